@@ -1,0 +1,1 @@
+"""What a run leaves behind: the books, tables, metrics and summaries."""

@@ -1,0 +1,22 @@
+"""The router core: which worker gets a request, and what it believes about the workers. Pure logic."""
+
+from sim.router.config import Overrides, RouterConfig
+from sim.router.cost import CostTerms
+from sim.router.index import Tier
+from sim.router.load import Booking
+from sim.router.policies import Policy
+from sim.router.query import Query
+from sim.router.router import Decision, NoEligibleWorkerError, Router
+
+__all__ = [
+    "Booking",
+    "CostTerms",
+    "Decision",
+    "NoEligibleWorkerError",
+    "Overrides",
+    "Policy",
+    "Query",
+    "Router",
+    "RouterConfig",
+    "Tier",
+]

@@ -1,4 +1,4 @@
-"""What a trace holds: requests, in the order of their timestamps, and how many tokens one hash id stands for."""
+"""What a trace holds: requests in the order of their timestamps, and how many tokens a hash id stands for."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

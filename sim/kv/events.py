@@ -1,0 +1,22 @@
+"""KV events: what an engine says about its caches, in the order in which it happened (vLLM 0.28.0)."""
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class KvEvent:
+    """Blocks stored in, or removed from, one tier of one worker.
+
+    A block is named by the identity of the whole prefix up to its end. vLLM sends one stored event a cache
+    group and allocation (its list is empty when no block of that group got a hash) and one removal a block;
+    neighbouring removals of a group are joined here.
+    """
+
+    stored: bool
+    group: int
+    """Cache group; which groups hold attention is a property of the engine."""
+    parent: int | None
+    """For stored events: the block before the first position of the range, None at the start of a prompt."""
+    blocks: list[int]
+    tier: str
+    """"GPU" or "CPU"."""

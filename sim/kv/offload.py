@@ -1,0 +1,211 @@
+"""The CPU tier of one engine: which keys it holds, and whom it evicts (LRU or ARC, vLLM 0.28.0).
+
+A key is (hash, group) and takes one CPU block. It is *writing* until its store completes, then idle, or *loading*
+while a load reads it. Only idle keys can be evicted. Asking (`state`) is not touching (`touch`).
+"""
+
+from abc import ABC, abstractmethod
+from collections import OrderedDict
+from collections.abc import Collection, Iterable, Sequence
+
+Key = tuple[int, int]
+
+WRITING = -1
+IDLE = 0
+
+
+class CpuTier(ABC):
+    """`capacity_blocks` keys at most; a subclass keeps the order in which they are evicted."""
+
+    def __init__(self, capacity_blocks: int) -> None:
+        self.capacity_blocks = capacity_blocks
+        self.changes = 0
+        """Counts changes of content or order: equal counts mean an equal tier."""
+        self._readers: dict[Key, int] = {}
+
+    @property
+    def used_blocks(self) -> int:
+        """Blocks that hold a key, ready or being written."""
+        return len(self._readers)
+
+    def state(self, key: Key) -> int | None:
+        """None if absent, WRITING, IDLE, or the number of loads that read it."""
+        return self._readers.get(key)
+
+    def store(self, keys: Sequence[Key]) -> tuple[list[Key], list[Key]] | None:
+        """Make room for the absent ones of `keys` and begin to write them.
+
+        Returns (keys to write, keys evicted); None, and nothing changed, if there is no room: keys being
+        written or read, and `keys` themselves, are never evicted.
+        """
+        fresh = [key for key in keys if key not in self._readers]
+        missing = self.used_blocks + len(fresh) - self.capacity_blocks
+        evicted: list[Key] = []
+        if missing > 0:
+            victims = self._victims(missing, set(keys))
+            if victims is None:
+                return None
+            evicted = victims
+            for key in evicted:
+                del self._readers[key]
+        for key in fresh:
+            self._readers[key] = WRITING
+            self._inserted(key)
+        self.changes += 1
+        return fresh, evicted
+
+    def stored(self, keys: Iterable[Key]) -> None:
+        """The copy to the CPU is done: the keys are ready, in this order."""
+        for key in keys:
+            self._readers[key] = IDLE
+            self._idle(key)
+        self.changes += 1
+
+    def load(self, keys: Iterable[Key]) -> None:
+        """Begin to read these ready keys."""
+        for key in keys:
+            if self._readers[key] == IDLE:
+                self._busy(key)
+            self._readers[key] += 1
+        self.changes += 1
+
+    def loaded(self, keys: Iterable[Key]) -> None:
+        """The copy from the CPU is done, in this order."""
+        for key in keys:
+            self._readers[key] -= 1
+            if self._readers[key] == IDLE:
+                self._idle(key)
+        self.changes += 1
+
+    @abstractmethod
+    def touch(self, keys: Sequence[Key]) -> None:
+        """These keys were asked for; the last of them first, so that the first ends up most recent."""
+
+    def retry_is_harmless(self) -> bool:
+        """Whether touching the same keys once more changes nothing."""
+        return True
+
+    @abstractmethod
+    def _victims(self, count: int, spared: Collection[Key]) -> list[Key] | None:
+        """Choose and forget `count` idle keys outside `spared`; None, and nothing changed, if too few."""
+
+    def _inserted(self, key: Key) -> None:
+        """A key begins to be written."""
+
+    def _idle(self, key: Key) -> None:
+        """A key was written, or its last reader left."""
+
+    def _busy(self, key: Key) -> None:
+        """A first reader came."""
+
+
+class LruTier(CpuTier):
+    """Evicts the key that became idle, or was touched while idle, the longest ago."""
+
+    def __init__(self, capacity_blocks: int) -> None:
+        super().__init__(capacity_blocks)
+        self._order: OrderedDict[Key, None] = OrderedDict()
+
+    def touch(self, keys: Sequence[Key]) -> None:
+        """Only idle keys move."""
+        order = self._order
+        for key in reversed(keys):
+            if key in order:
+                order.move_to_end(key)
+
+    def _victims(self, count: int, spared: Collection[Key]) -> list[Key] | None:
+        victims: list[Key] = []
+        for key in self._order:
+            if key not in spared:
+                victims.append(key)
+                if len(victims) == count:
+                    break
+        if len(victims) < count:
+            return None
+        for key in victims:
+            del self._order[key]
+        return victims
+
+    def _idle(self, key: Key) -> None:
+        self._order[key] = None
+
+    def _busy(self, key: Key) -> None:
+        del self._order[key]
+
+
+class ArcTier(CpuTier):
+    """Adaptive replacement: keys seen once (`_recent`) and again (`_frequent`), and ghosts of both.
+
+    `_target` is the wanted size of `_recent`; hits on ghosts move it.
+    """
+
+    def __init__(self, capacity_blocks: int) -> None:
+        super().__init__(capacity_blocks)
+        self._recent: OrderedDict[Key, None] = OrderedDict()
+        self._frequent: OrderedDict[Key, None] = OrderedDict()
+        self._recent_ghosts: OrderedDict[Key, None] = OrderedDict()
+        self._frequent_ghosts: OrderedDict[Key, None] = OrderedDict()
+        self._target = 0.0
+        self._target_moved = False
+
+    def touch(self, keys: Sequence[Key]) -> None:
+        """Promote ready keys; a ghost moves the target every time it is asked for."""
+        self._target_moved = False
+        for key in reversed(keys):
+            if key in self._recent:
+                if self._readers[key] == WRITING:
+                    self._recent.move_to_end(key)
+                else:
+                    del self._recent[key]
+                    self._frequent[key] = None
+            elif key in self._frequent:
+                self._frequent.move_to_end(key)
+            elif key in self._recent_ghosts:
+                step = max(1.0, len(self._frequent_ghosts) / len(self._recent_ghosts))
+                self._move_target(min(self._target + step, self.capacity_blocks))
+            elif key in self._frequent_ghosts:
+                step = max(1.0, len(self._recent_ghosts) / len(self._frequent_ghosts))
+                self._move_target(max(self._target - step, 0.0))
+
+    def retry_is_harmless(self) -> bool:
+        """Not if the last touch met ghosts."""
+        return not self._target_moved
+
+    def _move_target(self, target: float) -> None:
+        self._target = target
+        self._target_moved = True
+
+    def _victims(self, count: int, spared: Collection[Key]) -> list[Key] | None:
+        def idle(keys: Iterable[Key]) -> Iterable[Key]:
+            return (key for key in keys if key not in spared and self._readers[key] == IDLE)
+
+        recent, frequent = iter(idle(self._recent)), iter(idle(self._frequent))
+        recent_size = len(self._recent)
+        chosen: list[tuple[Key, bool]] = []
+        while len(chosen) < count:
+            key = next(recent, None) if recent_size >= int(self._target) else None
+            from_recent = key is not None
+            if key is None:
+                key = next(frequent, None)
+            if key is None:
+                return None
+            recent_size -= from_recent
+            chosen.append((key, from_recent))
+        for key, from_recent in chosen:
+            cached, ghosts = (
+                (self._recent, self._recent_ghosts) if from_recent else (self._frequent, self._frequent_ghosts)
+            )
+            del cached[key]
+            ghosts[key] = None
+        for ghosts in (self._recent_ghosts, self._frequent_ghosts):
+            while len(ghosts) > self.capacity_blocks:
+                ghosts.popitem(last=False)
+        return [key for key, _ in chosen]
+
+    def _inserted(self, key: Key) -> None:
+        self._recent[key] = None
+        self._recent_ghosts.pop(key, None)
+        self._frequent_ghosts.pop(key, None)
+
+
+POLICIES: dict[str, type[CpuTier]] = {"lru": LruTier, "arc": ArcTier}

@@ -1,0 +1,42 @@
+"""What one request's prefill came to: first tokens, recomputed tokens and their causes."""
+
+from dataclasses import dataclass, field
+
+CAUSES = ("preempted", "bound", "checkpoint", "in_flight", "evicted_here", "elsewhere", "gone")
+
+
+@dataclass(slots=True)
+class Account:
+    """What one request's prefill came to, in tokens."""
+
+    required_tokens: int
+    """Tokens of its prompt that no prompt sent earlier contained."""
+    required_block_tokens: int
+    """The same counted in whole blocks: its prompt without the full blocks that an earlier one contained."""
+    computed_tokens: int = 0
+    """Prompt tokens it computed, again after a preemption included."""
+    first_tokens: int = 0
+    """Those of them that no request had computed before."""
+    first_block_tokens: int = 0
+    """Tokens of the blocks that it was the first to complete, and of its prompt's partial last block."""
+    recomputed_output_tokens: int = 0
+    """Generated tokens that it computed again after a preemption; not part of `computed_tokens`."""
+    causes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(CAUSES, 0))
+
+    @property
+    def recomputed_tokens(self) -> int:
+        """Prompt tokens it computed that had been computed before."""
+        return self.computed_tokens - self.first_tokens
+
+    def columns(self) -> dict[str, int]:
+        """Return what it says as columns of the `requests` table."""
+        return {
+            "computed_prompt_tokens": self.computed_tokens,
+            "required_tokens": self.required_tokens,
+            "required_block_tokens": self.required_block_tokens,
+            "first_tokens": self.first_tokens,
+            "first_block_tokens": self.first_block_tokens,
+            "recomputed_tokens": self.recomputed_tokens,
+            **{f"{cause}_tokens": tokens for cause, tokens in self.causes.items()},
+            "recomputed_output_tokens": self.recomputed_output_tokens,
+        }

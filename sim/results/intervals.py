@@ -1,0 +1,86 @@
+"""Several runs that differ in their seed only: the mean of every number, and how well it is known."""
+
+from collections.abc import Mapping, Sequence
+from math import cos, fsum, pi, sin, sqrt, tan
+from typing import Any, NamedTuple
+
+CONFIDENCE = 0.95
+
+
+class Interval(NamedTuple):
+    """A mean over seeds, its 95 % confidence interval by Student's t, and the extremes."""
+
+    mean: float | None
+    low: float | None
+    """None for fewer than two values."""
+    high: float | None
+    least: float | None
+    most: float | None
+    n: int
+    """Runs that had a value."""
+
+
+def interval(values: Sequence[float]) -> Interval:
+    """Return the interval of a mean: mean -+ t s / sqrt(n), s the sample's standard deviation."""
+    n = len(values)
+    if not n:
+        return Interval(None, None, None, None, None, 0)
+    mean = fsum(values) / n
+    if n == 1:
+        return Interval(mean, None, None, mean, mean, 1)
+    variance = fsum((value - mean) ** 2 for value in values) / (n - 1)
+    half = student_t(n - 1) * sqrt(variance / n)
+    return Interval(mean, mean - half, mean + half, min(values), max(values), n)
+
+
+def combine(seeds: Sequence[int], summaries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the summaries of several seeds and, in the same shape, the interval of each of their numbers.
+
+    A percentile's interval is that of the mean over runs of each run's percentile. A number that is None in
+    some runs is averaged over the others; its `n` says over how many.
+    """
+    apart = ("schema_version", "thin_percentiles", "slo")
+    numbers = [{key: value for key, value in run.items() if key not in apart} for run in summaries]
+    return {
+        "schema_version": summaries[0]["schema_version"],
+        "seeds": list(seeds),
+        "confidence": CONFIDENCE,
+        "intervals": _combine(numbers),
+        "thin_percentiles": list(
+            dict.fromkeys(name for run in summaries for name in run["thin_percentiles"])
+        ),
+        "runs": list(summaries),
+    }
+
+
+def _combine(nodes: Sequence[Any]) -> Any:
+    """Combine the same place of every run: a mapping by its keys, anything else as numbers or None."""
+    inner = [node for node in nodes if isinstance(node, Mapping)]
+    if inner:
+        keys = dict.fromkeys(key for node in inner for key in node)
+        return {key: _combine([node.get(key) for node in inner]) for key in keys}
+    return interval([node for node in nodes if node is not None])._asdict()
+
+
+def student_t(freedom: int) -> float:
+    """Return the t with P(|T| < t) = 0.95 for so many degrees of freedom."""
+    low, high = 0.0, pi / 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        if _central_probability(middle, freedom) < CONFIDENCE:
+            low = middle
+        else:
+            high = middle
+    return sqrt(freedom) * tan(low)
+
+
+def _central_probability(angle: float, freedom: int) -> float:
+    """Return P(|T| < sqrt(freedom) tan(angle)) by Abramowitz and Stegun's series 26.7.3 and 26.7.4."""
+    odd = freedom % 2
+    if freedom == 1:
+        return 2 * angle / pi
+    term = total = cos(angle) if odd else 1.0
+    for k in range(2 + odd, freedom - 1, 2):
+        term *= (k - 1) / k * cos(angle) ** 2
+        total += term
+    return 2 / pi * (angle + sin(angle) * total) if odd else sin(angle) * total

@@ -1,0 +1,288 @@
+"""Prefill that was done twice, and why: every prompt token that is computed goes into the books once.
+
+A token stands for the whole prefix up to it. The first time that any request computes it, it is a *first*
+token; every further time it is *recomputed* and has exactly one cause. Per request and in total, with
+preemption or without,
+
+    computed = first + recomputed,      recomputed = the sum of the causes.
+
+*Required* tokens are those that no prompt sent earlier contained. When every request is served and no
+request hits blocks that were made of generated tokens, the first tokens of a run are as many as the required
+ones; single requests differ only where one overtook another that was sent earlier.
+
+The cause is settled when a request is admitted, because the caches change while it computes. The first that
+applies, for each token that is not hit:
+
+    preempted      the request itself had it, computed or hit, before it was preempted
+    bound          in no block that a hit may end with: beyond the last full block that is known and does
+                   not hold the last token
+    checkpoint     hybrid models: its block is here, and so are all blocks before it, but no checkpoint of
+                   the recurrent state would let the request start behind it
+    in_flight      another request, not yet at its first token, is computing or loading the block
+    evicted_here   the block was in this worker's GPU memory or CPU tier
+    elsewhere      another worker has it
+    gone           it was somewhere and is nowhere now
+"""
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+
+from sim.results.account import Account
+from sim.results.holders import Holders
+
+
+class _Prefill:
+    """Where one request stands."""
+
+    __slots__ = (
+        "account",
+        "blocks",
+        "flying",
+        "known_tokens",
+        "output_position",
+        "plan",
+        "plan_step",
+        "position",
+        "prompt_tokens",
+        "reached",
+        "seen_tokens",
+        "tail_frontier",
+        "tail_tokens",
+    )
+
+    def __init__(
+        self, blocks: Sequence[int], prompt_tokens: int, block_tokens: int, account: Account
+    ) -> None:
+        self.account = account
+        self.blocks = blocks
+        self.prompt_tokens = prompt_tokens
+        self.seen_tokens = prompt_tokens - account.required_tokens
+        """Leading tokens that an earlier prompt contained."""
+        self.tail_tokens = prompt_tokens - len(blocks) * block_tokens
+        """Length of the partial last block; 0 once it has been counted."""
+        self.tail_frontier = max(self.seen_tokens, len(blocks) * block_tokens)
+        """Position from which on nobody computed the tail. It is this request's alone: no hit reaches it."""
+        self.position = 0
+        """Prompt tokens hit or computed since the last admission."""
+        self.reached = 0
+        """Prompt tokens hit or computed before the last preemption."""
+        self.known_tokens = prompt_tokens
+        """Prompt and generated tokens known at the last admission."""
+        self.output_position = 0
+        """Generated tokens hit or computed since the last admission."""
+        self.plan: list[tuple[int, str]] = []
+        """Ascending ends of token ranges, each with the cause if a token of it is recomputed."""
+        self.plan_step = 0
+        self.flying: Sequence[int] = ()
+        """Blocks it is computing or loading, until its first token."""
+
+
+class Ledger:
+    """The books of a run. Calls come in the order of what happens; a request is named by its index.
+
+    Of one scheduling step, `admitted` comes before the `kv` events that the step causes.
+    """
+
+    def __init__(self, block_tokens: int, hybrid: bool, workers: int) -> None:
+        self._block_tokens = block_tokens
+        self._hybrid = hybrid
+        self._holders = Holders(workers)
+        self._prefills: dict[int, _Prefill] = {}
+        self._accounts: dict[int, Account] = {}
+        self._sent_blocks: set[int] = set()
+        self._frontier: dict[int, int] = {}
+        """For blocks not computed to their end yet: the prompt position up to which their tokens have been
+        computed, or belong to an earlier prompt that ends or branches off inside the block."""
+        self._in_flight: dict[int, int] = {}
+
+    def sent(self, index: int, blocks: Sequence[int], prompt_tokens: int, required_tokens: int) -> None:
+        """Open the account of a request, in order of sending.
+
+        `blocks` are the prompt's full blocks; `required_tokens` as `sim.kv.prefix.SeenPrefixes` counts them.
+        """
+        size = self._block_tokens
+        sent = self._sent_blocks
+        known = bisect_left(blocks, True, key=lambda block: block not in sent)
+        account = Account(required_tokens, prompt_tokens - size * known)
+        seen_tokens = prompt_tokens - required_tokens
+        for position in range(known, len(blocks)):
+            self._frontier[blocks[position]] = max(seen_tokens, position * size)
+        sent.update(blocks[known:])
+        self._accounts[index] = account
+        self._prefills[index] = _Prefill(blocks, prompt_tokens, size, account)
+
+    def kv(self, worker: int, stored: bool, attention: bool, tier: str, blocks: Sequence[int]) -> None:
+        """Note what a cache did, when it did it; `tier` is "GPU" or "CPU", one event a physical copy.
+
+        Checkpoints of recurrent state (`attention` False) are left out: that one is missing shows in a hit
+        that ends before the attention blocks do.
+        """
+        if not attention:
+            return
+        if stored:
+            self._holders.stored(worker, tier, blocks)
+        else:
+            self._holders.removed(worker, tier, blocks)
+
+    def admitted(
+        self,
+        index: int,
+        worker: int,
+        hit_tokens: int,
+        known_tokens: int,
+        resumed: bool,
+        *,
+        loaded_tokens: int = 0,
+    ) -> None:
+        """Note that a worker starts to compute, or to load, what `hit_tokens` leave of a prompt.
+
+        `hit_tokens` include the `loaded_tokens`, the last of them, that come from the CPU tier;
+        `known_tokens` are the prompt's and, if `resumed` after a preemption, the generated ones.
+        """
+        prefill = self._prefills[index]
+        prompt_tokens = prefill.prompt_tokens
+        prefill.position = min(hit_tokens, prompt_tokens)
+        prefill.output_position = max(0, hit_tokens - prompt_tokens)
+        prefill.known_tokens = known_tokens
+        prefill.plan = self._plan(prefill, worker, prefill.reached if resumed else 0)
+        prefill.plan_step = 0
+        self._take_off(prefill, -(-(hit_tokens - loaded_tokens) // self._block_tokens))
+
+    def computed(self, index: int, prompt_tokens: int, output_tokens: int = 0) -> None:
+        """Charge one scheduled chunk: so many tokens of the prompt, then of the generated ones.
+
+        Raises:
+            ValueError: the chunk goes beyond the prompt.
+
+        """
+        prefill = self._prefills[index]
+        if prompt_tokens:
+            self._charge(prefill, prefill.position + prompt_tokens)
+        if output_tokens:
+            # The newest generated token has been sampled but never computed: that is decode.
+            known = prefill.known_tokens - prefill.prompt_tokens - 1
+            again = min(prefill.output_position + output_tokens, known) - prefill.output_position
+            prefill.account.recomputed_output_tokens += max(0, again)
+            prefill.output_position += output_tokens
+
+    def first_token(self, index: int) -> None:
+        """Note that a request is no longer in flight for others: all of its prompt is computed."""
+        self._land(self._prefills[index])
+
+    def preempted(self, index: int, computed_prompt_tokens: int) -> None:
+        """Note that a request lost its blocks; it had so many prompt tokens, hit or computed."""
+        prefill = self._prefills[index]
+        prefill.reached = max(prefill.reached, computed_prompt_tokens)
+        self._land(prefill)
+
+    def ended(self, index: int) -> None:
+        """Close the books of a request, however it ended; its account stays."""
+        self._land(self._prefills.pop(index))
+
+    def account(self, index: int) -> Account:
+        """Return what a request's prefill has come to so far."""
+        return self._accounts[index]
+
+    def causes(self, index: int) -> Mapping[str, int]:
+        """Return the request's recomputed tokens by cause, every cause named."""
+        return self._accounts[index].causes
+
+    def _take_off(self, prefill: _Prefill, first_block: int) -> None:
+        in_flight = self._in_flight
+        prefill.flying = prefill.blocks[first_block:]
+        for block in prefill.flying:
+            in_flight[block] = in_flight.get(block, 0) + 1
+
+    def _land(self, prefill: _Prefill) -> None:
+        in_flight = self._in_flight
+        for block in prefill.flying:
+            if in_flight[block] == 1:
+                del in_flight[block]
+            else:
+                in_flight[block] -= 1
+        prefill.flying = ()
+
+    def _plan(self, prefill: _Prefill, worker: int, reached: int) -> list[tuple[int, str]]:
+        """Return the causes along the prompt, from the hit to its end.
+
+        The tokens past the known ones are first tokens, unless another request computes them while this one
+        is on its way.
+        """
+        size, blocks = self._block_tokens, prefill.blocks
+        known = self._known_tokens(prefill)
+        last = min(known, prefill.known_tokens - 1) // size
+        plan = [(reached, "preempted")]
+        present = self._hybrid
+        for position in range(prefill.position // size, last):
+            block = blocks[position]
+            present = present and self._holders.holds(worker, block)
+            end = (position + 1) * size
+            if end <= reached:
+                continue
+            cause = "checkpoint" if present else self._cause(worker, block)
+            if plan[-1][1] == cause:
+                plan[-1] = (end, cause)
+            else:
+                plan.append((end, cause))
+        plan.append((known, "bound"))
+        plan.append((prefill.prompt_tokens, "in_flight"))
+        return plan
+
+    def _known_tokens(self, prefill: _Prefill) -> int:
+        """Leading tokens of the prompt that an earlier prompt contained or another request has computed."""
+        size, blocks = self._block_tokens, prefill.blocks
+        position = prefill.seen_tokens // size
+        while position < len(blocks) and blocks[position] not in self._frontier:
+            position += 1
+        return max(prefill.seen_tokens, position * size)
+
+    def _cause(self, worker: int, block: int) -> str:
+        # A block that nobody has computed to its end is on its way, at least in a queue.
+        if block in self._in_flight or block in self._frontier:
+            return "in_flight"
+        if self._holders.held(worker, block):
+            return "evicted_here"
+        return "elsewhere" if self._holders.elsewhere(worker, block) else "gone"
+
+    def _charge(self, prefill: _Prefill, end: int) -> None:
+        """Enter the tokens up to `end`: where a block's frontier lies ahead, as recomputed, then as first."""
+        if end > prefill.prompt_tokens:
+            raise ValueError(f"computed {end} tokens of a prompt of {prefill.prompt_tokens}")
+        size, blocks, frontier = self._block_tokens, prefill.blocks, self._frontier
+        account = prefill.account
+        start = entered = prefill.position
+        for position in range(start // size, -(-end // size)):
+            tail = position == len(blocks)
+            fresh = prefill.tail_frontier if tail else frontier.get(blocks[position], end)
+            stop = min(end, (position + 1) * size)
+            if fresh >= stop:
+                continue
+            fresh = max(fresh, start)
+            self._enter(prefill, entered, fresh)
+            entered = stop
+            account.first_tokens += stop - fresh
+            if tail:
+                prefill.tail_frontier = stop
+            elif stop < (position + 1) * size:
+                frontier[blocks[position]] = stop
+            else:
+                del frontier[blocks[position]]
+                account.first_block_tokens += size
+        self._enter(prefill, entered, end)
+        if end == prefill.prompt_tokens:
+            account.first_block_tokens += prefill.tail_tokens
+            prefill.tail_tokens = 0
+        account.computed_tokens += end - start
+        prefill.position = end
+
+    def _enter(self, prefill: _Prefill, start: int, end: int) -> None:
+        """Enter recomputed tokens under their causes."""
+        causes, plan = prefill.account.causes, prefill.plan
+        while start < end:
+            limit, cause = plan[prefill.plan_step]
+            if limit <= start:
+                prefill.plan_step += 1
+                continue
+            stop = min(end, limit)
+            causes[cause] += stop - start
+            start = stop

@@ -1,0 +1,252 @@
+"""From the rows of a run to its numbers: latencies, prefill done twice, routing, throughput.
+
+Definitions, where names alone do not say it:
+
+- Latencies are those of completed requests, as `vllm bench serve` measures them: from the moment the client
+  sends, after its own semaphore. ITL pools the gaps between tokens of all requests. Queue time is the
+  worker's (reached the queue to first scheduled; a load from the CPU tier is part of it), as in vLLM 0.28.0.
+- `prefill.required_tokens` are the tokens that had to be computed once: see `sim.results.ledger`. They are
+  counted where they are computed, so that a rejected request requires nothing.
+- `prefill.recomputation` is (computed - required) / required. `recomputation_by_counter` puts in place of the
+  computed tokens what vLLM's counters say (`vllm:prompt_tokens_by_source_total`, source local_compute):
+  prompt less hit, once a request, at its first token, whatever a preemption does later.
+- `prefill.prompt_tokens` and `by_source` are those counters too: prompts that came to their first token.
+"""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sim.results.account import CAUSES
+from sim.results.gauge import Occupancy
+from sim.results.rows import Table
+from sim.results.slo import Slo
+from sim.results.weighted import WeightedSample
+
+SCHEMA_VERSION = 1
+
+PERMILLES = (500, 900, 950, 990, 999)
+"""The percentiles that are reported, in tenths of a percent."""
+
+LATENCIES = ("ttft_s", "itl_s", "tpot_s", "e2e_s", "queue_s")
+
+
+class Latency(NamedTuple):
+    """The durations of one request, in seconds; None where an end is missing."""
+
+    ttft_s: float | None
+    tpot_s: float | None
+    e2e_s: float | None
+    queue_s: float | None
+
+
+def latency(
+    send_s: float,
+    queued_s: float | None,
+    first_scheduled_s: float | None,
+    first_token_s: float | None,
+    end_s: float | None,
+    *,
+    output_tokens: int,
+) -> Latency:
+    """Return a request's latencies from its times; `end_s` is None unless it completed.
+
+    TPOT = (E2E - TTFT) / (output tokens - 1), undefined below two tokens.
+    """
+    tpot_s = None
+    if end_s is not None and first_token_s is not None and output_tokens > 1:
+        tpot_s = (end_s - first_token_s) / (output_tokens - 1)
+    return Latency(
+        _difference(first_token_s, send_s),
+        tpot_s,
+        _difference(end_s, send_s),
+        _difference(first_scheduled_s, queued_s),
+    )
+
+
+def _difference(end_s: float | None, start_s: float | None) -> float | None:
+    return None if end_s is None or start_s is None else end_s - start_s
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What a summary needs beside the rows."""
+
+    simulated_s: float
+    """From the start of the run to the end of the last request."""
+    gpus: int
+    pool: Occupancy
+    """How full the workers' block pools were."""
+    cpu_tier: Occupancy | None
+    """How full their CPU tiers were; None without offload."""
+    slo: Slo | None = None
+
+
+def summarise(requests: Table, itl_s: WeightedSample, facts: RunFacts) -> dict[str, Any]:
+    """Return the numbers of a run, ready for JSON: SI units, None where nothing was measured."""
+    columns = _Columns(requests)
+    samples = {name: itl_s if name == "itl_s" else columns.sample(name) for name in LATENCIES}
+    distributions = {name: distribution(samples[name]) for name in LATENCIES}
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "requests": _requests(columns),
+        **distributions,
+        "thin_percentiles": _thin(distributions),
+        "prefill": _prefill(columns),
+        "workers_per_session": _workers_per_session(columns),
+        "router": {
+            "decisions": len(columns.measured("routed_s")),
+            "ties": sum(ties > 1 for ties in columns.measured("ties")),
+            "overcredit_tokens": columns.total("overcredit_tokens"),
+        },
+        "preemptions": columns.total("preemptions"),
+        "occupancy": {
+            "pool": facts.pool._asdict(),
+            "cpu_tier": facts.cpu_tier._asdict() if facts.cpu_tier else None,
+        },
+        "throughput": {
+            "requests_per_s": _ratio(len(columns.completed), facts.simulated_s),
+            "output_tokens_per_s": _ratio(sum(columns.of_completed("output_tokens")), facts.simulated_s),
+        },
+        "slo": facts.slo.limits() if facts.slo else None,
+        "goodput": _goodput(columns, facts),
+        "gpu_hours": facts.gpus * facts.simulated_s / 3600,
+        "simulated_s": facts.simulated_s,
+    }
+
+
+def to_json(summary: Mapping[str, Any]) -> str:
+    """Return the same bytes for the same numbers.
+
+    Raises:
+        ValueError: a number is infinite or not a number.
+
+    """
+    return json.dumps(summary, indent=2, allow_nan=False) + "\n"
+
+
+def percentile_name(permille: int) -> str:
+    """Return "p50" for 500, "p99.9" for 999."""
+    return f"p{permille / 10:g}"
+
+
+def distribution(sample: WeightedSample) -> dict[str, float | int | None]:
+    """Return size, mean, percentiles by linear interpolation and maximum; None each of an empty sample."""
+    values = sample.percentiles(permille / 10 for permille in PERMILLES)
+    percentiles = dict(zip(map(percentile_name, PERMILLES), values, strict=True))
+    return {"n": sample.n, "mean": sample.mean, **percentiles, "max": sample.max}
+
+
+def _thin(distributions: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Name the percentiles with fewer than ten samples expected beyond them: n < 10 / (1 - q)."""
+    return [
+        f"{name}.{percentile_name(permille)}"
+        for name, numbers in distributions.items()
+        for permille in PERMILLES
+        if 0 < numbers["n"] * (1000 - permille) < 10_000
+    ]
+
+
+class _Columns:
+    """The requests table by columns."""
+
+    def __init__(self, requests: Table) -> None:
+        self._requests = requests
+        self.status = requests.column("status")
+        self.completed = [row for row, status in enumerate(self.status) if status == "completed"]
+
+    def all(self, name: str) -> list[Any]:
+        return self._requests.column(name)
+
+    def measured(self, name: str) -> list[Any]:
+        return [value for value in self.all(name) if value is not None]
+
+    def of_completed(self, name: str) -> list[Any]:
+        values = self.all(name)
+        return [values[row] for row in self.completed]
+
+    def total(self, name: str) -> int:
+        return sum(self.measured(name))
+
+    def sample(self, name: str) -> WeightedSample:
+        sample = WeightedSample()
+        sample.add_many([value for value in self.of_completed(name) if value is not None])
+        return sample
+
+
+def _requests(columns: _Columns) -> dict[str, Any]:
+    counts = Counter(columns.status)
+    rejected = [
+        reason
+        for status, reason in zip(columns.status, columns.all("reason"), strict=True)
+        if status == "rejected"
+    ]
+    return {
+        "total": len(columns.status),
+        **{status: counts[status] for status in ("completed", "rejected", "unfinished")},
+        "rejected_by_reason": dict(sorted(Counter(rejected).items())),
+    }
+
+
+def _prefill(columns: _Columns) -> dict[str, Any]:
+    computed, required = columns.total("computed_prompt_tokens"), columns.total("first_tokens")
+    by_source = _by_source(columns)
+    return {
+        "prompt_tokens": sum(by_source.values()),
+        "required_tokens": required,
+        "required_block_tokens": columns.total("first_block_tokens"),
+        "computed_tokens": computed,
+        "recomputed_output_tokens": columns.total("recomputed_output_tokens"),
+        "recomputation": _ratio(computed - required, required),
+        "recomputation_by_counter": _ratio(by_source["local_compute"] - required, required),
+        "by_cause": {cause: columns.total(f"{cause}_tokens") for cause in CAUSES},
+        "by_source": by_source,
+    }
+
+
+def _by_source(columns: _Columns) -> dict[str, int]:
+    names = ("first_token_s", "prompt_tokens", "local_hit_tokens", "external_hit_tokens")
+    counted = [
+        (prompt, local, external)
+        for first_token_s, prompt, local, external in zip(*map(columns.all, names), strict=True)
+        if first_token_s is not None
+    ]
+    prompt, local, external = (sum(tokens) for tokens in zip(*counted, strict=True)) if counted else (0, 0, 0)
+    return {
+        "local_compute": prompt - local - external,
+        "local_cache_hit": local,
+        "external_kv_transfer": external,
+    }
+
+
+def _workers_per_session(columns: _Columns) -> dict[str, float | int | None]:
+    """Count the workers on which a session's prefill was computed or loaded, over sessions that had any."""
+    workers: dict[str, set[int]] = defaultdict(set)
+    names = ("session", "worker", "first_scheduled_s")
+    for session, worker, scheduled_s in zip(*map(columns.all, names), strict=True):
+        if scheduled_s is not None:
+            workers[session].add(worker)
+    counts = [len(found) for found in workers.values()]
+    return {"mean": _ratio(sum(counts), len(counts)), "max": max(counts, default=None)}
+
+
+def _goodput(columns: _Columns, facts: RunFacts) -> dict[str, Any] | None:
+    """Count completed requests that keep every limit; an undefined latency keeps its limit."""
+    if facts.slo is None:
+        return None
+    limits = facts.slo.limits()
+    good = sum(
+        all(value is None or value <= limit for value, limit in zip(values, limits.values(), strict=True))
+        for values in zip(*map(columns.of_completed, limits), strict=True)
+    )
+    return {
+        "good_requests": good,
+        "share": _ratio(good, len(columns.status)),
+        "requests_per_s": _ratio(good, facts.simulated_s),
+    }
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return part / whole if whole else None

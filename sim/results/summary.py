@@ -1,0 +1,200 @@
+"""What a person reads after a run: one screen, made for a terminal of 100 columns."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from sim.results import show
+
+WIDTH = 100
+
+LATENCY_LABELS = {"ttft_s": "TTFT", "itl_s": "ITL", "tpot_s": "TPOT", "e2e_s": "E2E", "queue_s": "Queue"}
+
+SOURCE_LABELS = {
+    "local_compute": "computed",
+    "local_cache_hit": "hit in GPU memory",
+    "external_kv_transfer": "loaded from CPU tier",
+}
+
+CAUSE_LABELS = {
+    "preempted": "preempted",
+    "bound": "partial or last block",
+    "checkpoint": "state checkpoint missing",
+    "in_flight": "on its way (in flight)",
+    "evicted_here": "evicted on this worker",
+    "elsewhere": "on another worker",
+    "gone": "on no worker any more",
+}
+
+
+def render(summary: Mapping[str, Any], title: str, notes: Sequence[str] = ()) -> RenderableType:
+    """Return one run's summary (`sim.results.metrics.summarise`), ready to print."""
+    prefill = summary["prefill"]
+    return Group(
+        heading(title, f"{show.seconds(summary['simulated_s'])} simulated"),
+        _requests(summary["requests"]),
+        Text(),
+        _answer(summary),
+        Text(),
+        _latencies(summary),
+        Text(),
+        _recomputation(prefill),
+        Text(),
+        _beside(
+            _shares("Prompt tokens, by source", prefill["by_source"], SOURCE_LABELS, "cyan"),
+            _shares("Recomputed, by cause", prefill["by_cause"], CAUSE_LABELS, "yellow"),
+        ),
+        Text(),
+        _beside(_pairs(_routing(summary)), _pairs(_engines(summary))),
+        footnotes(thin_note(summary["thin_percentiles"]), notes),
+    )
+
+
+def heading(title: str, detail: str) -> RenderableType:
+    """Return the line on top: the title on the left, a detail on the right."""
+    line = Table.grid(expand=True)
+    line.add_column(style="bold")
+    line.add_column(justify="right", style="dim")
+    line.add_row(Text(title), Text(detail))
+    return line
+
+
+def table(*columns: str) -> Table:
+    """Return an empty table: a column of names, then columns of numbers."""
+    grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    grid.add_column(columns[0], no_wrap=True)
+    for column in columns[1:]:
+        grid.add_column(column, justify="right", no_wrap=True)
+    return grid
+
+
+def footnotes(*groups: Iterable[str]) -> RenderableType:
+    """Return notes as a list, after an empty line if there are any."""
+    lines = Table.grid(padding=(0, 1))
+    notes = [note for group in groups for note in group]
+    for note in notes:
+        lines.add_row(Text("·"), Text(note), style="dim")
+    return Group(Text(), lines) if notes else Text()
+
+
+def thin_note(thin_percentiles: Sequence[str]) -> list[str]:
+    """Return what the asterisk means, if there is one."""
+    return ["* fewer than ten samples expected beyond this percentile"] if thin_percentiles else []
+
+
+def _requests(requests: Mapping[str, Any]) -> Text:
+    line = Text(f"{show.count(requests['total'])} requests: {show.count(requests['completed'])} completed")
+    reasons = ", ".join(f"{reason} {n}" for reason, n in requests["rejected_by_reason"].items())
+    for status, detail in (("rejected", f" ({reasons})" if reasons else ""), ("unfinished", "")):
+        style = "bold red" if requests[status] else "dim"
+        line.append(f" · {show.count(requests[status])} {status}{detail}", style=style)
+    return line
+
+
+def _answer(summary: Mapping[str, Any]) -> Table:
+    """Return the numbers that most runs are made for."""
+    numbers = {
+        "TTFT p50": show.seconds(summary["ttft_s"]["p50"]),
+        "ITL p50": show.seconds(summary["itl_s"]["p50"]),
+        "E2E p50": show.seconds(summary["e2e_s"]["p50"]),
+        "prefill recomputed": show.percent(summary["prefill"]["recomputation"]),
+        "workers a session": show.number(summary["workers_per_session"]["mean"]),
+    }
+    grid = Table.grid(padding=(0, 5, 0, 0))
+    grid.add_row(*numbers, style="dim")
+    grid.add_row(*numbers.values(), style="bold green")
+    return grid
+
+
+def _latencies(summary: Mapping[str, Any]) -> Table:
+    columns = list(summary["ttft_s"])
+    rows = table("Latency", *columns)
+    for name, label in LATENCY_LABELS.items():
+        numbers = summary[name]
+        cells = [show.count(numbers["n"])]
+        for column in columns[1:]:
+            mark = "*" if f"{name}.{column}" in summary["thin_percentiles"] else " "
+            cells.append(show.seconds(numbers[column]) + mark)
+        rows.add_row(label, *cells)
+    return rows
+
+
+def _recomputation(prefill: Mapping[str, Any]) -> Text:
+    return Text.assemble(
+        ("Recomputation ", "bold"),
+        (show.percent(prefill["recomputation"]), "bold yellow"),
+        f"  {show.count(prefill['computed_tokens'])} prompt tokens computed, "
+        f"{show.count(prefill['required_tokens'])} required "
+        f"({show.count(prefill['required_block_tokens'])} in whole blocks)\n",
+        (f"{show.percent(prefill['recomputation_by_counter'])} by the engines' own counters", "dim"),
+    )
+
+
+def _shares(title: str, tokens: Mapping[str, int], labels: Mapping[str, str], colour: str) -> Table:
+    rows = table(title, "tokens", "share", "")
+    rows.columns[-1].justify = "left"
+    total = sum(tokens.values())
+    for name, label in labels.items():
+        share = tokens[name] / total if total else None
+        filled = Text(show.bar(share or 0.0, 8), style=colour)
+        style = "" if tokens[name] else "dim"
+        rows.add_row(label, show.count(tokens[name]), show.percent(share), filled, style=style)
+    rows.add_section()
+    rows.add_row("total", show.count(total), "", "")
+    return rows
+
+
+def _routing(summary: Mapping[str, Any]) -> dict[str, str]:
+    workers, router, throughput = (summary[key] for key in ("workers_per_session", "router", "throughput"))
+    return {
+        "Workers a session": f"{show.number(workers['mean'])} mean, {show.count(workers['max'])} max",
+        "Routing decisions": f"{show.count(router['decisions'])}, {show.count(router['ties'])} of them ties",
+        "Over-credit": f"{show.count(router['overcredit_tokens'])} tokens",
+        "Throughput": f"{show.number(throughput['requests_per_s'])} requests/s",
+        **_goodput(summary),
+    }
+
+
+def _goodput(summary: Mapping[str, Any]) -> dict[str, str]:
+    goodput = summary["goodput"]
+    if goodput is None:
+        return {}
+    limits = [f"{LATENCY_LABELS[name]} {show.seconds(limit)}" for name, limit in summary["slo"].items()]
+    return {
+        "Goodput": f"{show.number(goodput['requests_per_s'])} requests/s, {show.percent(goodput['share'])}",
+        "  within": ", ".join(limits),
+    }
+
+
+def _engines(summary: Mapping[str, Any]) -> dict[str, str]:
+    occupancy = summary["occupancy"]
+    again = show.count(summary["prefill"]["recomputed_output_tokens"])
+    return {
+        "KV pool in use": _full(occupancy["pool"]),
+        "CPU tier filled": _full(occupancy["cpu_tier"]),
+        "Preemptions": f"{show.count(summary['preemptions'])}, {again} output tokens redone",
+        "Output": f"{show.number(summary['throughput']['output_tokens_per_s'])} tokens/s",
+        "GPU time": f"{show.number(summary['gpu_hours'])} h",
+    }
+
+
+def _full(occupancy: Mapping[str, float | None] | None) -> str:
+    if occupancy is None:
+        return "none"
+    return f"{show.percent(occupancy['mean'])} mean, {show.percent(occupancy['max'])} max"
+
+
+def _pairs(facts: Mapping[str, str]) -> Table:
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    for name, fact in facts.items():
+        grid.add_row(Text(name, style="dim"), fact)
+    return grid
+
+
+def _beside(left: RenderableType, right: RenderableType) -> Table:
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_row(left, right)
+    return grid

@@ -1,0 +1,109 @@
+"""What the tables of a run hold: every column with its type, its unit and its meaning.
+
+Null means that nothing was measured, or that it never came to it; it is never written as 0. Times are seconds
+of simulated time since the start of the run, except the durations, which say so.
+"""
+
+from typing import Literal, NamedTuple
+
+from sim.results.account import CAUSES
+
+Kind = Literal["int", "float", "text", "bool"]
+
+
+class Column(NamedTuple):
+    """One column: its name, what kind of value it holds, the unit ("" for names and flags), what it says."""
+
+    name: str
+    kind: Kind
+    unit: str
+    about: str
+
+
+_CAUSE_SAYS = {
+    "preempted": "the request itself had them before it was preempted",
+    "bound": "no hit may end behind them: a partial block, or the block of the last prompt token",
+    "checkpoint": "the attention blocks were here, a checkpoint of the recurrent state was not",
+    "in_flight": "another request was computing or loading them",
+    "evicted_here": "they had been in this worker's GPU memory or CPU tier",
+    "elsewhere": "another worker held them",
+    "gone": "nobody held them any more",
+}
+
+REQUESTS = (
+    Column("index", "int", "", "The request: its place in the workload, from 0"),
+    Column("session", "text", "", "The session it belongs to"),
+    Column("turn", "int", "", "Its place in the session, from 0"),
+    Column("due_s", "float", "s", "When the client meant to send it, before waiting for its own limit"),
+    Column("send_s", "float", "s", "When the client sent it; latencies count from here"),
+    Column("routed_s", "float", "s", "When the router chose a worker"),
+    Column("queued_s", "float", "s", "When it reached the worker's queue"),
+    Column("first_scheduled_s", "float", "s", "When the worker first scheduled a token of it, loads done"),
+    Column("first_token_s", "float", "s", "When the client had the first token"),
+    Column("end_s", "float", "s", "When the client had the last token, or the rejection"),
+    Column("status", "text", "", "completed, rejected or unfinished"),
+    Column("reason", "text", "", "Why it was rejected, or what it waited for when the run ended"),
+    Column("worker", "int", "", "The worker that served it, from 0"),
+    Column("prompt_tokens", "int", "tokens", "Length of the prompt"),
+    Column("output_tokens", "int", "tokens", "Tokens generated"),
+    Column("local_hit_tokens", "int", "tokens", "In GPU memory at its last admission before any preemption"),
+    Column("external_hit_tokens", "int", "tokens", "Loaded from the CPU tier at that admission"),
+    Column("computed_prompt_tokens", "int", "tokens", "Prompt tokens computed, some of them perhaps twice"),
+    Column("required_tokens", "int", "tokens", "Prompt tokens that no prompt sent earlier contained"),
+    Column("required_block_tokens", "int", "tokens", "The same, where only whole blocks can be the same"),
+    Column("first_tokens", "int", "tokens", "Computed prompt tokens that nobody had computed before"),
+    Column(
+        "first_block_tokens",
+        "int",
+        "tokens",
+        "Tokens of blocks that it completed first, and of its tail",
+    ),
+    Column("recomputed_tokens", "int", "tokens", "Computed prompt tokens that had been computed before"),
+    *(
+        Column(f"{cause}_tokens", "int", "tokens", f"Recomputed although known: {_CAUSE_SAYS[cause]}")
+        for cause in CAUSES
+    ),
+    Column("recomputed_output_tokens", "int", "tokens", "Generated tokens computed again after a preemption"),
+    Column("preemptions", "int", "", "How often it lost its blocks"),
+    Column("ties", "int", "", "Workers that shared the least cost when it was routed"),
+    Column("credit_tokens", "int", "tokens", "Prompt tokens that the router took to be cached on the worker"),
+    Column("overcredit_tokens", "int", "tokens", "Those of them that the worker could not use"),
+    Column("ttft_s", "float", "s", "Duration: sent to first token"),
+    Column("tpot_s", "float", "s", "Duration: mean time of an output token after the first; null for one"),
+    Column("e2e_s", "float", "s", "Duration: sent to last token"),
+    Column("queue_s", "float", "s", "Duration: in the worker's queue until first scheduled, loads included"),
+)
+
+DECISIONS = (
+    Column("request", "int", "", "The request that was routed"),
+    Column("now_s", "float", "s", "When"),
+    Column("chosen", "bool", "", "Whether this candidate was taken"),
+    Column("worker", "int", "", "The candidate, from 0"),
+    Column("cost", "float", "blocks", "What the router minimises, after preferred taints"),
+    Column("prefill_load_scale", "float", "", "Weight of the prefill term"),
+    Column("adjusted_prefill_blocks", "float", "blocks", "Raw prefill less the credit, at least 0"),
+    Column("decode_blocks", "int", "blocks", "Active blocks and those that this prompt would add"),
+    Column("active_request_cost_blocks", "float", "blocks", "Weighted number of active requests"),
+    Column("raw_prefill_blocks", "float", "blocks", "Booked prefill and this whole prompt"),
+    Column("overlap_credit_blocks", "float", "blocks", "Credit for the overlap in all tiers, weighted"),
+    Column("overlap_credit_decay", "float", "", "Factor on the device credit, 1 if it does not decay"),
+    Column("taint_factor", "float", "", "Factor of the preferred taints, 1 if there are none"),
+    Column("device_blocks", "int", "blocks", "Overlap with the GPU tier, as the index has it"),
+    Column("host_blocks", "int", "blocks", "Overlap that goes on in the CPU tier"),
+    Column("disk_blocks", "int", "blocks", "Overlap that goes on in lower tiers"),
+    Column("cached_tokens", "int", "tokens", "Tokens that the booking would take as cached"),
+    Column("active_prefill_tokens", "int", "tokens", "Prefill booked on the worker"),
+    Column("active_blocks", "int", "blocks", "Blocks of the requests booked on the worker"),
+    Column("active_requests", "int", "", "Requests booked on the worker"),
+)
+
+WORKERS = (
+    Column("now_s", "float", "s", "When the values began to hold; they do until the worker's next row"),
+    Column("worker", "int", "", "The worker, from 0"),
+    Column("running", "int", "", "Requests in the batch"),
+    Column("waiting", "int", "", "Requests in the queue, those that wait for a load included"),
+    Column("used_blocks", "int", "blocks", "Pool blocks that requests hold; idle cached ones are free"),
+    Column("cpu_used_blocks", "int", "blocks", "Filled blocks of the CPU tier; null without one"),
+)
+
+TABLES: dict[str, tuple[Column, ...]] = {"requests": REQUESTS, "decisions": DECISIONS, "workers": WORKERS}

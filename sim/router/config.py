@@ -1,0 +1,76 @@
+"""The router's settings: Dynamo 1.5.0's names (without the `router_` prefix), defaults and units."""
+
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from sim.settings import Settings
+
+PolicyName = Literal["kv", "round-robin", "random", "least-loaded", "session-sticky"]
+
+
+def _replace_alias(data: Any) -> Any:
+    """Apply the deprecated `overlap_score_weight`, which wins over the settings that replaced it."""
+    if not isinstance(data, dict) or data.get("overlap_score_weight") is None:
+        return data
+    weight = data["overlap_score_weight"]
+    return data | {"prefill_load_scale": weight} | ({"overlap_score_credit": 0.0} if weight == 0 else {})
+
+
+class RouterConfig(Settings):
+    """What one router is told at its start. Weights and scales are finite; blocks are router blocks."""
+
+    policy: PolicyName = "kv"
+    """Who chooses: `kv` is Dynamo's cost; the others ignore it."""
+    overlap_score_credit: float = Field(default=1.0, ge=0, allow_inf_nan=False)
+    """Prefill blocks forgiven for each block of overlap on the device. 0: no index is built at all."""
+    overlap_score_credit_decay: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    """How fast the device credit shrinks with a worker's booked prefill above the least; 1 halves it at one
+    prompt's worth."""
+    prefill_load_scale: float = Field(default=1.0, ge=0, allow_inf_nan=False)
+    """Weight of a prefill block against a decode block."""
+    host_cache_hit_weight: float = Field(default=0.75, ge=0, le=1, allow_inf_nan=False)
+    """Prefill blocks forgiven for each block of overlap in the host tier."""
+    disk_cache_hit_weight: float = Field(default=0.25, ge=0, le=1, allow_inf_nan=False)
+    """Prefill blocks forgiven for each block of overlap in the disk tier."""
+    decode_active_request_weight: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    """Decode blocks that each running request counts for, beside its blocks."""
+    temperature: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    """0: the cheapest worker. Above: a draw by softmax of the costs, normalised by their range."""
+    assume_kv_reuse: bool = True
+    """Whether running requests share blocks of equal prefixes. False: each request's blocks are its own."""
+    track_active_blocks: bool = True
+    """Whether the blocks of running requests count. False: no decode blocks in the cost."""
+    track_prefill_tokens: bool = True
+    """Whether prompt tokens count until the first token. False: no prefill blocks in the cost."""
+    track_output_blocks: bool = False
+    """Whether generated tokens add blocks to the booked load (they need `track_active_blocks`)."""
+    active_request_expiry_secs: float = Field(default=300.0, gt=0, allow_inf_nan=False)
+    """Age in seconds at which a booking is freed although its request still runs (looked at every 60 s)."""
+    overlap_score_weight: float | None = Field(
+        default=None, ge=0, allow_inf_nan=False, json_schema_extra={"deprecated": True}
+    )
+    """Deprecated. Sets `prefill_load_scale`, and at 0 also `overlap_score_credit` to 0; wins over both."""
+
+    _alias = model_validator(mode="before")(_replace_alias)
+
+
+class Overrides(Settings):
+    """Settings that one request may carry with it; None leaves the router's own."""
+
+    overlap_score_credit: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """As in `RouterConfig`, but 0 does not remove the index: cached tokens still count when booking."""
+    prefill_load_scale: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """As in `RouterConfig`."""
+    temperature: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """As in `RouterConfig`."""
+    assume_kv_reuse: bool | None = None
+    """As in `RouterConfig`."""
+    track_prefill_tokens: bool | None = None
+    """As in `RouterConfig`."""
+    overlap_score_weight: float | None = Field(
+        default=None, ge=0, allow_inf_nan=False, json_schema_extra={"deprecated": True}
+    )
+    """Deprecated, as in `RouterConfig`."""
+
+    _alias = model_validator(mode="before")(_replace_alias)

@@ -1,0 +1,128 @@
+"""Who gets a request. A policy is any callable `(terms, query, draw) -> rank`.
+
+`terms` are the candidates' `CostTerms` in order of rank: costs, overlaps and loads. `query` is the request
+(its session, its overrides). `draw` is a uniform number in [0, 1) that belongs to this decision: use it where
+chance decides, and equal seeds give equal runs. A policy is asked once for each decision and may keep state.
+The cheapest worker, ties by rank, from a notebook:
+
+    def first_cheapest(terms, query, draw):
+        return min(terms, key=lambda candidate: candidate.cost).rank
+"""
+
+from collections.abc import Callable, Sequence
+from math import exp
+from typing import Protocol
+
+from sim.router.config import PolicyName, RouterConfig
+from sim.router.cost import CostTerms
+from sim.router.query import Query
+
+
+class Policy(Protocol):
+    """Chooses a rank among the candidates."""
+
+    def __call__(self, terms: Sequence[CostTerms], query: Query, draw: float, /) -> int:
+        """Return the rank of one of `terms`."""
+
+
+def softmax(costs: Sequence[float], temperature: float) -> list[float]:
+    """Return each candidate's probability at a temperature above 0 (Dynamo 1.5.0).
+
+    Costs are normalised by their range, so only their relative distances count.
+    """
+    least = min(costs)
+    spread = (max(costs) - least) * temperature
+    if not spread:
+        return [1.0 / len(costs)] * len(costs)
+    odds = [exp((least - cost) / spread) for cost in costs]
+    total = sum(odds)
+    return [part / total for part in odds]
+
+
+def cheapest(terms: Sequence[CostTerms]) -> list[int]:
+    """Return the ranks that share the least cost."""
+    least = min(candidate.cost for candidate in terms)
+    return [candidate.rank for candidate in terms if candidate.cost == least]
+
+
+def one_of(ranks: Sequence[int], draw: float) -> int:
+    """Return one of the ranks, each with equal chance."""
+    return ranks[int(draw * len(ranks))]
+
+
+class Kv:
+    """Dynamo's choice: the least cost, exact ties uniformly; with a temperature, by softmax of the costs."""
+
+    def __init__(self, temperature: float = 0.0) -> None:
+        self._temperature = temperature
+
+    def __call__(self, terms: Sequence[CostTerms], query: Query, draw: float, /) -> int:
+        """Return a rank; the request's own temperature comes before the policy's."""
+        override = query.overrides.temperature
+        temperature = self._temperature if override is None else override
+        if not temperature:
+            return one_of(cheapest(terms), draw)
+        left = draw
+        for candidate, chance in zip(terms, softmax([c.cost for c in terms], temperature), strict=True):
+            left -= chance
+            if left < 0:
+                return candidate.rank
+        return terms[-1].rank
+
+
+class RoundRobin:
+    """The candidates in turn."""
+
+    def __init__(self) -> None:
+        self._turn = 0
+
+    def __call__(self, terms: Sequence[CostTerms], query: Query, draw: float, /) -> int:
+        """Return the next rank."""
+        rank = terms[self._turn % len(terms)].rank
+        self._turn += 1
+        return rank
+
+
+def random(terms: Sequence[CostTerms], query: Query, draw: float, /) -> int:
+    """Return any candidate."""
+    return one_of([candidate.rank for candidate in terms], draw)
+
+
+def least_loaded(terms: Sequence[CostTerms], query: Query, draw: float, /) -> int:
+    """Return a candidate with the fewest running requests, ties uniformly."""
+    fewest = min(candidate.active_requests for candidate in terms)
+    return one_of([candidate.rank for candidate in terms if candidate.active_requests == fewest], draw)
+
+
+class SessionSticky:
+    """All turns of a session on one rank: the least loaded one at its first turn.
+
+    A session whose rank is not a candidate is bound anew. Requests without a session go to the least loaded.
+    """
+
+    def __init__(self) -> None:
+        self._rank_of: dict[str, int] = {}
+
+    def __call__(self, terms: Sequence[CostTerms], query: Query, draw: float, /) -> int:
+        """Return the session's rank."""
+        if query.session is None:
+            return least_loaded(terms, query, draw)
+        bound = self._rank_of.get(query.session)
+        if all(candidate.rank != bound for candidate in terms):
+            bound = self._rank_of[query.session] = least_loaded(terms, query, draw)
+        assert bound is not None
+        return bound
+
+
+_MAKERS: dict[PolicyName, Callable[[RouterConfig], Policy]] = {
+    "kv": lambda config: Kv(config.temperature),
+    "round-robin": lambda config: RoundRobin(),
+    "random": lambda config: random,
+    "least-loaded": lambda config: least_loaded,
+    "session-sticky": lambda config: SessionSticky(),
+}
+
+
+def make_policy(config: RouterConfig) -> Policy:
+    """Return a fresh policy of the kind that the settings name."""
+    return _MAKERS[config.policy](config)

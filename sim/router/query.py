@@ -1,0 +1,32 @@
+"""What the router is asked: one request, as far as routing needs to know it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sim.router.config import Overrides
+
+NO_OVERRIDES = Overrides()
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A request that wants a rank. A rank is one (worker, data-parallel rank) pair, counted from 0."""
+
+    request: int
+    """The request's id."""
+    isl_tokens: int
+    """Prompt tokens."""
+    blocks: Sequence[int]
+    """Ids of the prompt's full blocks. An id stands for the whole prefix up to the block's end."""
+    session: str | None = None
+    expected_osl: int | None = None
+    """Output tokens that the client expects: lets booked blocks fade as the output approaches it."""
+    overrides: Overrides = NO_OVERRIDES
+    allowed: frozenset[int] | None = None
+    """Ranks to choose from; None: all."""
+    pinned: int | None = None
+    """The only rank that will do."""
+    required_taints: frozenset[str] = frozenset()
+    """Taints that a rank must have."""
+    preferred_taints: Mapping[str, float] = field(default_factory=dict)
+    """Weights of taints that make a rank cheaper (positive) or dearer (negative)."""

@@ -1,0 +1,244 @@
+"""The router: scores the ranks for a request, chooses one, and keeps the books (Dynamo 1.5.0)."""
+
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+from math import exp, tanh
+from struct import pack, unpack
+
+from sim.errors import InputError
+from sim.router.config import Overrides, RouterConfig
+from sim.router.cost import CostTerms, Prompt, Weights, cost_terms
+from sim.router.index import Overlap, PrefixIndex, Tier
+from sim.router.load import Booking, Loads
+from sim.router.policies import Policy, make_policy
+from sim.router.query import Query
+
+EXPIRY_SWEEP_S = 60.0
+"""How often a router looks for bookings that are too old."""
+
+
+class NoEligibleWorkerError(Exception):
+    """No rank satisfies what the request demands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A choice and what it was made from."""
+
+    terms: list[CostTerms]
+    """Every candidate, in order of rank."""
+    chosen: CostTerms
+    ties: int
+    """How many candidates share the least cost."""
+
+
+class Router:
+    """One router of a pool of ranks. Pure: it is told the time, and every call first brings it up to then.
+
+    Times must not decrease from call to call.
+    """
+
+    def __init__(
+        self,
+        config: RouterConfig,
+        block_size: int,
+        ranks: int,
+        taints: Sequence[Set[str]] | None = None,
+        policy: Policy | None = None,
+    ) -> None:
+        """Build a router.
+
+        Args:
+            config: the settings.
+            block_size: tokens a block; the engines' own, or nothing ever matches.
+            ranks: how many (worker, data-parallel rank) pairs there are.
+            taints: a set of taints for each rank; None: no rank has any.
+            policy: used in place of the one that the settings name.
+        """
+        self._config = config
+        self._block_size = block_size
+        self._ranks = range(ranks)
+        self._everyone = (1 << ranks) - 1
+        self._taints = taints if taints is not None else [frozenset()] * ranks
+        self._policy = policy or make_policy(config)
+        self._index = PrefixIndex(ranks) if config.overlap_score_credit else None
+        self._no_overlap = Overlap([0] * ranks, [0] * ranks, [0] * ranks)
+        self._resolved: dict[Overrides, tuple[Weights, bool]] = {}
+        self._swept_s = 0.0
+        self.loads = Loads(ranks)
+
+    # Routing
+
+    def terms(self, query: Query, now_s: float) -> list[CostTerms]:
+        """Return the cost terms of every rank that may serve the request, in order of rank.
+
+        Raises:
+            NoEligibleWorkerError: no rank may.
+            InputError: the prompt was cut into blocks of another size than the router's.
+        """
+        self._sweep(now_s)
+        self._check_blocks(query)
+        weights, reuse = self._settings(query.overrides)
+        ranks, among = self._eligible(query)
+        loads = self.loads
+        columns = [
+            loads.prefill_tokens,
+            loads.active_blocks,
+            self._new_blocks(query.blocks, among, reuse),
+            loads.requests,
+            *(self._no_overlap if self._index is None else self._index.overlap(query.blocks, among)),
+        ]
+        if len(ranks) < len(self._ranks):
+            columns = [[column[rank] for rank in ranks] for column in columns]
+        prompt = Prompt(query.isl_tokens, self._block_size, min(columns[0]))
+        return cost_terms(
+            weights, prompt, zip(ranks, *columns, self._taint_factors(query, ranks), strict=True)
+        )
+
+    def choose(self, query: Query, now_s: float, draw: float) -> Decision:
+        """Let the policy choose; nothing is booked. `draw` is a uniform number in [0, 1) for this decision.
+
+        Raises as `terms` does, and ValueError if the policy returns a rank that is not a candidate.
+        """
+        terms = self.terms(query, now_s)
+        costs = [candidate.cost for candidate in terms]
+        ties = costs.count(min(costs))
+        rank = self._policy(terms, query, draw)
+        for chosen in terms:
+            if chosen.rank == rank:
+                return Decision(terms, chosen, ties)
+        raise ValueError(
+            f"the policy chose rank {rank!r} for request {query.request}, not one of its candidates"
+        )
+
+    def book(self, query: Query, chosen: CostTerms, now_s: float) -> Booking:
+        """Put the request's load on the chosen rank, from the terms of the decision."""
+        self._sweep(now_s)
+        weights, reuse = self._settings(query.overrides)
+        uncached_tokens = max(query.isl_tokens - chosen.cached_tokens, 0)
+        blocks = query.blocks if self._config.track_active_blocks else ()
+        own_blocks = 0 if reuse else len(blocks)
+        booking = Booking(
+            request=query.request,
+            rank=chosen.rank,
+            booked_s=now_s,
+            isl_tokens=query.isl_tokens,
+            expected_osl=query.expected_osl,
+            credit_tokens=chosen.cached_tokens,
+            prefill_tokens=uncached_tokens if weights.track_prefill_tokens else 0,
+            blocks=blocks if reuse else (),
+            own_blocks=own_blocks,
+            own_weight=float(own_blocks),
+            total_blocks=-(-query.isl_tokens // self._block_size),
+        )
+        self.loads.book(booking)
+        return booking
+
+    def first_token(self, booking: Booking, now_s: float) -> None:
+        """The prompt is computed: its tokens no longer count."""
+        self._sweep(now_s)
+        self.loads.end_prefill(booking)
+
+    def output_tokens(self, booking: Booking, tokens: int, now_s: float) -> None:
+        """The request has generated `tokens` tokens so far: a block is added where they reach into a new one.
+
+        One block, also if several were entered since the last call.
+        """
+        self._sweep(now_s)
+        total_blocks = -(-(booking.isl_tokens + tokens) // self._block_size)
+        tracked = self._config.track_active_blocks and self._config.track_output_blocks
+        if not tracked or total_blocks <= booking.total_blocks:
+            return
+        booking.total_blocks = total_blocks
+        expected = booking.expected_osl
+        fraction = None if expected is None else max(0.0, 1.0 - tokens / max(expected, 1))
+        self.loads.add_output_block(booking, fraction)
+
+    def free(self, booking: Booking, now_s: float) -> None:
+        """The request ended, however it ended: nothing of it counts any more."""
+        self._sweep(now_s)
+        self.loads.free(booking)
+
+    # KV events
+
+    def stored(self, rank: int, parent: int | None, blocks: Sequence[int], tier: Tier) -> bool:
+        """The rank now has these blocks, which follow `parent`, in a tier; return whether they count."""
+        return self._index is not None and self._index.stored(rank, parent, blocks, tier)
+
+    def removed(self, rank: int, blocks: Sequence[int], tier: Tier) -> None:
+        """The rank no longer holds these blocks in a tier."""
+        if self._index is not None:
+            self._index.removed(rank, blocks, tier)
+
+    def cleared(self, rank: int) -> None:
+        """The rank holds nothing any more."""
+        if self._index is not None:
+            self._index.cleared(rank)
+
+    # What the calls have in common
+
+    def _sweep(self, now_s: float) -> None:
+        sweep_s = now_s // EXPIRY_SWEEP_S * EXPIRY_SWEEP_S
+        if sweep_s > self._swept_s:
+            self._swept_s = sweep_s
+            self.loads.expire(sweep_s - self._config.active_request_expiry_secs)
+
+    def _check_blocks(self, query: Query) -> None:
+        full_blocks = query.isl_tokens // self._block_size
+        if query.isl_tokens < 1 or len(query.blocks) != full_blocks:
+            raise InputError(
+                f"request {query.request}: {len(query.blocks)} full blocks for {query.isl_tokens} prompt "
+                f"tokens; the router's block size of {self._block_size} tokens makes {full_blocks} "
+                "(router and engine must agree on the block size, and a prompt has at least 1 token)"
+            )
+
+    def _settings(self, overrides: Overrides) -> tuple[Weights, bool]:
+        """Return the formula's weights and whether blocks are reused, for a request with these overrides."""
+        if overrides not in self._resolved:
+            given = overrides.model_dump(exclude_none=True)
+            config = self._config.model_copy(update=given)
+            weights = Weights(*(getattr(config, name) for name in Weights._fields))
+            self._resolved[overrides] = weights, config.assume_kv_reuse
+        return self._resolved[overrides]
+
+    def _new_blocks(self, blocks: Sequence[int], among: int, reuse: bool) -> list[int]:
+        """Return, a rank, the prompt's full blocks that no running request has there already."""
+        if not self._config.track_active_blocks:
+            return [0] * len(self._ranks)
+        if not reuse:
+            return [len(blocks)] * len(self._ranks)
+        return [len(blocks) - shared for shared in self.loads.shared_depth(blocks, among)]
+
+    def _eligible(self, query: Query) -> tuple[Sequence[int], int]:
+        """Return the ranks that may serve the request, as a sequence and as a set."""
+        if query.pinned is None and query.allowed is None and not query.required_taints:
+            return self._ranks, self._everyone
+        ranks = [
+            rank
+            for rank in self._ranks
+            if (query.pinned is None or rank == query.pinned)
+            and (query.allowed is None or rank in query.allowed)
+            and query.required_taints <= self._taints[rank]
+        ]
+        if not ranks:
+            raise NoEligibleWorkerError(
+                f"request {query.request}: none of {len(self._ranks)} ranks is eligible; allowed "
+                f"{query.allowed}, pinned {query.pinned}, required taints {sorted(query.required_taints)}"
+            )
+        return ranks, sum(1 << rank for rank in ranks)
+
+    def _taint_factors(self, query: Query, ranks: Sequence[int]) -> list[float]:
+        """Return what preferred taints multiply each rank's cost by; a pinned request has no preference."""
+        if not query.preferred_taints or query.pinned is not None:
+            return [1.0] * len(ranks)
+        return [_taint_factor(query, self._taints[rank]) for rank in ranks]
+
+
+def _taint_factor(query: Query, taints: Set[str]) -> float:
+    # Dynamo keeps the weights as 32-bit floats and adds them as 64-bit ones.
+    weights = [
+        unpack("f", pack("f", weight))[0]
+        for taint, weight in query.preferred_taints.items()
+        if taint in taints
+    ]
+    return exp(-tanh(sum(weights)))

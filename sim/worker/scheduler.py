@@ -1,0 +1,281 @@
+"""Which tokens an engine computes next: vLLM 0.28.0's scheduler (first come, first served).
+
+A step has a budget of tokens. Running requests come first, in order of admission; a request that finds no
+blocks preempts the one admitted last. Then waiting requests are admitted, each only if its whole known sequence
+fits in the free blocks now; the first that does not fit blocks those behind it.
+"""
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from sim.kv.hybrid import NO_HIT, Hit, KvCache
+from sim.worker.active import ActiveRequest, Status
+from sim.worker.connector import OffloadingConnector, TransferJob
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What bounds a step and an admission; defaults of vLLM 0.28.0's server on an 80 GB H100."""
+
+    max_batched_tokens: int = 8192
+    max_seqs: int = 1024
+    max_model_len: int = 1 << 62
+    long_prefill_threshold_tokens: int = 0
+    """Most tokens of one prefill in a step; 0: no limit."""
+    watermark: float = 0.0
+    """Share of the pool that must stay free when a request joins others that run."""
+    async_scheduling: bool = True
+    """Schedule a step before the output of the one before it is processed."""
+
+
+@dataclass(slots=True)
+class Admission:
+    """A waiting request that was given blocks in this step."""
+
+    request: ActiveRequest
+    local_tokens: int
+    external_tokens: int
+    loading: bool
+    resumed: bool
+    """It was preempted before."""
+
+
+@dataclass(slots=True)
+class StepPlan:
+    """What one schedule call decided."""
+
+    number: int
+    tokens: list[tuple[ActiveRequest, int]] = field(default_factory=list)
+    emitting: list[ActiveRequest] = field(default_factory=list)
+    """Requests that generate a token in this step."""
+    preempted: list[ActiveRequest] = field(default_factory=list)
+    admitted: list[Admission] = field(default_factory=list)
+    loads: list[TransferJob] = field(default_factory=list)
+    stores: list[TransferJob] = field(default_factory=list)
+    flushes: list[int] = field(default_factory=list)
+    """Jobs that must be finished before the step runs."""
+    freed_after: list[int] = field(default_factory=list)
+    """Blocks that return to the pool when this step's output has been processed."""
+
+
+class Scheduler:
+    """Queues and admission of one engine. Without `offload` there is no CPU tier."""
+
+    def __init__(self, cache: KvCache, limits: Limits, offload: OffloadingConnector | None = None) -> None:
+        self.cache = cache
+        self.limits = limits
+        self.offload = offload
+        self.running: list[ActiveRequest] = []
+        self.waiting: deque[ActiveRequest] = deque()
+        self.skipped: deque[ActiveRequest] = deque()
+        """Passed over earlier for a transient reason (a load, a transfer): served before `waiting`."""
+        self.loading: dict[int, ActiveRequest] = {}
+        """Requests with blocks whose content arrives from outside, until they run."""
+        self.arrived: set[int] = set()
+        """Requests whose load was reported complete and that were not looked at since."""
+        self.last_plan: StepPlan | None = None
+        self._steps = 0
+        self._watermark_blocks = int(limits.watermark * cache.pool.num_blocks)
+
+    def schedule(self) -> StepPlan:
+        """Plan one step and take the blocks for it."""
+        plan = StepPlan(self._steps)
+        self._steps += 1
+        self.cache.begin_step()
+        budget = self._schedule_running(plan, self.limits.max_batched_tokens)
+        if not plan.preempted:
+            self._schedule_waiting(plan, budget)
+        if self.offload is not None:
+            plan.stores, plan.flushes = self.offload.plan(plan.tokens, plan.preempted)
+        self._advance(plan)
+        self.last_plan = plan
+        return plan
+
+    # -- running --------------------------------------------------------------------------------------------
+
+    def _schedule_running(self, plan: StepPlan, budget: int) -> int:
+        index = 0
+        while index < len(self.running) and budget > 0:
+            request = self.running[index]
+            tokens = self._running_tokens(request, budget)
+            if tokens == 0:
+                index += 1
+                continue
+            if not self._make_room(request, tokens, plan):
+                break
+            plan.tokens.append((request, tokens))
+            budget -= tokens
+            index += 1
+        return budget
+
+    def _running_tokens(self, request: ActiveRequest, budget: int) -> int:
+        if request.placeholders > 0 and request.outputs + request.placeholders >= request.output_tokens:
+            return 0  # the step in flight generates its last token
+        tokens = request.num_tokens + request.placeholders - request.computed
+        tokens = min(self._capped(tokens), budget, self.limits.max_model_len - 1 - request.computed)
+        return self._cut(request, request.computed, tokens)
+
+    def _make_room(self, request: ActiveRequest, tokens: int, plan: StepPlan) -> bool:
+        while not self._allocate(request, tokens):
+            victim = self.running.pop()
+            self._preempt(victim, plan)
+            if victim is request:
+                return False
+        return True
+
+    def _preempt(self, request: ActiveRequest, plan: StepPlan) -> None:
+        if self.offload is not None and request.in_flight and self.last_plan is not None:
+            self.last_plan.freed_after += self.cache.take_all(request.tables)
+        else:
+            self.cache.free(request.tables)
+        request.status = Status.PREEMPTED
+        request.computed = 0
+        request.preemptions += 1
+        self.waiting.appendleft(request)
+        plan.preempted.append(request)
+
+    # -- waiting --------------------------------------------------------------------------------------------
+
+    def _schedule_waiting(self, plan: StepPlan, budget: int) -> None:
+        passed: list[ActiveRequest] = []
+        while budget > 0 and (self.waiting or self.skipped) and len(self.running) < self.limits.max_seqs:
+            queue = self.skipped or self.waiting
+            request = queue[0]
+            if self._must_wait(request):
+                passed.append(queue.popleft())
+                continue
+            hit, external = self._lookup(request)
+            if external is None:
+                passed.append(queue.popleft())
+                continue
+            loading = external > 0
+            start = request.computed or hit.tokens + external
+            tokens = 0
+            if not loading:
+                tokens = min(self._capped(request.num_tokens - start), budget)
+                tokens = self._cut(request, start, tokens)
+                if tokens == 0:
+                    break
+            if not self._allocate(request, tokens, hit, external, joining=True):
+                break
+            queue.popleft()
+            self._admit(request, hit, external, plan)
+            if loading:
+                passed.append(request)
+                continue
+            plan.tokens.append((request, tokens))
+            budget -= tokens
+        self.skipped.extendleft(reversed(passed))
+
+    def _must_wait(self, request: ActiveRequest) -> bool:
+        if request.status is Status.LOADING:
+            if request.request_id not in self.arrived:
+                return True
+            self._promote(request)
+        return request.status is Status.PREEMPTED and request.in_flight > 0
+
+    def _lookup(self, request: ActiveRequest) -> tuple[Hit, int | None]:
+        if request.computed:
+            return NO_HIT, 0  # its load has arrived
+        hit = self.cache.lookup(request.hashes, request.num_tokens)
+        request.boundary_tokens = hit.attention_tokens if hit.attention_tokens > hit.tokens else 0
+        if self.offload is None:
+            return hit, 0
+        return hit, self.offload.lookup(request, hit.tokens)
+
+    def _admit(self, request: ActiveRequest, hit: Hit, external: int, plan: StepPlan) -> None:
+        resumed = request.preemptions > 0
+        arrived = request.computed > 0
+        if not arrived:
+            request.computed = hit.tokens + external
+            if not resumed:
+                request.local_tokens, request.external_tokens = hit.tokens, external
+            plan.admitted.append(Admission(request, hit.tokens, external, external > 0, resumed))
+        if external > 0:
+            assert self.offload is not None
+            request.status = Status.LOADING
+            self.loading[request.request_id] = request
+            plan.loads.append(self.offload.start_load(request, hit.tokens, external))
+        else:
+            request.status = Status.RUNNING
+            self.loading.pop(request.request_id, None)
+            self.running.append(request)
+
+    def _promote(self, request: ActiveRequest) -> None:
+        """What a request waited for is in its blocks: findable, and scheduled like a waiting request."""
+        self.arrived.discard(request.request_id)
+        request.status = Status.PREEMPTED if request.preemptions else Status.WAITING
+        self.cache.register(request.tables, request.hashes, request.computed)
+        request.computed = min(request.computed, request.num_tokens - 1)
+
+    # -- blocks and cuts ------------------------------------------------------------------------------------
+
+    def _allocate(
+        self, request: ActiveRequest, tokens: int, hit: Hit = NO_HIT, external: int = 0, joining: bool = False
+    ) -> bool:
+        """Take the blocks for `tokens` more; all or nothing (what is skipped returns in any case)."""
+        cache = self.cache
+        computed = request.computed or hit.tokens + external
+        watermark = self._watermark_blocks if joining and self.running else 0
+        free = cache.pool.free_blocks
+        if joining:
+            whole = cache.need(request.tables, request.num_tokens, hit)
+            if whole is None or whole + watermark > free:
+                return False
+        cache.skip(request.tables, max(0, computed - request.in_flight))
+        free = cache.pool.free_blocks
+        if external:
+            free -= self._reserved()
+        need = cache.need(request.tables, computed + tokens, hit)
+        if need is None or need + watermark > free:
+            return False
+        if not request.tables:
+            cache.admit(request.tables, hit, computed)
+        if not external:
+            cache.extend(request.tables, computed + tokens)
+            cache.register(request.tables, request.hashes, min(computed + tokens, request.num_tokens))
+        return True
+
+    def _reserved(self) -> int:
+        """Blocks that prefills already admitted will still take: a load may not grab them."""
+        prefilling = (request for request in self.running if request.computed < request.num_tokens)
+        total = 0
+        for request in (*prefilling, *self.loading.values()):
+            total += self.cache.need(request.tables, request.num_tokens) or 0
+        return total
+
+    def _capped(self, tokens: int) -> int:
+        threshold = self.limits.long_prefill_threshold_tokens
+        return min(tokens, threshold) if threshold > 0 else tokens
+
+    def _cut(self, request: ActiveRequest, start: int, tokens: int) -> int:
+        """End a chunk of a hybrid model's prefill where a checkpoint is wanted."""
+        if not self.cache.recurrent or tokens <= 0:
+            return tokens
+        block, num_tokens = self.cache.block_tokens, request.num_tokens
+        prefill_end = max(request.prompt_tokens, num_tokens - 1)
+        if start >= prefill_end:
+            return tokens
+        end = start + tokens
+        if end < prefill_end:
+            rounded = end // block * block
+            if rounded > start or block <= self.limits.max_batched_tokens:
+                end = rounded
+        stops = [num_tokens - num_tokens % block]
+        if start % block:
+            stops.append((start // block + 1) * block)
+        boundary = request.boundary_tokens
+        if start < boundary < end:
+            stops.append(start + (boundary - start) // block * block)
+        end = min([stop for stop in stops if start < stop < end], default=end)
+        return max(end - start, 0)
+
+    # -- the end of a schedule call -------------------------------------------------------------------------
+
+    def _advance(self, plan: StepPlan) -> None:
+        for request, tokens in plan.tokens:
+            request.computed += tokens
+            request.in_flight += tokens
+            if request.computed >= request.num_tokens + request.placeholders:
+                request.placeholders += 1
+                plan.emitting.append(request)

@@ -1,0 +1,88 @@
+"""The coding-agent generator: conversations as a trace, with chunk ids and nominal timestamps."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import count, islice
+from operator import attrgetter
+from typing import Literal
+
+from sim.workload.conversation import Conversation, Turn
+from sim.workload.profiles import PROFILES, recorded_service_s
+from sim.workload.request import Request, Trace
+
+ProfileName = Literal["talk", "kct"]
+Window = Literal["first", "middle"]
+
+CHUNK_TOKENS = 64
+_FIRST_OWN_SCOPE = 1_000
+"""Chunk ids are (scope, number): scopes below this are prefix groups, the others sessions."""
+
+
+def generate(
+    profile: ProfileName,
+    *,
+    sessions: int,
+    seed: int,
+    turns: int | None = None,
+    window: Window = "middle",
+    max_think_s: float = 60.0,
+    start_gap_s: float = 0.5,
+) -> Trace:
+    """Return generated sessions as a trace.
+
+    It holds the first or the middle `turns` of each session, or all. Sessions start `start_gap_s` apart, and
+    think times are cut to `max_think_s`. A turn's nominal timestamp is the one before, plus the service that
+    the recorded API would have taken, plus the think time. A session is the same whatever the number of
+    sessions, so that smaller sets are part of larger ones.
+    """
+    requests: list[Request] = []
+    n_short = 0
+    for session in range(sessions):
+        conversation = Conversation(PROFILES[profile], seed, session)
+        n_turns = conversation.n_turns if turns is None else min(turns, conversation.n_turns)
+        n_short += turns is not None and n_turns < turns
+        first = (conversation.n_turns - n_turns) // 2 if window == "middle" else 0
+        chosen = islice(_with_chunks(conversation, session), first, first + n_turns)
+        requests += _timed(chosen, f"{profile}-{session}", session * start_gap_s, max_think_s)
+    requests.sort(key=attrgetter("timestamp_s"))
+    note = f"generated from profile {profile}, seed {seed}: {sessions} sessions"
+    if turns is not None:
+        note += f", the {window} {turns} turns of each ({n_short} have fewer)"
+    ordered = tuple(replace(request, index=index) for index, request in enumerate(requests))
+    return Trace(ordered, CHUNK_TOKENS, profile, (note,))
+
+
+def _with_chunks(conversation: Conversation, session: int) -> Iterator[tuple[Turn, tuple[int, ...]]]:
+    """Yield every turn with its chunk ids: those of the tokens kept, and fresh ones.
+
+    A partial last chunk has an id of its own, which the next turn's full chunk does not repeat.
+    """
+    shared = conversation.group << 32
+    full = list(range(shared, shared + conversation.prefix_tokens // CHUNK_TOKENS))
+    fresh = count(_FIRST_OWN_SCOPE + session << 32)
+    for turn in conversation.turns():
+        del full[turn.kept_tokens // CHUNK_TOKENS :]
+        n_full, tail = divmod(turn.prompt_tokens, CHUNK_TOKENS)
+        full += islice(fresh, n_full - len(full))
+        yield turn, (*full, next(fresh)) if tail else tuple(full)
+
+
+def _timed(
+    turns: Iterable[tuple[Turn, tuple[int, ...]]], session: str, start_s: float, max_think_s: float
+) -> Iterator[Request]:
+    now_s = start_s
+    for number, (turn, chunks) in enumerate(turns):
+        think_s = min(turn.think_s, max_think_s)
+        if number:
+            now_s += think_s
+        yield Request(
+            index=0,
+            session=session,
+            turn=number,
+            timestamp_s=now_s,
+            delay_s=think_s if number else None,
+            prompt_tokens=turn.prompt_tokens,
+            output_tokens=turn.output_tokens,
+            chunks=chunks,
+        )
+        now_s += recorded_service_s(turn.prompt_tokens, turn.output_tokens)

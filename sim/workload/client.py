@@ -1,0 +1,181 @@
+"""The three ways to replay a trace: what makes each request leave.
+
+A client is callbacks on events, one event a request. Every request is sent in the arrival phase of its
+instant, at equal times in trace order.
+"""
+
+from array import array
+from collections import deque
+from collections.abc import Callable, Sequence
+from math import inf, nan, nextafter
+from typing import Protocol
+
+import simpy
+
+from sim.clock import Phase, at
+from sim.errors import InputError
+from sim.workload.request import Request, Trace
+from sim.workload.settings import ReplaySettings
+
+Act = Callable[[Request], None]
+
+
+class Client(Protocol):
+    """Sends every request of a trace once; has to be told when one has ended."""
+
+    @property
+    def due_s(self) -> Sequence[float]:
+        """When each request wanted to leave, by its index; nan until then."""
+
+    def start(self) -> None:
+        """Schedule what waits for no answer. Time 0 of the trace is now."""
+
+    def ended(self, request: Request) -> None:
+        """Note that a request was answered, rejected, or failed."""
+
+
+def make_client(env: simpy.Environment, trace: Trace, settings: ReplaySettings, send: Act) -> Client:
+    """Return the client that the settings ask for.
+
+    Raises:
+        InputError: a request that has to leave at its timestamp has none.
+
+    """
+    if settings.client == "turn-dependent":
+        return TurnDependent(env, trace, settings.speedup, send)
+    limit: float = inf
+    if settings.client == "max-concurrency":
+        limit = len(trace.sessions) if settings.max_concurrency == "sessions" else settings.max_concurrency
+    return Timed(env, trace, settings.speedup, send, limit)
+
+
+class Timed:
+    """Every request leaves at its timestamp, whatever became of the turn before; at most `limit` in flight.
+
+    `open-loop` has no limit. `max-concurrency` is the semaphore of vLLM 0.28.0's client: a request that is
+    due takes a slot or waits for one, in the order in which requests were due, whatever their session.
+    """
+
+    def __init__(self, env: simpy.Environment, trace: Trace, speedup: float, send: Act, limit: float) -> None:
+        self.due_s = array("d", [nan]) * len(trace.requests)
+        self._env = env
+        self._send = send
+        self._free_slots = limit
+        self._waiting: deque[Request] = deque()
+        self._schedule = _Schedule(env, trace.requests, speedup, self._due)
+
+    def start(self) -> None:
+        """See `Client`."""
+        self._schedule.start()
+
+    def ended(self, request: Request) -> None:
+        """See `Client`. The slot goes to the first that waits."""
+        if self._waiting:
+            _later(self._env, 0.0, self._waiting.popleft(), self._send)
+        else:
+            self._free_slots += 1
+
+    def _due(self, request: Request) -> None:
+        self.due_s[request.index] = self._env.now
+        if self._free_slots:
+            self._free_slots -= 1
+            self._send(request)
+        else:
+            self._waiting.append(request)
+
+
+class TurnDependent:
+    """A session's first turn leaves at its timestamp, each other one its think time after the previous ended.
+
+    A turn without a recorded think time leaves at its timestamp, or when the previous one ended if that is
+    later: the gap between two timestamps holds the recorded service and is no think time. A session goes on
+    after a turn that was rejected.
+    """
+
+    def __init__(self, env: simpy.Environment, trace: Trace, speedup: float, send: Act) -> None:
+        self.due_s = array("d", [nan]) * len(trace.requests)
+        self._env = env
+        self._send = send
+        self._requests = trace.requests
+        self._following: dict[int, int] = {}
+        latest: dict[str, int] = {}
+        for request in trace.requests:
+            if request.session in latest:
+                self._following[latest[request.session]] = request.index
+            latest[request.session] = request.index
+        later = set(self._following.values())
+        first_turns = [request for request in trace.requests if request.index not in later]
+        self._schedule = _Schedule(env, first_turns, speedup, self._leave)
+
+    def start(self) -> None:
+        """See `Client`."""
+        self._schedule.start()
+
+    def ended(self, request: Request) -> None:
+        """See `Client`."""
+        index = self._following.get(request.index)
+        if index is None:
+            return
+        following = self._requests[index]
+        if following.delay_s is not None:
+            delay_s = following.delay_s
+        elif following.timestamp_s is not None:
+            delay_s = self._schedule.seconds_until(following.timestamp_s)
+        else:
+            delay_s = 0.0
+        _later(self._env, delay_s, following, self._leave)
+
+    def _leave(self, request: Request) -> None:
+        self.due_s[request.index] = self._env.now
+        self._send(request)
+
+
+class _Schedule:
+    """Calls `act` for each of some requests at its timestamp; they are in the order of their timestamps."""
+
+    def __init__(self, env: simpy.Environment, requests: Sequence[Request], speedup: float, act: Act) -> None:
+        self._env = env
+        self._requests = requests
+        self._timestamps_s = array("d", map(_timestamp_s, requests))
+        self._speedup = speedup
+        self._act = act
+        self._start_s = 0.0
+        self._next = 0
+
+    def start(self) -> None:
+        self._start_s = self._env.now
+        self._await_next()
+
+    def seconds_until(self, timestamp_s: float) -> float:
+        """Return the time from now to a timestamp, 0 if it has passed.
+
+        Waiting so long never ends before it: else requests of one timestamp leave a rounding error apart.
+        """
+        due_s = self._start_s + timestamp_s / self._speedup
+        delay_s = max(due_s - self._env.now, 0.0)
+        return delay_s if self._env.now + delay_s >= due_s else nextafter(delay_s, inf)
+
+    def _await_next(self) -> None:
+        if self._next < len(self._requests):
+            delay_s = self.seconds_until(self._timestamps_s[self._next])
+            _later(self._env, delay_s, self._requests[self._next], self._fire)
+
+    def _fire(self, request: Request) -> None:
+        self._next += 1
+        self._await_next()
+        self._act(request)
+
+
+def _timestamp_s(request: Request) -> float:
+    if request.timestamp_s is None:
+        raise InputError(
+            f"request {request.index} (session {request.session}, turn {request.turn}) has no timestamp to "
+            'leave at; client = "turn-dependent" needs one only for the first turn of a session'
+        )
+    return request.timestamp_s
+
+
+def _later(env: simpy.Environment, delay_s: float, request: Request, act: Act) -> None:
+    """Call `act` with the request after a delay, in the arrival phase, at equal times in trace order."""
+    event = at(env, delay_s, Phase.ARRIVAL, request.index)
+    event.callbacks.append(lambda _: act(request))

@@ -1,0 +1,41 @@
+"""Mooncake JSONL (FAST'25 release) with Dynamo 1.5.0's multi-turn fields.
+
+One request a line: `timestamp` in milliseconds, `input_length`, `output_length`, and `hash_ids`, one for
+every chunk of the whole prompt, rounded up (512 tokens in Mooncake's own files). Dynamo adds `session_id`,
+`delay` in milliseconds (think time after the previous turn's answer), `request_id`, and other names for the
+same keys. Rows of one session are its turns, in file order, each with its full prompt.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sim.workload.formats.row import RowFormat
+
+FORMAT = RowFormat(
+    name="mooncake",
+    keys={
+        "timestamp": ("timestamp", "created_time"),
+        "input_length": ("input_length", "input_tokens"),
+        "output_length": ("output_length", "output_tokens"),
+        "hash_ids": ("hash_ids",),
+        "session": ("session_id", "session"),
+        "delay": ("delay", "delay_ms"),
+        "request_id": ("request_id",),
+    },
+    units_per_s=1000.0,
+)
+
+_OWN_KEYS = {key for keys in FORMAT.keys.values() for key in keys} - {
+    "timestamp",
+    "input_length",
+    "output_length",
+    "hash_ids",
+    "session",
+}
+
+
+def recognises(sample: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether rows have a key that only this format has, or whole timestamps as milliseconds are."""
+    return any(not _OWN_KEYS.isdisjoint(record) for record in sample) or not any(
+        isinstance(time := record.get("timestamp"), float) and time % 1 for record in sample
+    )

@@ -1,0 +1,36 @@
+"""The workload of a scenario: a trace from a file or from the generator."""
+
+from pathlib import Path
+
+from sim.workload.agent import generate
+from sim.workload.request import Trace
+from sim.workload.settings import WorkloadSettings
+from sim.workload.trace_file import load_trace
+
+
+def load_workload(settings: WorkloadSettings, seed: int, base_dir: Path) -> Trace:
+    """Return the trace that the settings ask for; a relative path starts at `base_dir`.
+
+    Raises:
+        InputError: the file cannot be used; see `load_trace`.
+
+    """
+    if settings.path is not None:
+        return load_trace(
+            base_dir / settings.path,
+            format=settings.format,
+            chunk_tokens=settings.chunk_tokens,
+            sessions=settings.sessions,
+            sec_multiplier=settings.sec_multiplier,
+        )
+    if settings.profile is None or settings.sessions is None:
+        raise ValueError("settings without a source; validation lets none through")
+    return generate(
+        settings.profile,
+        sessions=settings.sessions,
+        seed=seed,
+        turns=settings.turns,
+        window=settings.window,
+        max_think_s=settings.max_think_s,
+        start_gap_s=settings.start_gap_s,
+    )

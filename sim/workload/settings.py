@@ -1,0 +1,69 @@
+"""What a scenario says about the workload and how to replay it."""
+
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, PositiveInt, model_validator
+
+from sim.settings import Settings
+from sim.units import Seconds
+from sim.workload.agent import ProfileName, Window
+from sim.workload.formats import FormatName
+
+NOT_BESIDE = {
+    "path": frozenset({"profile", "turns", "window", "max_think_s", "start_gap_s"}),
+    "profile": frozenset({"path", "format", "chunk_tokens", "sec_multiplier"}),
+}
+"""Keys without a meaning beside `path` or `profile`: an override that sets one of these two drops them."""
+
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class WorkloadSettings(Settings):
+    """Where the requests come from: a trace file, or the coding-agent generator. Never both."""
+
+    path: Path | None = None
+    """Trace file, JSONL, plain or gzipped; relative to the scenario's folder."""
+    profile: ProfileName | None = None
+    """Sessions to generate: "talk" (the talk's: 213K tokens of context) or "kct" (the public ones: 100K)."""
+    sessions: PositiveInt | None = None
+    """Take the first so many sessions of a file (all if absent), or generate so many."""
+
+    format: FormatName = "auto"
+    """Format of the file. "auto" tells from its keys and timestamps."""
+    chunk_tokens: PositiveInt | None = None
+    """Tokens that one hash id of the file stands for; found from the id counts if absent."""
+    sec_multiplier: Positive | None = None
+    """Seconds a unit of a `timed_trace` timestamp, as vLLM's --timed-trace-sec-multiplier; 1 if absent."""
+
+    turns: PositiveInt | None = None
+    """Turns of each generated session; as many as its profile draws if absent."""
+    window: Window = "middle"
+    """Which turns those are: the first, or those around the middle of the session."""
+    max_think_s: Seconds = 60.0
+    """Generated think times are cut to this."""
+    start_gap_s: Seconds = 0.5
+    """Time from the start of one generated session to the next."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if (self.path is None) == (self.profile is None):
+            raise ValueError("give either path (a trace file) or profile (sessions to generate), not both")
+        source, other = ("profile", "path") if self.path is None else ("path", "profile")
+        misplaced = self.model_fields_set & NOT_BESIDE[source] - {other}
+        if misplaced:
+            raise ValueError(f"{', '.join(sorted(misplaced))}: only beside {other}, but {source} is given")
+        if self.profile and self.sessions is None:
+            raise ValueError("sessions is missing: a profile generates as many as it says")
+        return self
+
+
+class ReplaySettings(Settings):
+    """When each request leaves."""
+
+    client: Literal["open-loop", "max-concurrency", "turn-dependent"] = "max-concurrency"
+    """At its timestamp; the same behind a limit on requests in flight; or after the previous answer."""
+    max_concurrency: PositiveInt | Literal["sessions"] = "sessions"
+    """Limit of client "max-concurrency" on requests in flight; "sessions": the number of sessions."""
+    speedup: Positive = 1.0
+    """Timestamps are divided by this; think times are not."""

@@ -1,0 +1,151 @@
+"""The shipped coefficients: for the models they hold for, within their ranges, near what was measured."""
+
+import csv
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+
+from sim.coefficients import CoefficientFile, FrontendCoefficients, coefficients, read_coefficients
+from sim.errors import InputError
+from sim.model import GpuSettings, ModelSettings
+from sim.shipped import preset, read_toml, shipped_root
+from sim.worker.timing import StepCoefficients, StepLaw, roofline
+
+QWEN27 = ModelSettings.model_validate(preset("models", "qwen3.8-27b-fp8"))
+QWEN14 = ModelSettings.model_validate(preset("models", "qwen3-14b-bf16"))
+LLAMA8 = ModelSettings.model_validate(preset("models", "llama-3.1-8b-bf16"))
+H100 = GpuSettings.model_validate(preset("gpus", "h100-80gb"))
+FILES = sorted((shipped_root() / "calibration").glob("*_h100-80gb.toml"))
+MEASURED = Path(__file__).resolve().parents[2] / "shared" / "calibration"
+
+
+def test_priors_of_the_talks_model() -> None:
+    found = coefficients(QWEN27, H100)
+    assert found.origin == "prior"
+    assert found.step == StepCoefficients(
+        t_floor_s=13.2e-3,
+        c_tok_s_per_token=49e-6,
+        smooth_max_p=1.61,
+        a_pair_s=750e-12,
+        c_kv_s_per_token=23.3e-9,
+        c_seq_s=0.12e-3,
+        c_pf_s=3.8e-3,
+        c_step_s=0.0,
+    )
+    assert found.frontend == FrontendCoefficients(
+        alpha_in_s=18e-3, alpha_in_s_per_token=1e-6, alpha_out_s=1e-3
+    )
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_entry_has_a_source_and_lies_in_its_range(path: Path) -> None:
+    content = CoefficientFile.model_validate(read_toml(path))
+    assert path.stem == f"{content.model}_{content.gpu}"
+    preset("models", content.model)
+    preset("gpus", content.gpu)
+    held = read_coefficients(path)
+    for entries, settings in ((content.step, held.step), (content.frontend, held.frontend)):
+        assert set(entries) == set(type(settings).model_fields)
+        low, high = (
+            type(settings).model_validate({key: entry.range[end] for key, entry in entries.items()})
+            for end in (0, 1)
+        )
+        for key, entry in entries.items():
+            assert getattr(low, key) <= getattr(settings, key) <= getattr(high, key), key
+            assert len(entry.source) > 5
+
+
+def test_the_fit_of_the_14b_model_is_its_rates_over_its_shape() -> None:
+    found = coefficients(QWEN14, H100)
+    assert found.origin == "fitted"
+    assert found.step.t_floor_s == pytest.approx(QWEN14.step_weights_bytes / 2.9547e12, rel=1e-3)
+    assert found.step.c_tok_s_per_token == pytest.approx(QWEN14.flop_per_token / 624.09e12, rel=1e-3)
+    assert found.step.a_pair_s == pytest.approx(QWEN14.attention_flop_per_pair / 680e12, rel=1e-3)
+    assert found.step.c_kv_s_per_token == pytest.approx(QWEN14.kv_bytes_per_token / 2.86e12, rel=1e-3)
+
+
+def test_without_a_file_the_roofline_is_taken_and_said() -> None:
+    found = coefficients(LLAMA8, H100)
+    assert found.origin == "roofline"
+    assert found.step == roofline(LLAMA8, H100)
+    assert "no coefficients for llama-3.1-8b-bf16 on h100-80gb" in found.summary
+    assert found.entries == {}
+
+
+@pytest.mark.parametrize(
+    ("model", "gpu", "named"),
+    [
+        ({"kv_dtype": "bf16"}, {}, "kv_dtype = bf16"),
+        ({"hidden_size": 4096}, {}, "hidden_size = 4096"),
+        ({}, {"memory_bandwidth_bytes_per_s": 4.8e12}, "memory_bandwidth_bytes_per_s = 4800000000000.0"),
+    ],
+)
+def test_coefficients_do_not_outlive_the_shape_they_were_made_for(
+    model: dict[str, object], gpu: dict[str, object], named: str
+) -> None:
+    found = coefficients(QWEN27.model_copy(update=model), H100.model_copy(update=gpu))
+    assert found.origin == "roofline"
+    assert named in found.summary
+
+
+def test_settings_without_effect_on_time_keep_the_coefficients() -> None:
+    longer = QWEN27.model_copy(update={"max_model_len": 1_048_576, "weights_loaded_bytes": None})
+    assert coefficients(longer, H100).origin == "prior"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (('value = "13.2ms"', 'value = "13.2GB"'), "t_floor_s: Value error, '13.2GB' is not a time"),
+        (("[step.t_floor_s]", "[step.t_flor_s]"), "t_floor_s: Field required"),
+        (('origin = "prior"', 'origin = "guess"'), "origin: Input should be 'fitted' or 'prior'"),
+        (("source =", "sauce ="), "step.t_floor_s.source: Field required"),
+    ],
+)
+def test_damaged_files_are_named_with_the_key(tmp_path: Path, change: tuple[str, str], message: str) -> None:
+    path = tmp_path / "own.toml"
+    text = (shipped_root() / "calibration" / "qwen3.8-27b-fp8_h100-80gb.toml").read_text()
+    assert change[0] in text
+    path.write_text(text.replace(*change))
+    with pytest.raises(InputError, match=rf"own\.toml: {message}"):
+        read_coefficients(path)
+
+
+@pytest.mark.skipif(not MEASURED.is_dir(), reason="measured data is not beside the repository")
+def test_14b_law_against_measured_gaps_between_tokens() -> None:
+    """Real vLLM 0.23 on an H100, 1 to 8 decoding requests of about 1,075 tokens: within 5 %."""
+    law = StepLaw(coefficients(QWEN14, H100).step)
+    with (MEASURED / "h100_vllm023_qwen3_14b_itl_vs_batch.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if int(row["decoding_requests"]) <= 8]
+    for row in rows:
+        batch = int(row["decoding_requests"])
+        assert law.step_s([], batch, 1075 * batch) * 1e3 == pytest.approx(float(row["itl_p50_ms"]), rel=0.05)
+    assert len(rows) == 32
+
+
+@pytest.mark.skipif(not MEASURED.is_dir(), reason="kernel composition is not beside the repository")
+def test_the_form_of_the_law_follows_a_composition_of_measured_kernels() -> None:
+    """With coefficients fitted to that composition the law is within 1.5 % of it over the whole grid."""
+    law = StepLaw(
+        StepCoefficients(
+            t_floor_s=14.2163e-3,
+            c_tok_s_per_token=45.2742e-6,
+            smooth_max_p=1.6113,
+            a_pair_s=895.016e-12,
+            c_kv_s_per_token=23.2669e-9,
+            c_seq_s=117.324e-6,
+            c_pf_s=0.29898e-3,
+        )
+    )
+    errors = []
+    with (MEASURED / "qwen35_27b_h100_step_grid_PREDICTED.csv").open() as file:
+        for row in csv.DictReader(file):
+            if row["kv_dtype"] != "fp8":
+                continue
+            batch, context = int(row["batch"]), int(row["context_len"])
+            chunk = [(int(row["new_tokens"]), int(row["cached_prefix_tokens"]))]
+            took = law.step_s(chunk if row["kind"] == "prefill" else [], batch, batch * context)
+            errors.append(abs(took * 1e3 / float(row["step_ms_predicted"]) - 1))
+    assert len(errors) == 171
+    assert fmean(errors) < 0.015

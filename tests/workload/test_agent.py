@@ -1,0 +1,137 @@
+"""Generated sessions as a trace: chunk ids, timestamps, which turns, nested sets."""
+
+from dataclasses import replace
+from itertools import pairwise
+from math import inf
+
+import numpy as np
+import pytest
+
+from sim.kv.prefix import PrefixTable, SeenPrefixes
+from sim.workload.agent import CHUNK_TOKENS, generate
+from sim.workload.conversation import Conversation
+from sim.workload.profiles import PROFILES, recorded_service_s
+from sim.workload.request import Request, Trace
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    return generate("talk", sessions=28, seed=0, turns=20)
+
+
+def sessions_of(trace: Trace) -> list[list[Request]]:
+    return [[r for r in trace.requests if r.session == session] for session in trace.sessions]
+
+
+def test_the_talks_run_is_28_sessions_of_20_turns(trace: Trace) -> None:
+    assert len(trace.requests) == 560
+    assert [len(session) for session in sessions_of(trace)] == [20] * 28
+    assert [request.index for request in trace.requests] == list(range(560))
+    assert trace.chunk_tokens == CHUNK_TOKENS
+    assert trace.notes == (
+        "generated from profile talk, seed 0: 28 sessions, the middle 20 turns of each (0 have fewer)",
+    )
+
+
+def test_the_middle_turns_have_the_contexts_of_whole_sessions_and_the_first_turns_do_not(
+    trace: Trace,
+) -> None:
+    first = generate("talk", sessions=28, seed=0, turns=20, window="first")
+    assert np.median([r.prompt_tokens for r in trace.requests]) == pytest.approx(213_000, rel=0.15)
+    assert np.median([r.prompt_tokens for r in first.requests]) == pytest.approx(107_000, rel=0.20)
+
+
+def test_ideal_reuse_is_that_of_recorded_windows(trace: Trace) -> None:
+    """Recorded windows of this size: 93 %, about 1K new tokens a turn, with the first turn of each cold."""
+    table, seen = PrefixTable(CHUNK_TOKENS, 800), SeenPrefixes(CHUNK_TOKENS, 800)
+    required = [
+        seen.required_tokens(table.prompt_blocks(r.chunks, r.prompt_tokens), r.chunks, r.prompt_tokens)
+        for r in trace.requests
+    ]
+    assert 1 - sum(required) / sum(r.prompt_tokens for r in trace.requests) == pytest.approx(0.935, abs=0.015)
+    later = [n for n, request in zip(required, trace.requests, strict=True) if request.turn]
+    assert np.median(later) == pytest.approx(1_068, rel=0.10)
+
+
+def test_a_turn_repeats_the_full_chunks_that_it_keeps_and_no_other() -> None:
+    """Seed 3 draws a long first session with compactions and breaks."""
+    requests = generate("kct", sessions=1, seed=3).requests
+    turns = list(Conversation(PROFILES["kct"], 3, 0).turns())
+    assert sum(turn.prompt_tokens < before.prompt_tokens for before, turn in pairwise(turns)) == 4
+    assert sum(turn.kept_tokens < before.prompt_tokens for before, turn in pairwise(turns)) == 8
+    for before, request, turn in zip(requests, requests[1:], turns[1:], strict=False):
+        n_kept = turn.kept_tokens // CHUNK_TOKENS
+        assert request.chunks[:n_kept] == before.chunks[:n_kept]
+        assert set(request.chunks[n_kept:]).isdisjoint(before.chunks)
+
+
+def test_every_chunk_of_a_prompt_has_one_id_and_ids_fit_64_bits(trace: Trace) -> None:
+    for request in trace.requests:
+        assert len(request.chunks) == -(-request.prompt_tokens // CHUNK_TOKENS)
+        assert len(set(request.chunks)) == len(request.chunks)
+        assert 0 <= min(request.chunks) <= max(request.chunks) < 2**64
+
+
+def test_only_the_start_of_a_prompt_is_shared_between_sessions(trace: Trace) -> None:
+    first = {session[0].session: session[0].chunks for session in sessions_of(trace)}
+    shared = [
+        [a == b for a, b in zip(left, right, strict=False)]
+        for name, left in first.items()
+        for other, right in first.items()
+        if name < other
+    ]
+    assert any(any(equal) for equal in shared)
+    assert all(
+        equal == sorted(equal, reverse=True) and sum(equal) * CHUNK_TOKENS <= 21_500 for equal in shared
+    )
+
+
+def test_timestamps_are_the_recorded_service_and_the_think_time_after_the_turn_before(trace: Trace) -> None:
+    for number, session in enumerate(sessions_of(trace)):
+        assert (session[0].timestamp_s, session[0].delay_s) == (number * 0.5, None)
+        for before, request in pairwise(session):
+            service_s = recorded_service_s(before.prompt_tokens, before.output_tokens)
+            assert timestamp(request) == pytest.approx(timestamp(before) + service_s + delay(request))
+            assert 0 < delay(request) <= 60.0
+    assert list(map(timestamp, trace.requests)) == sorted(map(timestamp, trace.requests))
+
+
+def timestamp(request: Request) -> float:
+    assert request.timestamp_s is not None
+    return request.timestamp_s
+
+
+def delay(request: Request) -> float:
+    assert request.delay_s is not None
+    return request.delay_s
+
+
+def test_recorded_service_is_the_fit_of_the_recorded_api() -> None:
+    assert recorded_service_s(213_000, 262) == pytest.approx(1.08 + 4.0 + 3.3654)
+
+
+def test_think_times_are_cut_only_where_asked() -> None:
+    for max_think_s, least, most in ((inf, 3_600, inf), (5.0, 5.0, 5.0)):
+        requests = generate("talk", sessions=10, seed=0, max_think_s=max_think_s).requests
+        assert least <= max(delay(request) for request in requests if request.turn) <= most
+
+
+def test_smaller_sets_are_part_of_larger_ones(trace: Trace) -> None:
+    few = generate("talk", sessions=4, seed=0, turns=20)
+    assert few.sessions == trace.sessions[:4]
+    of_few = [replace(request, index=0) for request in trace.requests if request.session in few.sessions]
+    assert [replace(request, index=0) for request in few.requests] == of_few
+
+
+def test_sessions_shorter_than_asked_are_whole_and_that_is_said() -> None:
+    trace = generate("kct", sessions=20, seed=0, turns=40)
+    lengths = [len(session) for session in sessions_of(trace)]
+    n_short = sum(n < 40 for n in lengths)
+    assert 0 < n_short < 20
+    assert max(lengths) == 40
+    assert trace.notes[0].endswith(f"({n_short} have fewer)")
+
+
+def test_the_same_seed_gives_the_same_trace_and_another_seed_another() -> None:
+    traces = [generate("kct", sessions=3, seed=seed, turns=5) for seed in (1, 1, 2)]
+    assert traces[0] == traces[1] != traces[2]

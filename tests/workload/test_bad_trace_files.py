@@ -1,0 +1,174 @@
+"""What is refused about a trace file, and how: file, line, key, value, and what is allowed."""
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sim.errors import InputError
+from sim.workload.trace_file import load_trace
+from tests.workload.files import DATA, ROW, SHARED_TRACES, load, needs_shared, refusal, without
+
+
+def test_fewer_ids_than_the_length_needs_never_shorten_a_prompt(tmp_path: Path) -> None:
+    message = refusal(tmp_path, ROW, ROW | {"input_length": 640, "hash_ids": [1]}, chunk_tokens=512)
+    assert message == (
+        "line 2: input_length = 640 needs 2 hash_ids of 512 tokens (the last may stand for fewer), "
+        "but there are 1"
+    )
+
+
+def test_rows_that_hold_only_what_a_turn_adds_are_refused_unless_the_format_is_stated(tmp_path: Path) -> None:
+    rows = (
+        ROW | {"session_id": "a"},
+        {"session_id": "a", "delay": 100, "input_length": 300, "output_length": 5, "hash_ids": [7]},
+    )
+    assert "1 of 1 later turns start with another hash id" in refusal(tmp_path, *rows)
+    notes = load(tmp_path, *rows, format="mooncake").notes
+    assert any("taken as full prompts" in note for note in notes)
+
+
+def test_a_compacted_conversation_is_no_delta(tmp_path: Path) -> None:
+    rows = [ROW | {"session_id": "a", "hash_ids": ids} for ids in ([1, 2], [1, 3], [1, 4], [5, 6])]
+    assert len(load(tmp_path, *rows).requests) == 4
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("{bad", "not valid JSON"),
+        ("[" * 100_000, "not valid JSON"),
+        (b"\xff\xfe{}", "not valid JSON"),
+        ('{"timestamp": 0, "input_length": ' + "9" * 5000 + "}", "not valid JSON"),
+        ("[1, 2]", "a list: every line must hold one JSON object"),
+        (without("input_length"), "input_length is missing"),
+        (without("output_length"), "output_length is missing"),
+        (without("hash_ids"), "hash_ids is missing: without it no reuse of prefixes can be simulated"),
+        (without("timestamp"), "timestamp is missing: the first row of a session needs one"),
+        (
+            ROW | {"input_length": 0},
+            "input_length = 0: must be a whole number of tokens from 1 to 1,000,000,000",
+        ),
+        (ROW | {"input_length": -1000}, "input_length = -1000: must be a whole number"),
+        (ROW | {"input_length": "1000"}, "input_length = '1000': must be a whole number"),
+        (ROW | {"input_length": True}, "input_length = True: must be a whole number"),
+        (ROW | {"input_length": 10**30}, "input_length = 1000000000000000000000000000000: must be"),
+        (ROW | {"output_length": -1}, "output_length = -1: must be a whole number of tokens from 0"),
+        (ROW | {"output_length": 1.5}, "output_length = 1.5: must be a whole number"),
+        (ROW | {"timestamp": "0"}, "timestamp = '0': must be a finite number between"),
+        (ROW | {"timestamp": float("nan")}, "timestamp = nan: must be a finite number"),
+        (ROW | {"timestamp": float("inf")}, "timestamp = inf: must be a finite number"),
+        (ROW | {"timestamp": 10**400}, "timestamp = 1000000"),
+        (ROW | {"delay": -1}, "delay = -1: must be a finite number of at least 0"),
+        (ROW | {"session_id": ["a"]}, "session_id = ['a']: must be a string or a whole number"),
+        (ROW | {"hash_ids": []}, "hash_ids = []: must be a list of whole numbers, one for every chunk"),
+        (ROW | {"hash_ids": 7}, "hash_ids = 7: must be a list"),
+        (ROW | {"hash_ids": "x" * 500}, "hash_ids = 'xxx"),
+        (
+            ROW | {"hash_ids": ["a", "b"]},
+            "hash_ids holds 'a': every id must be a whole number from 0 to 2^64 - 1",
+        ),
+        (ROW | {"hash_ids": [1, -2]}, "hash_ids holds -2"),
+        (ROW | {"hash_ids": [1, 2.0]}, "hash_ids holds 2.0"),
+        (ROW | {"hash_ids": [1, True]}, "hash_ids holds True"),
+        (ROW | {"hash_ids": [1, 2**64]}, "hash_ids holds 18446744073709551616"),
+        (ROW | {"wait_for": ["r0"]}, 'key "wait_for" belongs to Dynamo\'s agentic_mooncake format'),
+        ({"num_turns": 2}, 'key "num_turns" belongs to Dynamo\'s applied_compute_agentic format'),
+    ],
+)
+def test_a_bad_row_is_named_with_line_key_and_value(
+    tmp_path: Path, row: dict[str, Any] | str | bytes, message: str
+) -> None:
+    text = refusal(tmp_path, ROW, "", row)
+    assert text.startswith(f"line 3: {message}")
+    assert len(text) < 300
+
+
+def test_a_session_that_goes_back_in_time_is_refused(tmp_path: Path) -> None:
+    row = ROW | {"session_id": "a"}
+    assert refusal(tmp_path, row | {"timestamp": 2000}, row | {"timestamp": 1000}) == (
+        "line 2: timestamp = 1000 of session a lies before 2000 in line 1: "
+        "the rows of a session are its turns in order"
+    )
+
+
+def test_all_problems_are_listed_up_to_ten(tmp_path: Path) -> None:
+    _, *two = refusal(tmp_path, ROW | {"input_length": 0}, ROW, "{").splitlines()
+    assert [line.strip()[:6] for line in two] == ["line 1", "line 3"]
+    _, *many = refusal(tmp_path, *["{"] * 50).splitlines()
+    assert len(many) == 11
+    assert many[-1].strip() == "and perhaps more"
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", gzip.compress(b"")])
+def test_a_file_without_rows_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "empty.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"empty.jsonl: holds no row"):
+        load_trace(path)
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    cut = tmp_path / "cut.jsonl.gz"
+    cut.write_bytes(gzip.compress((DATA / "sessions.jsonl").read_bytes())[:-20])
+    damaged = tmp_path / "damaged.jsonl.gz"
+    damaged.write_bytes(b"\x1f\x8b" + b"x" * 50)
+    for path in (cut, damaged, tmp_path, tmp_path / "absent.jsonl"):
+        with pytest.raises(InputError, match="cannot be read") as caught:
+            load_trace(path)
+        assert str(caught.value).startswith(f"{path}: ")
+
+
+@pytest.mark.parametrize("option", ["chunk_tokens", "sessions", "sec_multiplier"])
+def test_options_must_be_above_0(tmp_path: Path, option: str) -> None:
+    with pytest.raises(InputError, match=f"{option} = 0: must be a finite number above 0"):
+        load(tmp_path, ROW, **{option: 0})
+
+
+HOSTILE = {
+    "acagent": "belongs to Dynamo's applied_compute_agentic",
+    "agentic": "belongs to Dynamo's agentic_mooncake",
+    "agentic_cycle": "belongs to Dynamo's agentic_mooncake",
+    "agentic_dupid": "belongs to Dynamo's agentic_mooncake",
+    "agentic_unknown": "belongs to Dynamo's agentic_mooncake",
+    "delta": "as in a delta trace",
+    "empty": "holds no row",
+    "floor": "line 1: input_length = 1000 needs 2 hash_ids",
+    "garbage": "line 2: not valid JSON",
+    "negid": "line 1: hash_ids holds -1",
+    "nohash": "line 1: hash_ids is missing",
+    "noinput": "line 1: input_length is missing",
+    "noout": "line 1: output_length is missing",
+    "nots": "line 1: timestamp is missing",
+    "sess_tsback": "line 2: timestamp = 1000 of session a lies before 2000",
+    "strids": "line 1: hash_ids holds 'a'",
+    "toofew": "line 1: input_length = 1000 needs 2 hash_ids",
+}
+"""What is refused, and why; everything else in the folder can be read."""
+
+NOTED = {
+    "blank": "blank lines skipped: 1",
+    "negts": "re-based: the first, -5,",
+    "offset": "re-based: the first, 1178625,",
+    "sess_nots2": "later turns without a delay",
+    "sess_ts": "later turns without a delay",
+    "toomany": "more hash_ids than their input_length needs",
+    "unsorted": "rows sorted by timestamp",
+    "zeroout": "output_length 0, taken as 1",
+}
+
+
+@needs_shared
+def test_every_hostile_file_is_refused_or_read_as_it_must() -> None:
+    files = sorted((SHARED_TRACES / "hostile").glob("*.jsonl"))
+    assert files
+    for path in files:
+        name = path.stem.removeprefix("probe_")
+        if name in HOSTILE:
+            with pytest.raises(InputError) as caught:
+                load_trace(path, chunk_tokens=512)
+            assert HOSTILE[name] in str(caught.value)
+        else:
+            notes = load_trace(path, chunk_tokens=512).notes
+            assert NOTED.get(name, "") in "; ".join(notes)

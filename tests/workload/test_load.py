@@ -1,0 +1,33 @@
+from pathlib import Path
+
+import pytest
+
+from sim.errors import InputError
+from sim.workload.agent import generate
+from sim.workload.load import load_workload
+from sim.workload.settings import WorkloadSettings
+from sim.workload.trace_file import load_trace
+from tests.workload.files import DATA
+
+
+def test_a_relative_path_starts_at_the_base_folder() -> None:
+    settings = WorkloadSettings.model_validate({"path": "sessions.jsonl", "sessions": 1, "chunk_tokens": 64})
+    expected = load_trace(DATA / "sessions.jsonl", sessions=1, chunk_tokens=64)
+    assert load_workload(settings, seed=0, base_dir=DATA) == expected
+    with pytest.raises(InputError, match=r"sessions\.jsonl: cannot be read"):
+        load_workload(settings, seed=0, base_dir=DATA.parent)
+
+
+def test_an_absolute_path_stays_what_it_is(tmp_path: Path) -> None:
+    settings = WorkloadSettings(
+        path=DATA.resolve() / "timed_trace.jsonl", format="timed_trace", sec_multiplier=2
+    )
+    assert load_workload(settings, seed=0, base_dir=tmp_path).requests[1].timestamp_s == 1.5
+
+
+def test_a_profile_is_generated_from_the_seed(tmp_path: Path) -> None:
+    settings = WorkloadSettings(
+        profile="kct", sessions=2, turns=3, window="first", max_think_s=9, start_gap_s=4
+    )
+    expected = generate("kct", sessions=2, seed=5, turns=3, window="first", max_think_s=9.0, start_gap_s=4.0)
+    assert load_workload(settings, seed=5, base_dir=tmp_path) == expected

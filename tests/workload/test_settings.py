@@ -1,0 +1,64 @@
+import pytest
+from pydantic import ValidationError
+
+from sim.workload.settings import NOT_BESIDE, ReplaySettings, WorkloadSettings
+
+
+def test_a_workload_comes_from_a_file_or_from_a_profile() -> None:
+    assert WorkloadSettings.model_validate({"path": "trace.jsonl"}).sessions is None
+    assert WorkloadSettings.model_validate({"path": "trace.jsonl", "profile": None}).profile is None
+    generated = WorkloadSettings.model_validate(
+        {"profile": "talk", "sessions": 28, "turns": 20, "max_think_s": "1min"}
+    )
+    assert (generated.max_think_s, generated.window, generated.start_gap_s) == (60.0, "middle", 0.5)
+
+
+@pytest.mark.parametrize(
+    ("workload", "message"),
+    [
+        ({}, "give either path .* or profile .*, not both"),
+        ({"path": "a", "profile": "talk", "sessions": 1}, "give either path .* or profile .*, not both"),
+        (
+            {"path": "a", "turns": 20, "window": "first"},
+            "turns, window: only beside profile, but path is given",
+        ),
+        (
+            {"profile": "kct", "sessions": 1, "chunk_tokens": 64},
+            "chunk_tokens: only beside path, but profile",
+        ),
+        ({"profile": "kct"}, "sessions is missing"),
+        ({"profile": "chat", "sessions": 1}, "'talk' or 'kct'"),
+        ({"path": "a", "sessions": 0}, "greater than 0"),
+        ({"path": "a", "chunk_tokens": -1}, "greater than 0"),
+        ({"path": "a", "sec_multiplier": float("nan")}, "finite number|greater than 0"),
+        ({"path": "a", "format": "csv"}, "'auto', 'mooncake' or 'timed_trace'"),
+        ({"profile": "kct", "sessions": 1, "max_think_s": "60 parsecs"}, "is not a time"),
+    ],
+)
+def test_a_workload_that_makes_no_sense_is_refused_with_a_reason(
+    workload: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ValidationError, match=message):
+        WorkloadSettings.model_validate(workload)
+
+
+@pytest.mark.parametrize("source", NOT_BESIDE)
+def test_what_has_no_meaning_beside_a_source_is_a_setting_and_belongs_to_the_other(source: str) -> None:
+    other = ({"path", "profile"} - {source}).pop()
+    assert NOT_BESIDE[source] < WorkloadSettings.model_fields.keys()
+    assert other in NOT_BESIDE[source]
+    assert not NOT_BESIDE[source] & NOT_BESIDE[other]
+
+
+def test_replay_is_by_default_what_the_talk_did() -> None:
+    assert ReplaySettings() == ReplaySettings(
+        client="max-concurrency", max_concurrency="sessions", speedup=1.0
+    )
+
+
+@pytest.mark.parametrize(
+    "replay", [{"client": "closed-loop"}, {"max_concurrency": 0}, {"max_concurrency": "all"}, {"speedup": 0}]
+)
+def test_a_replay_that_makes_no_sense_is_refused(replay: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        ReplaySettings.model_validate(replay)
