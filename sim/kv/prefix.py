@@ -104,11 +104,11 @@ class SeenPrefixes:
     common prefix with a sorted list is one with a neighbour.
     """
 
-    __slots__ = ("_block_tokens", "_chunk_tokens", "_followers", "_seen")
+    __slots__ = ("_chunk_tokens", "_followers", "_seen", "block_tokens")
 
     def __init__(self, chunk_tokens: int, block_tokens: int) -> None:
         self._chunk_tokens = chunk_tokens
-        self._block_tokens = block_tokens
+        self.block_tokens = block_tokens
         self._seen: set[int] = set()
         self._followers: dict[int, list[tuple[int, ...]]] = {}
 
@@ -126,7 +126,7 @@ class SeenPrefixes:
         self._seen.update(blocks[known:])
         end = shared = self._chunks_of(known)
         while end < len(keys):
-            whole_blocks = end * self._chunk_tokens // self._block_tokens
+            whole_blocks = end * self._chunk_tokens // self.block_tokens
             block = blocks[whole_blocks - 1] if whole_blocks else NO_PARENT
             start, end = end, self._chunks_of(whole_blocks + 1)
             shared += self._add_follower(block, keys[start:end])  # adds 0 behind the first block that is new
@@ -134,7 +134,7 @@ class SeenPrefixes:
 
     def _chunks_of(self, n_blocks: int) -> int:
         """Return the number of chunks up to the one that holds the last token of the first `n_blocks`."""
-        return -(-n_blocks * self._block_tokens // self._chunk_tokens)
+        return -(-n_blocks * self.block_tokens // self._chunk_tokens)
 
     def _add_follower(self, block: int, run: tuple[int, ...]) -> int:
         """Return how many chunks of `run` followed `block` before; keep what is new."""

@@ -169,10 +169,10 @@ class Ledger:
         """Note that a request is no longer in flight for others: all of its prompt is computed."""
         self._land(self._prefills[index])
 
-    def preempted(self, index: int, computed_prompt_tokens: int) -> None:
-        """Note that a request lost its blocks; it had so many prompt tokens, hit or computed."""
+    def preempted(self, index: int) -> None:
+        """Note that a request lost its blocks, and with them the prompt tokens it had hit or computed."""
         prefill = self._prefills[index]
-        prefill.reached = max(prefill.reached, computed_prompt_tokens)
+        prefill.reached = max(prefill.reached, prefill.position)
         self._land(prefill)
 
     def ended(self, index: int) -> None:

@@ -1,8 +1,8 @@
 """One vLLM 0.28.0 engine without its clock: scheduler, KV cache and CPU tier joined.
 
 `schedule` plans a step, `complete` processes its output. With asynchronous scheduling two steps are in flight:
-step k+1 is planned before the output of step k is processed. Events are made when a step is planned and published
-with the next output that is processed.
+step k+1 is planned before the output of step k is processed. KV events happen when a step is planned (or an output
+registers a block) and are published with the next output that is processed.
 """
 
 from collections import deque
@@ -38,13 +38,26 @@ class Engine:
         self.scheduler = Scheduler(cache, limits, offload)
         self.steps: deque[StepPlan] = deque()
         """Planned and not yet processed, oldest first."""
+        self.max_steps = 2 if limits.async_scheduling else 1
         self._finished_unreported = False
+        self._heard = (0, 0)
+        self._news: list[KvEvent] = []
 
     @property
     def has_work(self) -> bool:
         """Whether vLLM's loop would call schedule once more."""
         scheduler = self.scheduler
         return bool(scheduler.running or scheduler.waiting or scheduler.skipped or self._finished_unreported)
+
+    @property
+    def waiting(self) -> int:
+        """Requests in the queue, those that wait for a load included."""
+        return len(self.scheduler.waiting) + len(self.scheduler.skipped)
+
+    def fits(self, tokens: int) -> bool:
+        """Whether a request of so many tokens fits into the empty pool at all."""
+        need = self.cache.need([], tokens)
+        return need is not None and need < self.cache.pool.num_blocks
 
     def add(self, request: ActiveRequest) -> None:
         """Queue a request; the next `schedule` sees it."""
@@ -53,9 +66,18 @@ class Engine:
     def schedule(self) -> StepPlan:
         """Plan the next step; it is in flight until `complete`."""
         self._finished_unreported = False
+        before = self._state()
         plan = self.scheduler.schedule()
+        decodes = len(plan.tokens) == len(self.scheduler.running) == len(plan.emitting)
+        plan.quiet = decodes and self._state() == before and all(tokens == 1 for _, tokens in plan.tokens)
         self.steps.append(plan)
         return plan
+
+    def _state(self) -> tuple[int, int, int, int]:
+        """Equal before and after a step that changed no block, queue or tier."""
+        tier_changes = self.offload.tier.changes if self.offload is not None else 0
+        scheduler = self.scheduler
+        return self.cache.pool.changes, tier_changes, len(scheduler.running), len(scheduler.waiting)
 
     def complete(self, done_jobs: Iterable[tuple[int, Sequence[Key] | None]] = ()) -> StepOutput:
         """Process the oldest step's output, with the transfers reported by then (job, order of its keys)."""
@@ -69,25 +91,53 @@ class Engine:
             self._receive_token(request, finished)
         for job_id, order in done_jobs:
             self._job_done(job_id, order)
-        return StepOutput(plan.emitting, finished, self._drain_events())
+        return StepOutput(plan.emitting, finished, self._publish())
+
+    def drop_outgrown(self) -> list[ActiveRequest]:
+        """Take out preempted requests that have outgrown the pool: they can never be admitted again."""
+        waiting = self.scheduler.waiting
+        outgrown = [
+            request
+            for request in waiting
+            if request.status is Status.PREEMPTED
+            and not request.in_flight
+            and not self.fits(request.num_tokens)
+        ]
+        for request in outgrown:
+            waiting.remove(request)
+            self._leave(request)
+        return outgrown
+
+    def news(self) -> list[KvEvent]:
+        """KV events since the last call, as they happened, published or not."""
+        self._hear()
+        news, self._news = self._news, []
+        return news
+
+    def _hear(self) -> None:
+        gpu, cpu = self._events()
+        self._news += gpu[self._heard[0] :] + cpu[self._heard[1] :]
+        self._heard = (len(gpu), len(cpu))
+
+    def _events(self) -> tuple[list[KvEvent], list[KvEvent]]:
+        """Events of the GPU pool and of the CPU tier that are not published yet."""
+        return self.cache.pool.events, self.offload.events if self.offload is not None else []
 
     def _receive_token(self, request: ActiveRequest, finished: list[ActiveRequest]) -> None:
         request.outputs += 1
         request.placeholders -= 1
-        done = request.outputs >= request.output_tokens or request.num_tokens >= self.limits.max_model_len
         if self.limits.async_scheduling and request.status is Status.RUNNING:
             known = request.computed - request.placeholders
             self.cache.register(request.tables, request.hashes, known)
-        if done:
-            self._finish(request)
+        if request.outputs >= request.output_tokens or request.num_tokens >= self.limits.max_model_len:
+            if request.status is Status.RUNNING:
+                self.scheduler.running.remove(request)
+            else:
+                self.scheduler.waiting.remove(request)
+            self._leave(request)
             finished.append(request)
 
-    def _finish(self, request: ActiveRequest) -> None:
-        scheduler = self.scheduler
-        if request.status is Status.RUNNING:
-            scheduler.running.remove(request)
-        else:
-            scheduler.waiting.remove(request)
+    def _leave(self, request: ActiveRequest) -> None:
         request.status = Status.FINISHED
         if self.offload is not None:
             self.cache.skip(request.tables, request.computed)
@@ -101,10 +151,11 @@ class Engine:
         if job.load:
             self.scheduler.arrived.add(job.request_id)
 
-    def _drain_events(self) -> list[KvEvent]:
-        events = self.cache.pool.events
-        self.cache.pool.events = []
-        if self.offload is not None:
-            events += self.offload.events
-            self.offload.events = []
-        return events
+    def _publish(self) -> list[KvEvent]:
+        self._hear()
+        gpu, cpu = self._events()
+        published = gpu + cpu
+        gpu.clear()
+        cpu.clear()
+        self._heard = (0, 0)
+        return published

@@ -54,6 +54,8 @@ class StepPlan:
     stores: list[TransferJob] = field(default_factory=list)
     flushes: list[int] = field(default_factory=list)
     """Jobs that must be finished before the step runs."""
+    quiet: bool = False
+    """Every running request computes one token, and no block, queue or tier changed."""
     freed_after: list[int] = field(default_factory=list)
     """Blocks that return to the pool when this step's output has been processed."""
 

@@ -115,8 +115,8 @@ def prefix_tokens(seed: int, group: int) -> int:
 
 
 def _uniform(seed: int, purpose: str, entity: int, turn: int = 0) -> float:
-    """Return a number strictly between 0 and 1, since a quantile may be infinite at either end."""
-    return draw(seed, f"agent {purpose}", entity, turn) + 2.0**-54
+    """Return a number strictly between 0 and 1: a quantile may be infinite at either end."""
+    return draw(seed, f"agent {purpose}", entity, turn) or 2.0**-54
 
 
 def _hazard(share_of_window: float) -> float:

@@ -76,9 +76,8 @@ def signs_of_deltas(sessions: Sessions) -> str | None:
 def in_order(sessions: Sessions, units_per_s: float, notes: list[str]) -> tuple[Request, ...]:
     """Return the requests sorted by timestamp, stably, the first at 0.
 
-    A row without a timestamp is placed at the earliest moment it could leave: its delay after the turn
-    before.
-    An output of 0 tokens becomes 1, the least that an engine generates.
+    A row without a timestamp is placed at the earliest moment it could leave: its delay after the turn before
+    it. An output of 0 tokens becomes 1, the least that an engine generates.
     """
     placed = sorted(_placed(sessions), key=itemgetter(1))
     _note_defaults(sessions, notes)
@@ -94,7 +93,7 @@ def in_order(sessions: Sessions, units_per_s: float, notes: list[str]) -> tuple[
             session=name,
             turn=turn,
             timestamp_s=None if row.timestamp is None else (row.timestamp - origin) / units_per_s,
-            delay_s=None if row.delay is None else row.delay / units_per_s,
+            delay_s=None if row.delay is None or turn == 0 else row.delay / units_per_s,
             prompt_tokens=row.input_length,
             output_tokens=max(row.output_length, 1),
             chunks=row.hash_ids,

@@ -149,7 +149,7 @@ def test_preemption_costs_only_what_the_request_had():
     ledger.sent(0, [1, 2, 3], 35, 35)
     ledger.admitted(0, 0, 0, 35, False)
     ledger.computed(0, 23)
-    ledger.preempted(0, 23)
+    ledger.preempted(0)
     ledger.admitted(0, 0, 10, 35, True)
     ledger.computed(0, 25)
 
@@ -162,7 +162,7 @@ def test_a_hit_lost_by_preemption_is_charged_to_it():
     ledger = two_equal_prompts()
     prefill(ledger, 0, 0, 0, 35)
     ledger.admitted(1, 0, 30, 35, False)
-    ledger.preempted(1, 30)
+    ledger.preempted(1)
     ledger.admitted(1, 0, 0, 35, True)
     ledger.computed(1, 35)
 
@@ -175,7 +175,7 @@ def test_a_second_preemption_earlier_than_the_first_forgets_nothing():
     for computed in (23, 8):
         ledger.admitted(0, 0, 0, 35, computed == 8)
         ledger.computed(0, computed)
-        ledger.preempted(0, computed)
+        ledger.preempted(0)
     ledger.admitted(0, 0, 0, 35, True)
     ledger.computed(0, 35)
 
@@ -188,7 +188,7 @@ def test_generated_tokens_computed_again_are_counted_apart():
     ledger.sent(0, [1, 2, 3], 35, 35)
     prefill(ledger, 0, 0, 0, 35)
     ledger.computed(0, 0, 1)
-    ledger.preempted(0, 35)
+    ledger.preempted(0)
     # Four tokens are known; three of them have been computed, the fourth was only sampled.
     ledger.admitted(0, 0, 30, 39, True)
     ledger.computed(0, 5, 4)
@@ -202,7 +202,7 @@ def test_a_hit_may_reach_into_the_generated_tokens():
     ledger = Ledger(block_tokens=10, hybrid=False, workers=1)
     ledger.sent(0, [1, 2, 3], 35, 35)
     prefill(ledger, 0, 0, 0, 35)
-    ledger.preempted(0, 35)
+    ledger.preempted(0)
     ledger.admitted(0, 0, 40, 50, True)
     ledger.computed(0, 0, 10)
 
@@ -215,7 +215,7 @@ def test_a_preempted_request_is_not_in_flight():
     ledger = two_equal_prompts()
     ledger.admitted(0, 0, 0, 35, False)
     ledger.computed(0, 35)
-    ledger.preempted(0, 35)
+    ledger.preempted(0)
     prefill(ledger, 1, 1, 0, 35)
 
     assert ledger.causes(1) == causes(gone=30, bound=5)

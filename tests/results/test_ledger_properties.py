@@ -116,7 +116,7 @@ def test_each_token_gets_the_cause_of_the_definition(seed, hybrid):
             world.store(worker, world.blocks(prompt[:stop])[hit // world.size :])
             if stop == len(prompt):
                 break
-            world.ledger.preempted(index, stop)
+            world.ledger.preempted(index)
             reached = max(reached, stop)
             world.evict_some()
         world.flying[index] = set(world.blocks(prompt)[hit // world.size :])
@@ -156,7 +156,7 @@ def test_computed_is_required_plus_causes_however_requests_overlap(seed, hybrid)
         worker, position = running[index]
         prompt = world.prompts[index]
         if random.random() < 0.2:
-            world.ledger.preempted(index, position)
+            world.ledger.preempted(index)
             reached[index] = max(reached[index], position)
             del running[index]
             waiting.append(index)

@@ -1,6 +1,7 @@
 """What is refused about a trace file, and how: file, line, key, value, and what is allowed."""
 
 import gzip
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +166,8 @@ def test_every_hostile_file_is_refused_or_read_as_it_must() -> None:
     assert files
     for path in files:
         name = path.stem.removeprefix("probe_")
+        with suppress(InputError):
+            load_trace(path)
         if name in HOSTILE:
             with pytest.raises(InputError) as caught:
                 load_trace(path, chunk_tokens=512)

@@ -56,14 +56,14 @@ class RowFormat:
     def parse(self, record: Mapping[str, Any], line: int, intern: dict[int, int]) -> Row:
         """Return the row that a JSON object holds.
 
-        `intern` makes equal ids of different rows one object: a long session names the same chunks every
-        turn.
+        `intern` makes equal ids of different rows one object: a session names the same chunks every turn.
 
         Raises:
             InputError: a field is missing or not what it must be; names key, value and what is allowed.
 
         """
-        for key in OTHER_FORMATS.keys() & record.keys():
+        if not OTHER_FORMATS.keys().isdisjoint(record):
+            key = next(key for key in OTHER_FORMATS if key in record)
             raise InputError(f'key "{key}" belongs to {OTHER_FORMATS[key]} format, which is not read here')
         ids = _ids(*self._get(record, "hash_ids"))
         return Row(

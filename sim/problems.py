@@ -1,0 +1,101 @@
+"""What is wrong with a scenario: one line a problem, with its place, the value, and what is allowed."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from sim.overrides import Override
+from sim.schema import JsonSchema, KeyPath, description, known_part, unknown_key
+
+
+class Source:
+    """Where a scenario's keys were written: a file, and `--set` options on top of it."""
+
+    def __init__(self, path: Path, overrides: Sequence[Override] = ()) -> None:
+        self.path = path
+        self.overrides = overrides
+
+    def place(self, key: KeyPath, value: str = "") -> str:
+        """Return where a key was written, and the key: "agg8.toml:12: seed = -1" or "--set seed=-1"."""
+        shown = ".".join(key) + (f" = {value}" if value else "")
+        for override in reversed(self.overrides):
+            if override.path == key:
+                return f"--set {override.text}"
+            within = min(len(key), len(override.path))
+            if key and override.path[:within] == key[:within]:
+                return f"--set {override.text}: {shown}"
+        line = line_of(self.path.read_text(encoding="utf-8"), key)
+        place = str(self.path) if line is None else f"{self.path}:{line}"
+        return f"{place}: {shown}" if shown else place
+
+
+def line_of(text: str, key: KeyPath) -> int | None:
+    """Return the line of TOML text that gives a key, or else the table it belongs to; None if nothing does.
+
+    The text up to the end of a statement is TOML of its own, so the statement that brings a key in is found
+    by reading more and more lines.
+    """
+    lines = text.split("\n")
+    for depth in range(len(key), 0, -1):
+        start = 0
+        for end in range(1, len(lines) + 1):
+            try:
+                data = tomllib.loads("\n".join(lines[:end]))
+            except tomllib.TOMLDecodeError:
+                continue
+            if _has(data, key[:depth]):
+                return start + 1
+            start = end
+    return None
+
+
+def describe(error: ValidationError, schema: JsonSchema, source: Source) -> str:
+    """Return the problems that validation found, a line each."""
+    # A value that fits none of several types is one problem with several reasons.
+    reasons: dict[tuple[KeyPath, str], list[str]] = {}
+    for details in error.errors():
+        key = _key(details, schema)
+        reason = reasons.setdefault((key, _value(details)), [])
+        message = _message(details, key, schema)
+        if message not in reason:
+            reason.append(message)
+    lines = []
+    for (key, value), found in reasons.items():
+        reason = ", or ".join(found)
+        lines.append(f"{source.place(key, '' if value in reason else value)}: {reason}")
+    return "\n".join(lines)
+
+
+def _key(details: ErrorDetails, schema: JsonSchema) -> KeyPath:
+    """Return the key that an error is about, without pydantic's names for the branches of a union."""
+    path = tuple(str(part) for part in details["loc"])
+    known = known_part(schema, path)
+    return path[: len(known) + 1] if details["type"] == "extra_forbidden" else known
+
+
+def _value(details: ErrorDetails) -> str:
+    value = details["input"]
+    return "" if isinstance(value, Mapping) or details["type"] == "extra_forbidden" else repr(value)
+
+
+def _message(details: ErrorDetails, key: KeyPath, schema: JsonSchema) -> str:
+    kind, message = details["type"], details["msg"]
+    if kind == "extra_forbidden":
+        return unknown_key(schema, key)
+    if kind == "missing":
+        return f"is missing: {description(schema, key)}"
+    if kind in {"model_type", "model_attributes_type", "dict_type"}:
+        return "must be a table of keys"
+    return message.removeprefix("Value error, ").replace("Input should be", "must be")
+
+
+def _has(data: Any, key: KeyPath) -> bool:
+    for part in key:
+        if not isinstance(data, Mapping) or part not in data:
+            return False
+        data = data[part]
+    return True

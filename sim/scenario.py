@@ -1,0 +1,194 @@
+"""What a user writes: one run of the simulator, in TOML. Nothing else parses it.
+
+The settings of a rule stand beside the rule (`workload`, `replay`, `router`, `slo`, model and GPU), those that
+join them to a cluster in `sim.sections`. `sim schema` prints all of them as JSON Schema.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import NonNegativeInt, ValidationError, model_validator
+
+from sim.capacity import Capacity, capacity
+from sim.coefficients import Coefficients, coefficients
+from sim.errors import InputError
+from sim.model import KERNEL_BLOCK_TOKENS
+from sim.overrides import apply, as_table, parse_override
+from sim.presets import GpuChoice, ModelChoice
+from sim.problems import Source, describe
+from sim.results.slo import Slo
+from sim.sections import (
+    EngineSettings,
+    FrontendSettings,
+    OffloadSettings,
+    OutputSettings,
+    RouterSettings,
+    TimingSettings,
+    WorkersSettings,
+)
+from sim.settings import Settings
+from sim.shipped import read_toml, scenario_path
+from sim.workload.settings import NOT_BESIDE, ReplaySettings, WorkloadSettings
+
+_PATHS = (("workload", "path"), ("model", "config"))
+
+
+class Scenario(Settings):
+    """One run: what is sent, how, to which cluster, and what is kept of it."""
+
+    title: str = ""
+    """A line above the results; unset: the name of the file."""
+    seed: NonNegativeInt = 0
+    """Of the generated workload and of every random choice."""
+    workload: WorkloadSettings
+    """What is sent: a trace file, or sessions to generate."""
+    replay: ReplaySettings = ReplaySettings()
+    """When each request is sent."""
+    model: ModelChoice
+    """A preset, the path of a Hugging Face `config.json`, or a table of either and what differs."""
+    gpu: GpuChoice
+    """A preset, or a table of one and what differs."""
+    workers: WorkersSettings
+    """The engines of the cluster."""
+    engine: EngineSettings = EngineSettings()
+    """How each engine is started."""
+    offload: OffloadSettings | None = None
+    """The engines' CPU tier; unset: there is none."""
+    router: RouterSettings = RouterSettings()
+    """Who gets which request."""
+    frontend: FrontendSettings = FrontendSettings()
+    """Time between client, router and workers."""
+    timing: TimingSettings = TimingSettings()
+    """How long a step takes."""
+    slo: Slo | None = None
+    """Limits that a good request keeps; unset: no goodput is counted."""
+    output: OutputSettings = OutputSettings()
+    """What is kept."""
+
+    @model_validator(mode="after")
+    def _parts_agree(self) -> Self:
+        engine, router = self.engine, self.router
+        if router.block_size not in (None, self.block_tokens):
+            raise ValueError(
+                f"router.block_size = {router.block_size}, but the engine's blocks have {self.block_tokens} "
+                "tokens: they must be equal, or no prefix is ever found; leave it out to have them so"
+            )
+        if engine.max_model_len is not None and engine.max_model_len > self.model.max_model_len:
+            raise ValueError(
+                f"engine.max_model_len = {engine.max_model_len} is more than the model's "
+                f"{self.model.max_model_len}: set model.max_model_len too if the model was stretched (YaRN)"
+            )
+        # vLLM ends a hybrid model's chunk on a block boundary: it would never find one.
+        if self.model.state_groups and 0 < engine.long_prefill_token_threshold < self.block_tokens:
+            raise ValueError(
+                f"engine.long_prefill_token_threshold = {engine.long_prefill_token_threshold}: must be 0 or "
+                f"at least a block of this hybrid model, {self.block_tokens} tokens"
+            )
+        return self
+
+    @property
+    def block_tokens(self) -> int:
+        """Tokens of one KV block, of the engine and of the router."""
+        return self.model.block_tokens(self.engine.block_size or KERNEL_BLOCK_TOKENS)
+
+    @property
+    def max_model_len(self) -> int:
+        """Longest sequence that an engine serves, prompt and output together."""
+        return self.engine.max_model_len or self.model.max_model_len
+
+    def capacity(self) -> Capacity:
+        """Return how the memory of one worker is divided.
+
+        Raises:
+            InputError: weights and runtime leave no room for a KV pool.
+
+        """
+        return capacity(
+            self.model.model_copy(update={"max_model_len": self.max_model_len}),
+            self.gpu,
+            gpu_memory_utilization=self.engine.gpu_memory_utilization,
+            kv_blocks=self.engine.kv_blocks,
+            block_size=self.engine.block_size or KERNEL_BLOCK_TOKENS,
+            max_num_batched_tokens=self.engine.max_num_batched_tokens,
+            offload_bytes=() if self.offload is None else (self.offload.cpu_bytes,),
+        )
+
+    def coefficients(self) -> Coefficients:
+        """Return the times of model and GPU, with what `timing` and `frontend` say laid over them.
+
+        Raises:
+            InputError: a shipped file of coefficients is damaged.
+
+        """
+        found = coefficients(self.model, self.gpu)
+        step = _given(self.timing, type(found.step).model_fields)
+        frontend = _given(self.frontend, type(found.frontend).model_fields)
+        if not step and not frontend:
+            return found
+        label = f" ({self.timing.label})" if self.timing.label else ""
+        return replace(
+            found,
+            step=found.step.model_copy(update=step),
+            frontend=found.frontend.model_copy(update=frontend),
+            summary=f"{found.summary}; given in the scenario: {', '.join([*step, *frontend])}{label}",
+        )
+
+    def to_toml(self) -> str:
+        """Return the scenario with every default written out; `load_scenario` reads it back equal."""
+        import tomlkit  # noqa: PLC0415 - only needed to write
+
+        content = self.model_dump(mode="json", exclude_none=True)
+        source = "profile" if self.workload.path is None else "path"
+        content["workload"] = {
+            key: value for key, value in content["workload"].items() if key not in NOT_BESIDE[source]
+        }
+        return tomlkit.dumps(content)
+
+
+def load_scenario(path_or_name: str | Path, overrides: Sequence[str] = ()) -> Scenario:
+    """Return the scenario of a TOML file, or the shipped one of a name, under `key.path=value` overrides.
+
+    A relative path in the file starts at the file's folder, one in an override at the current directory.
+
+    Raises:
+        InputError: says of every problem the file and line, or the override; the value; and what is allowed.
+
+    """
+    path = _locate(path_or_name)
+    schema = Scenario.model_json_schema()
+    source = Source(path, [parse_override(text, schema) for text in overrides])
+    data = {"title": path.stem, **read_toml(path)}
+    _make_absolute(data, path.parent)
+    apply(data, source.overrides)
+    _make_absolute(data, Path())
+    try:
+        scenario = Scenario.model_validate(data)
+    except ValidationError as error:
+        raise InputError(describe(error, schema, source)) from error
+    trace = scenario.workload.path
+    if trace is not None and not trace.is_file():
+        raise InputError(f"{source.place(('workload', 'path'))}: no such file: {trace}")
+    return scenario
+
+
+def _locate(path_or_name: str | Path) -> Path:
+    """Tell a path (it has a folder or ends in .toml) from the name of a shipped scenario."""
+    path = Path(path_or_name)
+    is_path = isinstance(path_or_name, Path) or path.suffix == ".toml" or len(path.parts) > 1
+    return path if is_path else scenario_path(str(path_or_name))
+
+
+def _make_absolute(data: dict[str, Any], folder: Path) -> None:
+    """Let the relative paths of a scenario's raw content start at `folder`."""
+    if isinstance(data.get("model"), str):
+        data["model"] = as_table(data["model"])
+    for section, key in _PATHS:
+        table = data.get(section)
+        if isinstance(table, dict) and isinstance(table.get(key), str):
+            table[key] = str(folder.absolute() / Path(table[key]).expanduser())
+
+
+def _given(settings: Settings, keys: Iterable[str]) -> dict[str, Any]:
+    return {key: getattr(settings, key) for key in keys if getattr(settings, key) is not None}

@@ -1,0 +1,120 @@
+"""The sections of a scenario that join the rooms' own settings to a cluster.
+
+Keys that are vLLM's or Dynamo's keep their names.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt
+
+from sim.router.config import RouterConfig
+from sim.settings import Settings
+from sim.units import Bytes, Seconds, Tokens
+from sim.worker.transfer import LinkSettings
+
+
+def _without_commas(value: object) -> object:
+    return value.replace(",", "") if isinstance(value, str) else value
+
+
+class WorkersSettings(Settings):
+    """The engines of the cluster, all alike, each on a GPU of its own."""
+
+    count: PositiveInt
+    """How many."""
+
+
+class EngineSettings(Settings):
+    """How each vLLM engine is started: names and defaults of vLLM 0.28.0's server on an 80 GB H100."""
+
+    max_num_batched_tokens: PositiveInt = 8192
+    """Token budget of a step."""
+    max_num_seqs: PositiveInt = 1024
+    """Most requests that run at once."""
+    max_model_len: Tokens | None = Field(default=None, gt=0)
+    """Longest sequence that is served; unset: the model's own `max_model_len`, which is also the most."""
+    long_prefill_token_threshold: NonNegativeInt = 0
+    """Most tokens of one prefill in a step; 0: no limit."""
+    watermark: float = Field(default=0.0, ge=0, lt=1)
+    """Share of the pool that must stay free when a request joins others that run."""
+    async_scheduling: bool = True
+    """Whether a step is scheduled before the output of the one before it was processed."""
+    gpu_memory_utilization: float = Field(default=0.92, gt=0, le=1)
+    """Share of the GPU's memory that the engine may use."""
+    block_size: PositiveInt | None = None
+    """Tokens of a KV block, 16 if unset; a hybrid model's engine enlarges it (Qwen3.8-27B-FP8: 800)."""
+    kv_blocks: Annotated[int, BeforeValidator(_without_commas, json_schema_input_type=int | str)] | None = (
+        Field(default=None, ge=2)
+    )
+    """Blocks of the KV pool, as the engine's log has them; unset: derived from the GPU's memory."""
+    fast_forward: bool = True
+    """Whether steps in which nothing but decoding happens are taken together; changes no result."""
+
+
+class OffloadSettings(Settings):
+    """The CPU tier of each engine: vLLM's OffloadingConnector."""
+
+    cpu_bytes: Bytes = Field(gt=0)
+    """Host memory for KV blocks, for each worker."""
+    eviction_policy: Literal["lru", "arc"] = "lru"
+    """Which blocks make room for others."""
+    offload_prompt_only: bool = True
+    """Whether only blocks of the prompt are stored, none of generated tokens."""
+    kv_events: Literal["placeholder", "self-describing"] = "placeholder"
+    """Whether the router learns what the tier holds: vLLM's own events do not tell it, self-describing do."""
+    link: LinkSettings = LinkSettings()
+    """PCIe between the GPU and its host."""
+
+
+class RouterSettings(RouterConfig):
+    """Dynamo's router, with the block size it was started with."""
+
+    block_size: PositiveInt | None = None
+    """Tokens of a block that the router hashes; unset: the engine's. Any other would never match."""
+
+
+class FrontendSettings(Settings):
+    """The front door. Unset times are those of the coefficients for model and GPU, see `calibration/`."""
+
+    alpha_in_s: Seconds | None = None
+    """From the client to the routing choice, for each request."""
+    alpha_in_s_per_token: Seconds | None = None
+    """The same, for each token of the prompt: tokenising."""
+    alpha_out_s: Seconds | None = None
+    """From the engine's output back to the client."""
+    dispatch_s: Seconds = 1e-3
+    """From the routing choice to the worker's queue."""
+    event_delay_s: Seconds = 0.2e-3
+    """From a worker's KV event to the router's index."""
+
+
+class TimingSettings(Settings):
+    """Coefficients of the step-time law. Unset ones are those shipped for model and GPU, else a roofline's."""
+
+    t_floor_s: Seconds | None = None
+    """Reading the weights once: the shortest step."""
+    c_tok_s_per_token: Seconds | None = None
+    """Dense layers, for each token of the step."""
+    smooth_max_p: float | None = Field(default=None, ge=1)
+    """How sharply a step turns from reading weights to computing."""
+    a_pair_s: Seconds | None = None
+    """Prefill attention, for each pair of a new token and a token it attends to."""
+    c_kv_s_per_token: Seconds | None = None
+    """Decode attention, for each token of context."""
+    c_seq_s: Seconds | None = None
+    """For each sequence of the step."""
+    c_pf_s: Seconds | None = None
+    """Once for a step with any prefill."""
+    c_step_s: Seconds | None = None
+    """Once for every step."""
+    label: str | None = None
+    """What the coefficients given here rest on; is printed with the results."""
+
+
+class OutputSettings(Settings):
+    """What a run keeps beside its summary."""
+
+    tables: tuple[Literal["requests", "decisions", "workers"], ...] = ("requests", "decisions", "workers")
+    """Tables that `--out` writes; without "workers" no time series is kept."""
+    worker_interval_s: Seconds = 1.0
+    """Simulated time between two rows of a worker in table "workers"; 0: a row at every change."""

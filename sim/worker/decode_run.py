@@ -1,0 +1,69 @@
+"""Runs of decode steps that change nothing but counters, found without carrying them out.
+
+In most steps every running request computes one token, nothing is admitted, and no block is taken, freed or
+registered. Such steps can be skipped over: `decode_run` says how many follow, `commit` carries them out at once,
+with the state that stepping through them would leave, to the last bit.
+"""
+
+from dataclasses import dataclass
+
+from sim.kv.hybrid import KvCache
+from sim.worker.active import ActiveRequest
+from sim.worker.engine import Engine
+
+
+@dataclass(slots=True)
+class DecodeRun:
+    """`steps` pairs of (process the oldest output, plan the next step) in which only counters move."""
+
+    requests: list[ActiveRequest]
+    context_tokens: int
+    """Context of the first step planned, over all requests; each later step adds one token a request."""
+    steps: int
+
+
+def decode_run(engine: Engine) -> DecodeRun | None:
+    """Return the run that starts now, right after a `schedule`, or None. Changes nothing.
+
+    The steps in flight must have been quiet themselves: then a waiting request that was passed over in the
+    last one is passed over in every step of the run, and its retries leave no trace.
+    """
+    plans, running = engine.steps, engine.scheduler.running
+    if len(plans) < engine.max_steps or not running:
+        return None
+    for plan in plans:
+        if not plan.quiet or plan.emitting != running:
+            return None
+    steps = min(_quiet_steps(engine.cache, request) for request in running)
+    limit = engine.limits.max_model_len
+    steps = min(steps, *(limit - 1 - request.computed for request in running))
+    if steps < 1:
+        return None
+    return DecodeRun(running, sum(request.computed for request in running), steps)
+
+
+def _quiet_steps(cache: KvCache, request: ActiveRequest) -> int:
+    """Steps that this request can be planned for before it ends or its blocks change."""
+    if not request.outputs:
+        return 0  # its first token is news to the router
+    attention = request.tables[cache.attention_group]
+    boundary = min(attention.length, attention.registered + 1) * cache.block_tokens
+    steps = min(
+        request.output_tokens - request.outputs - request.placeholders,
+        boundary - 1 - request.computed,
+    )
+    if steps > 0 and cache.recurrent:
+        # The recurrent groups of a request move in step: the first speaks for all.
+        state = request.tables[0]
+        processed_block = (request.computed - request.in_flight - 1) // cache.block_tokens
+        held = state.blocks
+        if state.state_position in held or state.length - 2 in held or processed_block - 1 in held:
+            return 0  # a checkpoint still has to go back to the pool
+    return steps
+
+
+def commit(run: DecodeRun, steps: int) -> None:
+    """Carry out the first `steps` pairs of a run."""
+    for request in run.requests:
+        request.outputs += steps
+        request.computed += steps
