@@ -1,14 +1,14 @@
 """`--set key.path=value`: a scenario's keys from the command line, laid over what its file says."""
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sim.errors import InputError
 from sim.schema import JsonSchema, KeyPath, known_part, unknown_key
 from sim.workload.settings import NOT_BESIDE
 
-_RIVALS = {
+_RIVALS: dict[KeyPath, Collection[str]] = {
     ("workload", "path"): NOT_BESIDE["path"],
     ("workload", "profile"): NOT_BESIDE["profile"],
     ("model", "preset"): {"config"},

@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, PydanticCustomError
 
 from sim.overrides import Override
 from sim.schema import JsonSchema, KeyPath, description, known_part, unknown_key
+
+_DISAGREEMENT = "disagreement"
 
 
 class Source:
@@ -53,16 +55,23 @@ def line_of(text: str, key: KeyPath) -> int | None:
     return None
 
 
+def disagreement(key: str, value: object, reason: str) -> PydanticCustomError:
+    """Return the error of a key that is fine in itself but does not go with another section."""
+    return PydanticCustomError(
+        _DISAGREEMENT, "{key} = {value}: {reason}", {"key": key, "value": value, "reason": reason}
+    )
+
+
 def describe(error: ValidationError, schema: JsonSchema, source: Source) -> str:
     """Return the problems that validation found, a line each."""
     # A value that fits none of several types is one problem with several reasons.
     reasons: dict[tuple[KeyPath, str], list[str]] = {}
     for details in error.errors():
         key = _key(details, schema)
-        reason = reasons.setdefault((key, _value(details)), [])
+        found = reasons.setdefault((key, _value(details)), [])
         message = _message(details, key, schema)
-        if message not in reason:
-            reason.append(message)
+        if message not in found:
+            found.append(message)
     lines = []
     for (key, value), found in reasons.items():
         reason = ", or ".join(found)
@@ -72,18 +81,22 @@ def describe(error: ValidationError, schema: JsonSchema, source: Source) -> str:
 
 def _key(details: ErrorDetails, schema: JsonSchema) -> KeyPath:
     """Return the key that an error is about, without pydantic's names for the branches of a union."""
+    if details["type"] == _DISAGREEMENT:
+        return tuple(details["ctx"]["key"].split("."))
     path = tuple(str(part) for part in details["loc"])
     known = known_part(schema, path)
     return path[: len(known) + 1] if details["type"] == "extra_forbidden" else known
 
 
 def _value(details: ErrorDetails) -> str:
-    value = details["input"]
+    value = details["ctx"]["value"] if details["type"] == _DISAGREEMENT else details["input"]
     return "" if isinstance(value, Mapping) or details["type"] == "extra_forbidden" else repr(value)
 
 
 def _message(details: ErrorDetails, key: KeyPath, schema: JsonSchema) -> str:
     kind, message = details["type"], details["msg"]
+    if kind == _DISAGREEMENT:
+        return str(details["ctx"]["reason"])
     if kind == "extra_forbidden":
         return unknown_key(schema, key)
     if kind == "missing":

@@ -13,6 +13,7 @@ from sim.kv.prefix import SeenPrefixes
 from sim.record import Record
 from sim.results.gauge import Gauge
 from sim.results.ledger import Ledger
+from sim.results.levels import Levels
 from sim.results.metrics import latency
 from sim.results.rows import Rows
 from sim.results.weighted import WeightedSample
@@ -23,19 +24,30 @@ from sim.worker.engine import Engine, StepOutput
 from sim.worker.scheduler import Admission, StepPlan
 
 
+def _waits_for(record: Record) -> str:
+    if record.active is None:
+        return "waits for a worker"
+    return f"{record.active.status.value} on worker {record.worker}"
+
+
 class Recorder:
     """The books of one run over `workers` workers; an `Observer` of each of them.
 
     `attention_group` is the number of the engines' attention group; recurrent groups, if any, come before it.
-    `tables` are the tables to keep beside `requests`.
+    `tables` are the tables to keep beside `requests`, with at most one row a worker and `worker_interval_s`.
     """
 
     def __init__(
-        self, workers: int, attention_group: int, prefixes: SeenPrefixes, tables: Collection[str]
+        self,
+        workers: int,
+        attention_group: int,
+        prefixes: SeenPrefixes,
+        tables: Collection[str],
+        worker_interval_s: float = 0.0,
     ) -> None:
         self.records: dict[int, Record] = {}
         """Requests sent and not yet ended, by index."""
-        self.rows = Rows(keep=("requests", *tables))
+        self.rows = Rows(keep={"requests", *tables})
         self.itl_s = WeightedSample()
         self.pool = [Gauge() for _ in range(workers)]
         self.cpu_tier = [Gauge() for _ in range(workers)]
@@ -45,7 +57,7 @@ class Recorder:
         self._prefixes = prefixes
         self._attention_group = attention_group
         self._tables = frozenset(tables)
-        self._levels: list[tuple[int, ...]] = [()] * workers
+        self._levels = Levels(workers, worker_interval_s)
 
     # -- the front door -------------------------------------------------------------------------------------
 
@@ -71,9 +83,9 @@ class Recorder:
         index = record.request.index
         del self.records[index]
         self._ledger.ended(index)
+        self.last_end_s = max(self.last_end_s, now_s)
         if status != "unfinished":
             record.end_s = now_s
-            self.last_end_s = max(self.last_end_s, now_s)
         self.ended += 1
         self._write(record, status, reason)
 
@@ -121,6 +133,14 @@ class Recorder:
             overcredit_tokens=overcredit,
             **took._asdict(),
         )
+
+    def close(self, now_s: float) -> None:
+        """The run is over: whatever has not ended never will."""
+        for record in [*self.records.values()]:
+            self.end(record, now_s, "unfinished", _waits_for(record))
+        if "workers" in self._tables:
+            for row in self._levels.rest():
+                self.rows.tables["workers"].append(row)
 
     # -- the workers ----------------------------------------------------------------------------------------
 
@@ -184,10 +204,9 @@ class Recorder:
         if cpu is not None:
             self.cpu_tier[worker].set(cpu, now_s)
         if "workers" in self._tables:
-            levels = (len(engine.scheduler.running), engine.waiting, used, cpu)
-            if levels != self._levels[worker]:
-                self._levels[worker] = levels  # type: ignore[assignment]
-                self.rows.tables["workers"].append((now_s, worker, *levels))
+            row = self._levels.set(worker, now_s, (len(engine.scheduler.running), engine.waiting, used, cpu))
+            if row is not None:
+                self.rows.tables["workers"].append(row)
 
     def _kv(self, worker: int, events: Iterable[KvEvent]) -> None:
         for event in events:

@@ -1,7 +1,7 @@
 """What a user writes: one run of the simulator, in TOML. Nothing else parses it.
 
-The settings of a rule stand beside the rule (`workload`, `replay`, `router`, `slo`, model and GPU), those that
-join them to a cluster in `sim.sections`. `sim schema` prints all of them as JSON Schema.
+The settings of a rule stand beside the rule (workload, replay, router, SLO, model and GPU), those that join
+them to a cluster in `sim.sections`. `sim schema` prints all of them as JSON Schema.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ from sim.errors import InputError
 from sim.model import KERNEL_BLOCK_TOKENS
 from sim.overrides import apply, as_table, parse_override
 from sim.presets import GpuChoice, ModelChoice
-from sim.problems import Source, describe
+from sim.problems import Source, describe, disagreement
 from sim.results.slo import Slo
 from sim.sections import (
     EngineSettings,
@@ -69,22 +69,26 @@ class Scenario(Settings):
 
     @model_validator(mode="after")
     def _parts_agree(self) -> Self:
-        engine, router = self.engine, self.router
-        if router.block_size not in (None, self.block_tokens):
-            raise ValueError(
-                f"router.block_size = {router.block_size}, but the engine's blocks have {self.block_tokens} "
-                "tokens: they must be equal, or no prefix is ever found; leave it out to have them so"
+        engine, block = self.engine, self.block_tokens
+        if self.router.block_size not in (None, block):
+            raise disagreement(
+                "router.block_size",
+                self.router.block_size,
+                f"the engine's blocks have {block} tokens, and unless both are equal no prefix is ever found; "
+                f"leave it out, or give {block}",
             )
-        if engine.max_model_len is not None and engine.max_model_len > self.model.max_model_len:
-            raise ValueError(
-                f"engine.max_model_len = {engine.max_model_len} is more than the model's "
-                f"{self.model.max_model_len}: set model.max_model_len too if the model was stretched (YaRN)"
+        if self.max_model_len > self.model.max_model_len:
+            raise disagreement(
+                "engine.max_model_len",
+                engine.max_model_len,
+                f"the model's is {self.model.max_model_len}; raise model.max_model_len for a stretched model",
             )
-        # vLLM ends a hybrid model's chunk on a block boundary: it would never find one.
-        if self.model.state_groups and 0 < engine.long_prefill_token_threshold < self.block_tokens:
-            raise ValueError(
-                f"engine.long_prefill_token_threshold = {engine.long_prefill_token_threshold}: must be 0 or "
-                f"at least a block of this hybrid model, {self.block_tokens} tokens"
+        # vLLM ends a hybrid model's chunk on a block boundary: shorter chunks would never reach one.
+        if self.model.state_groups and 0 < engine.long_prefill_token_threshold < block:
+            raise disagreement(
+                "engine.long_prefill_token_threshold",
+                engine.long_prefill_token_threshold,
+                f"must be 0 or at least a block of this hybrid model, {block} tokens",
             )
         return self
 
@@ -187,7 +191,7 @@ def _make_absolute(data: dict[str, Any], folder: Path) -> None:
     for section, key in _PATHS:
         table = data.get(section)
         if isinstance(table, dict) and isinstance(table.get(key), str):
-            table[key] = str(folder.absolute() / Path(table[key]).expanduser())
+            table[key] = str((folder / Path(table[key]).expanduser()).resolve())
 
 
 def _given(settings: Settings, keys: Iterable[str]) -> dict[str, Any]:

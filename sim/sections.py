@@ -89,7 +89,7 @@ class FrontendSettings(Settings):
 
 
 class TimingSettings(Settings):
-    """Coefficients of the step-time law. Unset ones are those shipped for model and GPU, else a roofline's."""
+    """The step-time law. Unset coefficients are those shipped for model and GPU, else those of a roofline."""
 
     t_floor_s: Seconds | None = None
     """Reading the weights once: the shortest step."""
@@ -112,9 +112,7 @@ class TimingSettings(Settings):
 
 
 class OutputSettings(Settings):
-    """What a run keeps beside its summary."""
+    """What a run keeps beside its summary and the table of requests."""
 
-    tables: tuple[Literal["requests", "decisions", "workers"], ...] = ("requests", "decisions", "workers")
-    """Tables that `--out` writes; without "workers" no time series is kept."""
-    worker_interval_s: Seconds = 1.0
-    """Simulated time between two rows of a worker in table "workers"; 0: a row at every change."""
+    tables: tuple[Literal["decisions", "workers"], ...] = ("decisions", "workers")
+    """Further tables that `--out` writes: every routing decision, and how each worker's levels changed."""

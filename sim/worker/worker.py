@@ -92,7 +92,7 @@ class Worker:
         index: int,
         engine: Engine,
         step_time: StepTime,
-        link: HostLink,
+        link: HostLink | None,
         observer: Observer,
         outbox: Outbox,
         *,
@@ -100,7 +100,7 @@ class Worker:
         run_limit: Callable[[list[ActiveRequest]], int] | None = None,
     ) -> None:
         self.engine = engine
-        self.link = link
+        self.link = link or HostLink(LinkSettings(), 0, 0)
         self.index = index
         self._env = env
         self._step_time = step_time

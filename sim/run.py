@@ -1,0 +1,90 @@
+"""Runs a scenario: from settings to rows and numbers."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sim.cluster import Cluster, Progress
+from sim.coefficients import Coefficients
+from sim.results.gauge import occupancy
+from sim.results.metrics import RunFacts, summarise, to_json
+from sim.results.rows import Rows
+from sim.results.weighted import WeightedSample
+from sim.router import Policy
+from sim.scenario import Scenario
+from sim.worker.timing import StepTime
+from sim.workload.load import load_workload
+from sim.workload.request import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What a run gave."""
+
+    scenario: Scenario
+    summary: dict[str, Any]
+    """The JSON summary: see `sim.results.metrics`."""
+    rows: Rows
+    """The tables: see `sim.results.tables`."""
+    itl_s: WeightedSample
+    """Every gap between two tokens of one request."""
+    notes: list[str] = field(default_factory=list)
+    """What a reader must know beside the numbers, a sentence each."""
+
+    @property
+    def title(self) -> str:
+        """The scenario's title."""
+        return self.scenario.title
+
+    def save(self, directory: Path) -> None:
+        """Write summary.json, the tables as Parquet, and the resolved scenario into an existing folder."""
+        self.rows.write(directory)
+        (directory / "summary.json").write_text(to_json(self.summary), encoding="utf-8")
+        (directory / "scenario.toml").write_text(self.scenario.to_toml(), encoding="utf-8")
+
+
+def run(
+    scenario: Scenario,
+    *,
+    policy: Policy | None = None,
+    step_time: StepTime | None = None,
+    on_progress: Progress | None = None,
+) -> RunResult:
+    """Run a scenario to its end.
+
+    Args:
+        scenario: the settings; equal settings give equal results, to the last bit.
+        policy: a routing policy of your own, in place of the one that the scenario names.
+        step_time: a step-time law of your own, in place of the scenario's.
+        on_progress: called whenever a request has ended.
+
+    Raises:
+        InputError: the trace cannot be read, or the pool has no room.
+
+    """
+    capacity = scenario.capacity()
+    times = scenario.coefficients()
+    trace = load_workload(scenario.workload, scenario.seed, Path())
+    cluster = Cluster(scenario, trace, capacity, times, policy=policy, step_time=step_time)
+    cluster.run(on_progress)
+    return RunResult(
+        scenario,
+        _summary(cluster, scenario),
+        cluster.recorder.rows,
+        cluster.recorder.itl_s,
+        _notes(trace, times, own_law=step_time is not None),
+    )
+
+
+def _summary(cluster: Cluster, scenario: Scenario) -> dict[str, Any]:
+    recorder, capacity = cluster.recorder, cluster.capacity
+    end_s = recorder.last_end_s
+    pool = occupancy(recorder.pool, capacity.num_blocks - 1, end_s)
+    cpu_tier = occupancy(recorder.cpu_tier, capacity.host[0].blocks, end_s) if scenario.offload else None
+    facts = RunFacts(end_s, scenario.workers.count, pool, cpu_tier, scenario.slo)
+    return summarise(recorder.rows.tables["requests"], recorder.itl_s, facts)
+
+
+def _notes(trace: Trace, times: Coefficients, *, own_law: bool) -> list[str]:
+    law = "step times: a law passed by the caller" if own_law else f"step times ({times.origin}): {times.summary}"
+    return [law, *trace.notes]
