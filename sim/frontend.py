@@ -1,12 +1,14 @@
 """The front door of an aggregated cluster: admission, tokenising, routing, dispatch, and the way back.
 
 What happens when, for one request: it arrives; after the tokeniser's time the router chooses and books in one
-instant; a dispatch later it stands in the worker's queue. The first token on its way back to the client releases
-the booked prefill, the last one everything else. KV events reach the router's index through a channel of their own.
+instant; a dispatch later it stands in the worker's queue. The first token on its way back to the client
+releases the booked prefill, the last one everything else. KV events reach the router's index through a channel
+of their own.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from functools import partial
+from typing import Literal, Protocol
 
 import simpy
 
@@ -18,22 +20,34 @@ from sim.kv.events import KvEvent
 from sim.kv.prefix import PrefixTable
 from sim.record import Record
 from sim.recorder import Recorder
-from sim.router import NoEligibleWorkerError, Query, Router
+from sim.router import NoEligibleWorkerError, Query, Router, Tier
 from sim.worker.active import ActiveRequest
 from sim.worker.engine import StepOutput
 from sim.worker.worker import Worker
 from sim.workload.request import Request
 
+_ROUTER_TIERS: dict[str, Tier] = {"GPU": "device", "CPU": "host"}
+_UNLIMITED = 1 << 62
+
 
 class Delays(Protocol):
     """Seconds on the way: to the worker, and of KV events to the index."""
 
-    dispatch_s: float
-    event_delay_s: float
+    @property
+    def dispatch_s(self) -> float:
+        """From the routing choice to the worker's queue."""
+
+    @property
+    def event_delay_s(self) -> float:
+        """From a worker's output to the router's index."""
 
 
 class Frontend:
-    """Serves requests with the workers behind it; `ended` is told of every one that is over."""
+    """Serves requests with the workers behind it: the `Outbox` of each of them.
+
+    `attention_group` is the number of the engines' attention group: the router hears of no other, and of the
+    CPU tier only with `host_events`. `track_outputs`: it hears of every block that an answer grows by.
+    """
 
     def __init__(
         self,
@@ -41,9 +55,9 @@ class Frontend:
         router: Router,
         prefixes: PrefixTable,
         recorder: Recorder,
+        *,
         coefficients: FrontendCoefficients,
         delays: Delays,
-        *,
         seed: int,
         max_model_len: int,
         attention_group: int,
@@ -51,16 +65,18 @@ class Frontend:
         track_outputs: bool = False,
     ) -> None:
         self.workers: Sequence[Worker] = ()
+        """By rank; to be set before the first request."""
         self.ended: Callable[[Request], None] = lambda request: None
+        """Is told of every request that is over."""
         self._env = env
         self._router = router
         self._prefixes = prefixes
         self._recorder = recorder
-        self._alpha = coefficients
+        self._coefficients = coefficients
         self._seed = seed
         self._max_model_len = max_model_len
         self._attention_group = attention_group
-        self._host_events = host_events
+        self._tiers = ("GPU", "CPU") if host_events else ("GPU",)
         self._track_outputs = track_outputs
         self._to_worker = Channel(env, delays.dispatch_s, Phase.ARRIVAL)
         self._to_client = Channel(env, coefficients.alpha_out_s, Phase.OUTPUT)
@@ -70,14 +86,15 @@ class Frontend:
 
     def submit(self, request: Request) -> None:
         """A client sends a request now."""
-        record = Record(request, self._env.now)
-        record.blocks = self._prefixes.prompt_blocks(request.chunks, request.prompt_tokens)
+        blocks = self._prefixes.prompt_blocks(request.chunks, request.prompt_tokens)
+        record = Record(request, self._env.now, blocks)
         self._recorder.sent(record)
         reason = self._refusal(request)
         if reason is not None:
             self._end(record, "rejected", reason)
             return
-        tokenised_s = self._alpha.alpha_in_s + self._alpha.alpha_in_s_per_token * request.prompt_tokens
+        alpha = self._coefficients
+        tokenised_s = alpha.alpha_in_s + alpha.alpha_in_s_per_token * request.prompt_tokens
         event = at(self._env, tokenised_s, Phase.ARRIVAL, request.index)
         event.callbacks.append(lambda _: self._route(record))
 
@@ -97,12 +114,13 @@ class Frontend:
             self._end(record, "rejected", "no_eligible_worker")
             return
         record.booking = self._router.book(query, decision.chosen, now_s)
-        self._recorder.routed(record, decision, now_s)
-        self._to_worker.send(request.index, lambda: self._enqueue(record))
+        record.worker, record.ties, record.routed_s = decision.chosen.rank, decision.ties, now_s
+        self._recorder.routed(record, decision)
+        worker = self.workers[decision.chosen.rank]
+        self._to_worker.send(request.index, lambda: self._enqueue(record, worker))
 
-    def _enqueue(self, record: Record) -> None:
+    def _enqueue(self, record: Record, worker: Worker) -> None:
         request = record.request
-        worker = self.workers[record.booking.rank] if record.booking is not None else self.workers[0]
         full_blocks = (request.prompt_tokens + request.output_tokens) // self._prefixes.block_tokens
         generated = self._prefixes.private_blocks(full_blocks - len(record.blocks))
         record.active = ActiveRequest(
@@ -111,7 +129,7 @@ class Frontend:
         record.queued_s = self._env.now
         worker.add(record.active)
 
-    # -- the way back (an Outbox of every worker) -------------------------------------------------------------
+    # -- the way back ---------------------------------------------------------------------------------------
 
     def output(self, worker: int, output: StepOutput) -> None:
         """Send on what a step gave: news for the index, first and last tokens for clients and bookings."""
@@ -120,26 +138,30 @@ class Frontend:
             self._to_index.send(worker, lambda: self._index(worker, events))
         for request in output.tokens:
             if request.outputs == 1:
-                self._to_client.send(worker, lambda record=self._record(request): self._first_token(record))
-            if self._track_outputs:
-                self._send_progress(worker, request)
+                self._to_client.send(worker, partial(self._first_token, self._record(request)))
+            if self._track_outputs and self._opens_block(request):
+                self._to_client.send(worker, partial(self._progress, self._record(request), request.outputs))
         for request in output.finished:
-            self._to_client.send(worker, lambda record=self._record(request): self._last_token(record))
+            self._to_client.send(worker, partial(self._finish, self._record(request), "completed", None))
 
     def outgrown(self, worker: int, request: ActiveRequest) -> None:
         """A worker gave a request up."""
         record = self._record(request)
         self._to_client.send(worker, lambda: self._finish(record, "rejected", "outgrew_pool"))
 
+    def silent_tokens(self, requests: Sequence[ActiveRequest]) -> int:
+        """Return how many more tokens each of these requests gets before the router has to hear of one."""
+        if not self._track_outputs:
+            return _UNLIMITED
+        block_tokens = self._prefixes.block_tokens
+        return min(-request.num_tokens % block_tokens for request in requests)
+
+    def _opens_block(self, request: ActiveRequest) -> bool:
+        """Whether the newest token is the first of a block."""
+        return request.num_tokens % self._prefixes.block_tokens == 1 % self._prefixes.block_tokens
+
     def _record(self, request: ActiveRequest) -> Record:
         return self._recorder.records[request.request_id]
-
-    def _send_progress(self, worker: int, request: ActiveRequest) -> None:
-        record, tokens = self._record(request), request.outputs
-        if -(-(request.prompt_tokens + tokens) // self._prefixes.block_tokens) != -(
-            -(request.prompt_tokens + tokens - 1) // self._prefixes.block_tokens
-        ):
-            self._to_client.send(worker, lambda: self._progress(record, tokens))
 
     def _progress(self, record: Record, tokens: int) -> None:
         if record.booking is not None:
@@ -150,28 +172,23 @@ class Frontend:
         if record.booking is not None:
             self._router.first_token(record.booking, self._env.now)
 
-    def _last_token(self, record: Record) -> None:
-        self._finish(record, "completed", None)
-
-    def _finish(self, record: Record, status: str, reason: str | None) -> None:
+    def _finish(self, record: Record, status: Literal["completed", "rejected"], reason: str | None) -> None:
         if record.booking is not None:
             self._router.free(record.booking, self._env.now)
         self._end(record, status, reason)
 
-    def _end(self, record: Record, status: str, reason: str | None) -> None:
+    def _end(self, record: Record, status: Literal["completed", "rejected"], reason: str | None) -> None:
         self._recorder.end(record, self._env.now, status, reason)
         self.ended(record.request)
 
-    # -- KV events --------------------------------------------------------------------------------------------
+    # -- KV events ------------------------------------------------------------------------------------------
 
     def _seen_by_router(self, event: KvEvent) -> bool:
-        """Only attention blocks, and of the CPU tier only if its events describe themselves."""
-        in_attention = event.group == self._attention_group
-        return in_attention and bool(event.blocks) and (event.tier == "GPU" or self._host_events)
+        return event.group == self._attention_group and event.tier in self._tiers and bool(event.blocks)
 
     def _index(self, worker: int, events: Iterable[KvEvent]) -> None:
         for event in events:
-            tier = "device" if event.tier == "GPU" else "host"
+            tier = _ROUTER_TIERS[event.tier]
             if event.stored:
                 self._router.stored(worker, event.parent, event.blocks, tier)
             else:

@@ -36,22 +36,31 @@ class ModelSettings(Settings):
     name: str
     """Name of the preset or of the model; finds the step-time coefficients."""
     hidden_size: PositiveInt
+    """Width of a token between the layers."""
     intermediate_size: PositiveInt
     """Width of the MLP."""
     vocab_size: PositiveInt
+    """Rows of the embedding and of the output head."""
     full_attention_layers: PositiveInt
+    """Layers with a KV cache."""
     attention_heads: PositiveInt
     """Query heads of a full-attention layer."""
     kv_heads: PositiveInt
+    """Key heads of a full-attention layer; there are as many value heads."""
     head_dim: PositiveInt
+    """Width of a head of a full-attention layer."""
     attention_output_gate: bool = False
     """Whether the query projection also makes a gate for the attention output (Qwen3-Next, Qwen3.5)."""
     linear_attention_layers: int = Field(default=0, ge=0)
     """Layers with a recurrent state (gated delta net); 0 for a plain model."""
     linear_key_heads: int = Field(default=0, ge=0)
+    """Query and key heads of a linear-attention layer."""
     linear_key_head_dim: int = Field(default=0, ge=0)
+    """Width of one of those."""
     linear_value_heads: int = Field(default=0, ge=0)
+    """Value heads of a linear-attention layer."""
     linear_value_head_dim: int = Field(default=0, ge=0)
+    """Width of one of those."""
     linear_conv_kernel: PositiveInt = 4
     """Width of the convolution in front of a linear-attention layer; the state keeps one input less."""
     tied_embeddings: bool = False
@@ -265,6 +274,7 @@ class GpuSettings(Settings):
     """One GPU: memory, peaks, and how much of the peaks kernels reach."""
 
     name: str
+    """Name of the preset or of the GPU; finds the step-time coefficients."""
     memory_bytes: Bytes = Field(gt=0)
     """Total as CUDA reports it."""
     cuda_context_bytes: Bytes = int(1.01 * _GIB)
@@ -276,3 +286,4 @@ class GpuSettings(Settings):
     fp8_flop_per_s: FlopPerSecond | None = Field(default=None, gt=0)
     """Peak of the datasheet, dense; unset: the GPU widens FP8 weights and computes in BF16."""
     achieved: AchievedShares = AchievedShares()
+    """How much of the peaks kernels reach."""

@@ -22,16 +22,14 @@ class Source:
         self.overrides = overrides
 
     def place(self, key: KeyPath, value: str = "") -> str:
-        """Return where a key was written, and the key: "agg8.toml:12: seed = -1" or "--set seed=-1"."""
+        """Return where a key was written, and the key: "a.toml, line 2: seed = -1" or "--set seed=-1"."""
         shown = ".".join(key) + (f" = {value}" if value else "")
         for override in reversed(self.overrides):
-            if override.path == key:
-                return f"--set {override.text}"
-            within = min(len(key), len(override.path))
-            if key and override.path[:within] == key[:within]:
-                return f"--set {override.text}: {shown}"
+            if override.path == key[: len(override.path)]:
+                inside = override.path != key
+                return f"--set {override.text}: {shown}" if inside else f"--set {override.text}"
         line = line_of(self.path.read_text(encoding="utf-8"), key)
-        place = str(self.path) if line is None else f"{self.path}:{line}"
+        place = str(self.path) if line is None else f"{self.path}, line {line}"
         return f"{place}: {shown}" if shown else place
 
 
@@ -75,7 +73,7 @@ def describe(error: ValidationError, schema: JsonSchema, source: Source) -> str:
     lines = []
     for (key, value), found in reasons.items():
         reason = ", or ".join(found)
-        lines.append(f"{source.place(key, '' if value in reason else value)}: {reason}")
+        lines.append(f"{source.place(key, '' if reason.startswith(value) else value)}: {reason}")
     return "\n".join(lines)
 
 

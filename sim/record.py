@@ -3,24 +3,23 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sim.router.load import Booking
+from sim.router import Booking
 from sim.worker.active import ActiveRequest
 from sim.workload.request import Request
 
 
 @dataclass(slots=True)
 class Record:
-    """The life of one request, filled in by everyone who touches it; becomes a row when it ends."""
+    """The life of one request, from its sending on; becomes a row when it ends."""
 
     request: Request
     send_s: float
-    blocks: Sequence[int] = ()
+    blocks: Sequence[int]
     """Identities of the full blocks of the prompt."""
-    worker: int | None = None
     booking: Booking | None = None
+    worker: int | None = None
     ties: int | None = None
     active: ActiveRequest | None = None
-    due_s: float | None = None
     routed_s: float | None = None
     queued_s: float | None = None
     first_scheduled_s: float | None = None
@@ -28,4 +27,3 @@ class Record:
     """When the client has it; the worker's `last_token_s` knows nothing of the way back."""
     last_token_s: float = 0.0
     """When the worker made its newest token."""
-    end_s: float | None = None

@@ -74,7 +74,7 @@ class Scenario(Settings):
             raise disagreement(
                 "router.block_size",
                 self.router.block_size,
-                f"the engine's blocks have {block} tokens, and unless both are equal no prefix is ever found; "
+                f"the engine's blocks have {block} tokens, and no prefix is found unless both are equal; "
                 f"leave it out, or give {block}",
             )
         if self.max_model_len > self.model.max_model_len:

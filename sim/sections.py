@@ -115,4 +115,6 @@ class OutputSettings(Settings):
     """What a run keeps beside its summary and the table of requests."""
 
     tables: tuple[Literal["decisions", "workers"], ...] = ("decisions", "workers")
-    """Further tables that `--out` writes: every routing decision, and how each worker's levels changed."""
+    """Further tables that `--out` writes: every routing decision, and each worker over time."""
+    worker_interval_s: Seconds = 1.0
+    """Simulated time between two rows of a worker in table "workers"; 0: a row at every change."""

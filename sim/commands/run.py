@@ -1,5 +1,6 @@
 """`sim run`: simulate a scenario and print what came of it."""
 
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from enum import StrEnum
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sim.commands.options import Overrides
+from sim.commands.options import Overrides, ScenarioName
 
 if TYPE_CHECKING:
     from sim.run import RunResult
@@ -22,37 +23,72 @@ class Format(StrEnum):
 
 
 def run(
-    scenario: Annotated[str, typer.Argument(help="A TOML file, or the name of a shipped scenario.")],
-    overrides: Overrides = [],  # noqa: B006 - typer reads the default
+    scenario: ScenarioName,
+    *,
+    overrides: Overrides = [],  # noqa: B006 - typer only reads it
     format: Annotated[Format, typer.Option(help="How to print the summary.")] = Format.TEXT,
     out: Annotated[
-        Path | None, typer.Option(help="Folder to make: tables, summary and the resolved scenario.")
+        Path | None, typer.Option(metavar="DIR", help="Folder to make: tables, summary, resolved scenario.")
     ] = None,
-    force: Annotated[bool, typer.Option(help="Let --out replace the results of an earlier run.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Let --out replace earlier results.")] = False,
     repeat: Annotated[
-        int, typer.Option(min=1, help="Seeds to run, from the scenario's own upwards; prints intervals.")
+        int,
+        typer.Option(min=1, metavar="N", help="Run N seeds, from the scenario's own on; print intervals."),
     ] = 1,
 ) -> None:
     """Simulate a scenario and print what came of it."""
     from sim.commands.folder import new_folder
+    from sim.results.metrics import to_json
     from sim.scenario import load_scenario
 
     chosen = load_scenario(scenario, overrides)
-    seeds = range(chosen.seed, chosen.seed + repeat)
     with nullcontext() if out is None else new_folder(out, replace=force) as folder:
         if repeat == 1:
-            result = _simulate(chosen, chosen.title)
-            if folder is not None:
-                result.save(folder)
+            result = _simulate(chosen, folder)
             summary, notes = result.summary, result.notes
         else:
-            summary, notes = _repeat(chosen, seeds, folder)
-    _print(summary, chosen.title, notes, format)
+            summary, notes = _repeat(chosen, repeat, folder)
+    if format is Format.JSON:
+        typer.echo(to_json(summary), nl=False)
+    else:
+        _print(summary, chosen.title, notes, repeated=repeat > 1)
 
 
-def _simulate(scenario: "Scenario", label: str) -> "RunResult":
+def _simulate(scenario: "Scenario", folder: Path | None) -> "RunResult":
     from sim.progress import progress_bar
     from sim.run import run as simulate
 
-    with progress_bar(label) as on_progress:
-        return simulate(scenario, on_progress=on_progress)
+    with progress_bar(f"seed {scenario.seed}") as on_progress:
+        result = simulate(scenario, on_progress=on_progress)
+    if folder is not None:
+        result.save(folder)
+    return result
+
+
+def _repeat(scenario: "Scenario", n: int, folder: Path | None) -> tuple[dict[str, Any], list[str]]:
+    """Return the combined summary of `n` seeds and all their notes; each seed's results have a folder."""
+    from sim.results.intervals import combine
+    from sim.results.metrics import to_json
+
+    summaries, notes = [], []
+    seeds = range(scenario.seed, scenario.seed + n)
+    for seed in seeds:
+        part = None if folder is None else folder / f"seed-{seed}"
+        if part is not None:
+            part.mkdir()
+        result = _simulate(scenario.model_copy(update={"seed": seed}), part)
+        summaries.append(result.summary)
+        notes += result.notes
+    combined = combine(seeds, summaries)
+    if folder is not None:
+        (folder / "summary.json").write_text(to_json(combined), encoding="utf-8")
+    return combined, list(dict.fromkeys(notes))
+
+
+def _print(summary: Mapping[str, Any], title: str, notes: Sequence[str], *, repeated: bool) -> None:
+    from sim.commands.console import console
+    from sim.results.repeats import render_repeats
+    from sim.results.summary import WIDTH, render
+
+    shown = render_repeats if repeated else render
+    console(WIDTH).print(shown(summary, title, notes))

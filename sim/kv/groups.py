@@ -76,11 +76,11 @@ class AttentionGroup:
 
     def extend(self, table: Table, tokens: int) -> None:
         """One block for every position not covered yet."""
-        missing = blocks_for(tokens, self._block_tokens) - table.length
-        if missing > 0:
-            for block in self._pool.allocate(missing):
-                table.blocks[table.length] = block
-                table.length += 1
+        positions = blocks_for(tokens, self._block_tokens)
+        if positions > table.length:
+            fresh = self._pool.allocate(positions - table.length)
+            table.blocks.update(zip(range(table.length, positions), fresh, strict=True))
+            table.length = positions
 
     def skip(self, table: Table, processed_tokens: int) -> None:
         """Attention reads everything: nothing is skipped."""
@@ -109,12 +109,12 @@ class RecurrentGroup:
         self._pool = pool
         self._group = group
         self._block_tokens = block_tokens
-        self.made_this_step: set[int] = set()
-        """Checkpoints registered in this step: their state does not exist yet, so nobody may start there."""
+        self.made_this_step: set[int | None] = set()
+        """Hashes of checkpoints registered in this step: nobody may start there, even from an older copy."""
 
     def need(self, table: Table, tokens: int, hits: Sequence[int], hit_length: int) -> int | None:
         """At most one block however many tokens, and the checkpoint if it stands in the free queue."""
-        if hits and hits[-1] in self.made_this_step:
+        if hits and self._pool.hash_of(hits[-1]) in self.made_this_step:
             return None
         fresh = 1 if blocks_for(tokens, self._block_tokens) > hit_length + table.length else 0
         return fresh + self._pool.count_free(hits)
@@ -167,7 +167,7 @@ class RecurrentGroup:
         for position in takewhile(lambda position: position >= start, reversed(table.blocks)):
             if position < end:
                 self._pool.register(table.blocks[position], hashes[position], self._group)
-                self.made_this_step.add(table.blocks[position])
+                self.made_this_step.add(hashes[position])
                 stored.insert(0, hashes[position])
         table.registered = end
         parent = hashes[start - 1] if start else None

@@ -6,6 +6,7 @@ group; all take blocks of equal bytes from one pool, and a hit needs them all at
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from sim.kv.groups import AttentionGroup, Group, RecurrentGroup, Table
 from sim.kv.pool import BlockPool
@@ -13,11 +14,11 @@ from sim.kv.pool import BlockPool
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """What the cache offers a prompt. Blocks are listed a group; absent positions (recurrent) are left out."""
+    """What the cache offers a prompt. Blocks are listed by group; positions without a block are left out."""
 
     tokens: int = 0
     length_blocks: int = 0
-    blocks: tuple[tuple[int, ...], ...] = ()
+    blocks: tuple[Sequence[int], ...] = ()
     attention_tokens: int = 0
     """Length of the attention run alone: beyond `tokens` it lacks a state checkpoint."""
 
@@ -26,7 +27,7 @@ NO_HIT = Hit()
 
 
 class KvCache:
-    """Block pool and groups of one engine. A request's `tables` (one a group) are empty while it holds nothing.
+    """Block pool and groups of one engine. `tables`, one a group, are empty while a request holds nothing.
 
     `recurrent_groups` is 0 for a plain model. `block_tokens` is the size of a block in tokens, equal for all
     groups.
@@ -39,6 +40,8 @@ class KvCache:
         self.attention_group = recurrent_groups
         attention = AttentionGroup(self.pool, self.attention_group, block_tokens)
         self.groups: list[Group] = [*self.recurrent, attention]
+        self._no_tables = [Table() for _ in self.groups]
+        self._no_hits: tuple[Sequence[int], ...] = ((),) * len(self.groups)
 
     def begin_step(self) -> None:
         """Forget what belongs to one step: fresh checkpoints and the log of blocks taken."""
@@ -52,43 +55,28 @@ class KvCache:
         At least one token is left to compute. A hybrid hit is the deepest boundary within the attention run at
         which every recurrent group has a checkpoint.
         """
-        limit = (num_tokens - 1) // self.block_tokens
-        run = self._attention_run(hashes, limit)
-        if not self.recurrent:
-            length, blocks = len(run), (tuple(run),)
-        else:
+        run = self.pool.run(islice(hashes, (num_tokens - 1) // self.block_tokens), self.attention_group)
+        blocks: tuple[Sequence[int], ...]
+        if self.recurrent:
             length, states = self._deepest_checkpoint(hashes, len(run))
-            blocks = (*((state,) for state in states), tuple(run[:length])) if length else ()
+            blocks = (*((state,) for state in states), run[:length]) if length else ()
+        else:
+            length, blocks = len(run), (run,)
         return Hit(length * self.block_tokens, length, blocks, len(run) * self.block_tokens)
 
-    def _attention_run(self, hashes: Sequence[int], limit: int) -> list[int]:
-        run: list[int] = []
-        for position in range(min(limit, len(hashes))):
-            block = self.pool.lookup(hashes[position], self.attention_group)
-            if block is None:
-                break
-            run.append(block)
-        return run
-
     def _deepest_checkpoint(self, hashes: Sequence[int], run: int) -> tuple[int, list[int]]:
-        groups = range(len(self.recurrent))
+        oldest = [self.pool.cached[group] for group in range(len(self.recurrent))]
         for position in range(run - 1, -1, -1):
-            states: list[int] = []
-            for group in groups:
-                state = self.pool.lookup(hashes[position], group)
-                if state is None:
-                    break
-                states.append(state)
-            else:
-                return position + 1, states
+            if all(hashes[position] in cached for cached in oldest):
+                return position + 1, [cached[hashes[position]] for cached in oldest]
         return 0, []
 
     def need(self, tables: list[Table], tokens: int, hit: Hit = NO_HIT) -> int | None:
         """Free blocks it takes for `tables` to cover `tokens`; None if not possible in this step."""
         total = 0
-        for index, group in enumerate(self.groups):
-            table = tables[index] if tables else Table()
-            blocks = hit.blocks[index] if hit.blocks else ()
+        for group, table, blocks in zip(
+            self.groups, tables or self._no_tables, hit.blocks or self._no_hits, strict=True
+        ):
             need = group.need(table, tokens, blocks, hit.length_blocks)
             if need is None:
                 return None
@@ -101,10 +89,9 @@ class KvCache:
             group.skip(table, processed_tokens)
 
     def admit(self, tables: list[Table], hit: Hit, covered_tokens: int) -> None:
-        """Open the tables of a request: hold the hit, and blocks for what arrives from outside up to `covered`."""
+        """Open the tables of a request: hold the hit, and blocks for what comes from outside up to `covered`."""
         tables[:] = [Table() for _ in self.groups]
-        for index, (group, table) in enumerate(zip(self.groups, tables, strict=True)):
-            blocks = hit.blocks[index] if hit.blocks else ()
+        for group, table, blocks in zip(self.groups, tables, hit.blocks or self._no_hits, strict=True):
             group.hold_hits(table, blocks, hit.length_blocks, covered_tokens)
         if covered_tokens > hit.tokens:
             self.extend(tables, covered_tokens)
@@ -122,12 +109,21 @@ class KvCache:
     def free(self, tables: list[Table]) -> None:
         """Return everything, group by group, the deepest block first."""
         for table in tables:
-            self.pool.free([*reversed(table.blocks.values())])
+            self.pool.free(reversed(table.blocks.values()))
         tables.clear()
 
-    def take_all(self, tables: list[Table]) -> list[int]:
-        """Close the tables but leave the blocks held; returns them in the order of a deferred free."""
-        blocks = [block for table in tables for block in table.blocks.values()]
+    def detach(self, tables: list[Table]) -> tuple[list[int], list[int]]:
+        """Close the tables but leave the blocks held; return (those without a hash, those with one).
+
+        The order is that of a deferred free: the deepest block of the last group first.
+        """
+        blocks = [block for table in reversed(tables) for block in reversed(table.blocks.values())]
         tables.clear()
-        blocks.reverse()
-        return blocks
+        hash_of = self.pool.hash_of
+        plain = [block for block in blocks if hash_of(block) is None]
+        return plain, [block for block in blocks if hash_of(block) is not None]
+
+    def retake(self, tables: list[Table]) -> None:
+        """Log all blocks of a request as taken in this step: their content came from outside, and it runs."""
+        for table in tables:
+            self.pool.taken += table.blocks.values()

@@ -6,7 +6,7 @@ while a load reads it. Only idle keys can be evicted. Asking (`state`) is not to
 
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 Key = tuple[int, int]
 
@@ -20,17 +20,18 @@ class CpuTier(ABC):
     def __init__(self, capacity_blocks: int) -> None:
         self.capacity_blocks = capacity_blocks
         self.changes = 0
-        """Counts changes of content or order: equal counts mean an equal tier."""
+        """Counts changes of content: while it stands still, asking and touching the same keys once more gives
+        the same answer and leaves the same order."""
+        self.reading: set[Key] = set()
+        """Keys that a load reads."""
         self._readers: dict[Key, int] = {}
+        self.state: Callable[[Key], int | None] = self._readers.get
+        """None if the key is absent, WRITING, IDLE, or the number of loads that read it."""
 
     @property
     def used_blocks(self) -> int:
         """Blocks that hold a key, ready or being written."""
         return len(self._readers)
-
-    def state(self, key: Key) -> int | None:
-        """None if absent, WRITING, IDLE, or the number of loads that read it."""
-        return self._readers.get(key)
 
     def store(self, keys: Sequence[Key]) -> tuple[list[Key], list[Key]] | None:
         """Make room for the absent ones of `keys` and begin to write them.
@@ -67,6 +68,7 @@ class CpuTier(ABC):
             if self._readers[key] == IDLE:
                 self._busy(key)
             self._readers[key] += 1
+            self.reading.add(key)
         self.changes += 1
 
     def loaded(self, keys: Iterable[Key]) -> None:
@@ -74,16 +76,13 @@ class CpuTier(ABC):
         for key in keys:
             self._readers[key] -= 1
             if self._readers[key] == IDLE:
+                self.reading.discard(key)
                 self._idle(key)
         self.changes += 1
 
     @abstractmethod
     def touch(self, keys: Sequence[Key]) -> None:
         """These keys were asked for; the last of them first, so that the first ends up most recent."""
-
-    def retry_is_harmless(self) -> bool:
-        """Whether touching the same keys once more changes nothing."""
-        return True
 
     @abstractmethod
     def _victims(self, count: int, spared: Collection[Key]) -> list[Key] | None:
@@ -146,11 +145,9 @@ class ArcTier(CpuTier):
         self._recent_ghosts: OrderedDict[Key, None] = OrderedDict()
         self._frequent_ghosts: OrderedDict[Key, None] = OrderedDict()
         self._target = 0.0
-        self._target_moved = False
 
     def touch(self, keys: Sequence[Key]) -> None:
         """Promote ready keys; a ghost moves the target every time it is asked for."""
-        self._target_moved = False
         for key in reversed(keys):
             if key in self._recent:
                 if self._readers[key] == WRITING:
@@ -163,17 +160,16 @@ class ArcTier(CpuTier):
             elif key in self._recent_ghosts:
                 step = max(1.0, len(self._frequent_ghosts) / len(self._recent_ghosts))
                 self._move_target(min(self._target + step, self.capacity_blocks))
+                self._recent_ghosts.move_to_end(key)
             elif key in self._frequent_ghosts:
                 step = max(1.0, len(self._recent_ghosts) / len(self._frequent_ghosts))
                 self._move_target(max(self._target - step, 0.0))
-
-    def retry_is_harmless(self) -> bool:
-        """Not if the last touch met ghosts."""
-        return not self._target_moved
+                self._frequent_ghosts.move_to_end(key)
 
     def _move_target(self, target: float) -> None:
-        self._target = target
-        self._target_moved = True
+        if target != self._target:
+            self._target = target
+            self.changes += 1
 
     def _victims(self, count: int, spared: Collection[Key]) -> list[Key] | None:
         def idle(keys: Iterable[Key]) -> Iterable[Key]:
@@ -193,7 +189,9 @@ class ArcTier(CpuTier):
             chosen.append((key, from_recent))
         for key, from_recent in chosen:
             cached, ghosts = (
-                (self._recent, self._recent_ghosts) if from_recent else (self._frequent, self._frequent_ghosts)
+                (self._recent, self._recent_ghosts)
+                if from_recent
+                else (self._frequent, self._frequent_ghosts)
             )
             del cached[key]
             ghosts[key] = None

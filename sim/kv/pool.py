@@ -1,7 +1,7 @@
 """The block pool of one engine: who holds which block, which hash it carries, and who is evicted next.
 
-Rules of vLLM 0.28.0. Block 0 is the null block: taken out at start and never freed. A block with reference
-count 0 is free, cached or not; free blocks form one queue, evicted from the front. There is no other eviction.
+Rules of vLLM 0.28.0. Block 0 is the null block: taken out at start and never freed. A block with reference count 0
+is free, cached or not; free blocks form one queue, evicted from the front. There is no other eviction.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,6 +27,10 @@ class BlockPool:
         """Counts every change of the free queue or of a hash: equal counts mean an equal pool."""
         self.taken: list[int] = []
         """Blocks allocated or touched since the list was last cleared (by the engine, once a step)."""
+        self.cached: list[dict[int, int]] = [{} for _ in range(num_groups)]
+        """Every cached hash of each group with the oldest block that carries it. Looking is not touching."""
+        self._younger: list[dict[int, dict[int, None]]] = [{} for _ in range(num_groups)]
+        """Hashes that several blocks carry: the other ones, in the order in which they were registered."""
         self._references = [0] * num_blocks
         self._references[NULL_BLOCK] = 1
         self._hash: list[int | None] = [None] * num_blocks
@@ -34,29 +38,31 @@ class BlockPool:
         # A circular list through the null block, which is never in the queue itself.
         self._next = [*range(1, num_blocks), NULL_BLOCK]
         self._previous = [num_blocks - 1, *range(num_blocks - 1)]
-        # A hash maps to one block, or to several copies in the order in which they were registered.
-        self._cached: list[dict[int, int | dict[int, None]]] = [{} for _ in range(num_groups)]
 
     @property
     def used_blocks(self) -> int:
         """Blocks with references (the null block apart)."""
         return self.num_blocks - 1 - self.free_blocks
 
-    def lookup(self, block_hash: int, group: int) -> int | None:
-        """Return the oldest copy cached for this hash and group. Asking is not touching."""
-        found = self._cached[group].get(block_hash)
-        if found is None or isinstance(found, int):
-            return found
-        return next(iter(found))
+    def hash_of(self, block: int) -> int | None:
+        """Return the hash under which the block can be found."""
+        return self._hash[block]
 
-    def is_free(self, block: int) -> bool:
-        """Whether nobody holds the block."""
-        return self._references[block] == 0
+    def run(self, hashes: Iterable[int], group: int) -> list[int]:
+        """Return the cached blocks of the leading hashes, up to the first that is not cached."""
+        oldest = self.cached[group].get
+        blocks: list[int] = []
+        for block_hash in hashes:
+            block = oldest(block_hash)
+            if block is None:
+                break
+            blocks.append(block)
+        return blocks
 
     def count_free(self, blocks: Iterable[int]) -> int:
         """How many of these blocks nobody holds (touching them takes them out of the free queue)."""
         references = self._references
-        return sum(1 for block in blocks if references[block] == 0)
+        return [references[block] for block in blocks].count(0)
 
     def allocate(self, count: int) -> list[int]:
         """Take `count` blocks from the front of the free queue; cached ones lose their hash.
@@ -78,7 +84,7 @@ class BlockPool:
         self._previous[block] = NULL_BLOCK
         self.free_blocks -= count
         self.changes += 1
-        self.taken.extend(blocks)
+        self.taken += blocks
         return blocks
 
     def touch(self, blocks: Sequence[int]) -> None:
@@ -88,10 +94,10 @@ class BlockPool:
             if references[block] == 0:
                 self._unlink(block)
             references[block] += 1
-        self.taken.extend(blocks)
         self.changes += 1
+        self.taken += blocks
 
-    def free(self, blocks: Sequence[int]) -> None:
+    def free(self, blocks: Iterable[int]) -> None:
         """Drop one reference of each block.
 
         Those that reach 0 return to the queue: without a hash to its front (the first of the list ends up
@@ -114,14 +120,8 @@ class BlockPool:
         """Make a held block findable under its hash; a second copy is kept beside the first."""
         self._hash[block] = block_hash
         self._group[block] = group
-        cached = self._cached[group]
-        found = cached.get(block_hash)
-        if found is None:
-            cached[block_hash] = block
-        elif isinstance(found, int):
-            cached[block_hash] = {found: None, block: None}
-        else:
-            found[block] = None
+        if self.cached[group].setdefault(block_hash, block) != block:
+            self._younger[group].setdefault(block_hash, {})[block] = None
         self.changes += 1
 
     def free_queue(self) -> list[int]:
@@ -137,14 +137,15 @@ class BlockPool:
         block_hash, group = self._hash[block], self._group[block]
         assert block_hash is not None
         self._hash[block] = None
-        cached = self._cached[group]
-        found = cached[block_hash]
-        if isinstance(found, int):
-            del cached[block_hash]
+        oldest, younger = self.cached[group], self._younger[group].get(block_hash)
+        if younger is None:
+            del oldest[block_hash]
         else:
-            del found[block]
-            if not found:
-                del cached[block_hash]
+            if oldest[block_hash] == block:
+                block = oldest[block_hash] = next(iter(younger))
+            del younger[block]
+            if not younger:
+                del self._younger[group][block_hash]
         self.events.append(KvEvent(False, group, None, [block_hash], "GPU"))
 
     def _unlink(self, block: int) -> None:

@@ -1,6 +1,6 @@
 """The router core: which worker gets a request, and what it believes about the workers. Pure logic."""
 
-from sim.router.config import Overrides, RouterConfig
+from sim.router.config import Overrides, RouterConfig, WorkerType
 from sim.router.cost import CostTerms
 from sim.router.index import Tier
 from sim.router.load import Booking
@@ -19,4 +19,5 @@ __all__ = [
     "Router",
     "RouterConfig",
     "Tier",
+    "WorkerType",
 ]

@@ -7,6 +7,9 @@ from pydantic import Field, model_validator
 from sim.settings import Settings
 
 PolicyName = Literal["kv", "round-robin", "random", "least-loaded", "session-sticky"]
+WorkerType = Literal["aggregated", "decode", "prefill"]
+"""What Dynamo 1.5.0 takes a router's workers for. To its frontend all that decode are "decode" workers, those
+of an aggregated pool too; only its SelectionService has "aggregated" ones."""
 
 
 def _replace_alias(data: Any) -> Any:
@@ -42,7 +45,8 @@ class RouterConfig(Settings):
     track_active_blocks: bool = True
     """Whether the blocks of running requests count. False: no decode blocks in the cost."""
     track_prefill_tokens: bool = True
-    """Whether prompt tokens count until the first token. False: no prefill blocks in the cost."""
+    """Whether prompt tokens count until the first token. False: no prefill blocks in the cost, and the credit
+    of a decode worker comes off its decode blocks."""
     track_output_blocks: bool = False
     """Whether generated tokens add blocks to the booked load (they need `track_active_blocks`)."""
     active_request_expiry_secs: float = Field(default=300.0, gt=0, allow_inf_nan=False)

@@ -14,6 +14,8 @@ class Weights(NamedTuple):
     disk_cache_hit_weight: float
     decode_active_request_weight: float
     track_prefill_tokens: bool
+    decode_form: bool = False
+    """Whether the credit comes off the decode blocks, there being no prefill blocks to take it from."""
 
 
 class Prompt(NamedTuple):
@@ -33,10 +35,12 @@ overlap in blocks with the device, host and disk tiers, and the factor of prefer
 
 
 class CostTerms(NamedTuple):
-    """One candidate's cost and all that it is made of.
+    """One candidate's cost and all that it is made of. All is in blocks unless its name says otherwise.
 
-    cost = taint_factor * (prefill_load_scale * adjusted_prefill_blocks + decode_blocks
-    + active_request_cost_blocks). Everything is in blocks unless its name says otherwise.
+    Standard form: cost = taint_factor * (prefill_load_scale * adjusted_prefill_blocks + decode_blocks
+    + active_request_cost_blocks).
+    Decode form: cost = taint_factor * (max(decode_blocks - overlap_credit_blocks, 0)
+    + active_request_cost_blocks); raw and adjusted prefill are 0.
     """
 
     rank: int
@@ -73,9 +77,12 @@ def cost_terms(weights: Weights, prompt: Prompt, candidates: Iterable[Candidate]
     """Return the cost of each candidate.
 
     The prompt is charged in full and overlap is a credit against it, so that credit also offsets the prefill
-    of others. The order of the operations is Dynamo's: equal costs must come out bit for bit equal.
+    of others, and in the decode form their blocks. The order of the operations is Dynamo's: equal costs must
+    come out bit for bit equal.
     """
-    credit, credit_decay, scale, host_weight, disk_weight, request_weight, track_prefill = weights
+    credit, credit_decay, scale, host_weight, disk_weight, request_weight, track_prefill, decode_form = (
+        weights
+    )
     isl_tokens, block_size, least_prefill_tokens = prompt
     prompt_blocks = -(-isl_tokens // block_size)
     scored = []
@@ -89,7 +96,11 @@ def cost_terms(weights: Weights, prompt: Prompt, candidates: Iterable[Candidate]
         adjusted = raw - overlap_credit if raw > overlap_credit else 0.0
         decode_blocks = active_blocks + new_blocks
         request_cost = request_weight * requests
-        cost = (scale * adjusted + decode_blocks + request_cost) * factor
+        if decode_form:
+            blocks = decode_blocks - overlap_credit if decode_blocks > overlap_credit else 0.0
+        else:
+            blocks = scale * adjusted + decode_blocks
+        cost = (blocks + request_cost) * factor
         cached_blocks = device + host_weight * host + disk_weight * disk
         cached_tokens = round_half_away(cached_blocks * block_size) if cached_blocks else 0
         scored.append(

@@ -6,7 +6,7 @@ from math import exp, tanh
 from struct import pack, unpack
 
 from sim.errors import InputError
-from sim.router.config import Overrides, RouterConfig
+from sim.router.config import Overrides, RouterConfig, WorkerType
 from sim.router.cost import CostTerms, Prompt, Weights, cost_terms
 from sim.router.index import Overlap, PrefixIndex, Tier
 from sim.router.load import Booking, Loads
@@ -45,6 +45,8 @@ class Router:
         ranks: int,
         taints: Sequence[Set[str]] | None = None,
         policy: Policy | None = None,
+        *,
+        worker_type: WorkerType = "decode",
     ) -> None:
         """Build a router.
 
@@ -54,6 +56,7 @@ class Router:
             ranks: how many (worker, data-parallel rank) pairs there are.
             taints: a set of taints for each rank; None: no rank has any.
             policy: used in place of the one that the settings name.
+            worker_type: what the ranks are to Dynamo; decides which form of the cost holds.
         """
         self._config = config
         self._block_size = block_size
@@ -61,6 +64,7 @@ class Router:
         self._everyone = (1 << ranks) - 1
         self._taints = taints if taints is not None else [frozenset()] * ranks
         self._policy = policy or make_policy(config)
+        self._decodes = worker_type == "decode"
         self._index = PrefixIndex(ranks) if config.overlap_score_credit else None
         self._no_overlap = Overlap([0] * ranks, [0] * ranks, [0] * ranks)
         self._resolved: dict[Overrides, tuple[Weights, bool]] = {}
@@ -197,7 +201,19 @@ class Router:
         if overrides not in self._resolved:
             given = overrides.model_dump(exclude_none=True)
             config = self._config.model_copy(update=given)
-            weights = Weights(*(getattr(config, name) for name in Weights._fields))
+            decode_form = (
+                self._decodes and not config.track_prefill_tokens and config.overlap_score_credit > 0
+            )
+            weights = Weights(
+                config.overlap_score_credit,
+                config.overlap_score_credit_decay,
+                config.prefill_load_scale,
+                config.host_cache_hit_weight,
+                config.disk_cache_hit_weight,
+                config.decode_active_request_weight,
+                config.track_prefill_tokens,
+                decode_form,
+            )
             self._resolved[overrides] = weights, config.assume_kv_reuse
         return self._resolved[overrides]
 

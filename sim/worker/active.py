@@ -40,7 +40,9 @@ class ActiveRequest:
         "tables",
     )
 
-    def __init__(self, request_id: int, prompt_tokens: int, output_tokens: int, hashes: Sequence[int]) -> None:
+    def __init__(
+        self, request_id: int, prompt_tokens: int, output_tokens: int, hashes: Sequence[int]
+    ) -> None:
         self.request_id = request_id
         self.prompt_tokens = prompt_tokens
         self.output_tokens = output_tokens

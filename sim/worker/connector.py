@@ -6,11 +6,13 @@ content before the copy is done, the job must be finished before the step runs (
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from sim.kv.cpu_hit import cpu_hit
 from sim.kv.events import KvEvent
 from sim.kv.hybrid import KvCache
-from sim.kv.offload import IDLE, CpuTier, Key
+from sim.kv.offload import CpuTier, Key
+from sim.kv.pool import NULL_BLOCK
 from sim.worker.active import ActiveRequest
 
 
@@ -34,25 +36,37 @@ class TransferJob:
         return counts
 
 
-@dataclass(slots=True)
 class _Tracked:
-    """What the connector remembers of one request."""
+    """What the connector remembers of one request; lists are by cache group and position."""
 
-    considered_chunks: int = 0
-    """Chunks that were stored, loaded or found present."""
-    hit_chunks: int = 0
-    """Length of its hit, GPU and CPU tier together."""
-    jobs: set[int] = field(default_factory=set)
-    ended: bool = False
+    __slots__ = ("blocks", "considered", "ended", "hit_blocks", "jobs", "keys")
 
+    def __init__(self, groups: int) -> None:
+        self.keys: list[list[Key]] = [[] for _ in range(groups)]
+        self.blocks: list[list[int]] = [[] for _ in range(groups)]
+        """GPU blocks as they were given; a state that went back to the pool stays until it is taken again."""
+        self.considered = 0
+        """Positions that were stored, loaded or found present."""
+        self.hit_blocks = 0
+        """Length of its hit, GPU and CPU tier together."""
+        self.jobs: set[int] = set()
+        self.ended = False
 
-@dataclass(slots=True)
-class _Ended:
-    """A request that ended with chunks not considered yet: they are tried once more in the next step."""
+    def extend_keys(self, hashes: Sequence[int], positions: int) -> None:
+        """Name the keys of the first `positions` blocks."""
+        known = len(self.keys[0])
+        if known < positions:
+            for group, keys in enumerate(self.keys):
+                keys += [(block_hash, group) for block_hash in hashes[known:positions]]
 
-    request: ActiveRequest
-    blocks: dict[Key, int]
-    end_chunk: int
+    def sources(self, start: int, end: int) -> dict[Key, int]:
+        """What can be stored of these positions."""
+        return {
+            keys[position]: blocks[position]
+            for keys, blocks in zip(self.keys, self.blocks, strict=True)
+            for position in range(start, end)
+            if blocks[position] != NULL_BLOCK
+        }
 
 
 class OffloadingConnector:
@@ -66,11 +80,16 @@ class OffloadingConnector:
         """Calls that found no room (vllm:kv_offload_allocation_failure)."""
         self.jobs: dict[int, TransferJob] = {}
         """Jobs planned and not yet reported complete."""
+        self.ended: list[tuple[ActiveRequest, int]] = []
+        """Requests that ended since the last step, and how many of their tokens may be stored.
+
+        vLLM walks a Python set here: if several end at once, which of them stores first is arbitrary.
+        """
         self._cache = cache
         self._prompt_only = prompt_only
         self._tracked: dict[int, _Tracked] = {}
-        self._ended: list[_Ended] = []
         self._pending_sources: dict[int, set[int]] = {}
+        """Block to the stores that read it and must be finished when it is taken."""
         self._next_job = 0
 
     # -- admission ------------------------------------------------------------------------------------------
@@ -78,61 +97,42 @@ class OffloadingConnector:
     def lookup(self, request: ActiveRequest, local_tokens: int) -> int | None:
         """Tokens the CPU tier adds to a local hit; None: ask again later.
 
-        Touches the request's keys. "Later" is the answer while the request has transfers of its own, and while
-        a key it would load is being written or read.
+        Touches the request's keys, whatever the answer. "Later" is the answer, without touching, while the
+        request has transfers of its own.
         """
         tracked = self._track(request)
+        for blocks in tracked.blocks:
+            blocks.clear()
         if tracked.jobs:
             return None
-        start = local_tokens // self._cache.block_tokens
-        end = self._hit_end(request, start)
-        state = self.tier.state
-        later = end > start and any(state(key) != IDLE for key in self._load_positions(request, start, end))
-        if not later:
-            tracked.hit_chunks = end
-        self._touch(request, tracked)
-        return None if later else (end - start) * self._cache.block_tokens
-
-    def _touch(self, request: ActiveRequest, tracked: _Tracked) -> None:
-        hashes, full = request.hashes, request.num_tokens // self._cache.block_tokens
-        for group in range(len(self._cache.groups)):
-            first = 0 if group == self._cache.attention_group else max(tracked.hit_chunks - 1, 0)
-            self.tier.touch([(hashes[position], group) for position in range(first, full)])
-
-    def _hit_end(self, request: ActiveRequest, start: int) -> int:
-        """Deepest boundary up to which attention is present and every recurrent group has a state."""
-        cache, state, hashes = self._cache, self.tier.state, request.hashes
-        end = start
+        cache = self._cache
+        tracked.extend_keys(request.hashes, request.num_tokens // cache.block_tokens)
+        start = local_tokens // cache.block_tokens
         limit = (request.num_tokens - 1 if cache.recurrent else request.num_tokens) // cache.block_tokens
-        while end < limit and state((hashes[end], cache.attention_group)) is not None:
-            end += 1
-        settled = 0
-        while settled < len(cache.recurrent):
-            settled = 0
-            for group in range(len(cache.recurrent)):
-                lowered = end
-                while lowered > start and state((hashes[lowered - 1], group)) is None:
-                    lowered -= 1
-                if lowered == start:
-                    return start
-                settled = settled + 1 if lowered == end else 1
-                end = lowered
-        return end
+        end = cpu_hit(self.tier, tracked.keys, start, limit)
+        tracked.hit_blocks = start if end is None else end
+        self._touch(tracked)
+        return None if end is None else (end - start) * cache.block_tokens
 
-    def _load_positions(self, request: ActiveRequest, start: int, end: int) -> dict[Key, int]:
-        cache, hashes = self._cache, request.hashes
-        states = {(hashes[end - 1], group): end - 1 for group in range(len(cache.recurrent))}
-        return states | {(hashes[position], cache.attention_group): position for position in range(start, end)}
+    def _touch(self, tracked: _Tracked) -> None:
+        *recurrent, attention = tracked.keys
+        first_state = max(tracked.hit_blocks - 1, 0)
+        for keys in recurrent:
+            self.tier.touch(keys[first_state:])
+        self.tier.touch(attention)
 
     def start_load(self, request: ActiveRequest, local_tokens: int, external_tokens: int) -> TransferJob:
         """Read what `lookup` promised into the blocks that were allocated for it."""
         block_tokens = self._cache.block_tokens
         start, end = local_tokens // block_tokens, (local_tokens + external_tokens) // block_tokens
-        positions = self._load_positions(request, start, end)
-        self.tier.load(positions)
-        self._track(request).considered_chunks = end
-        blocks = {key: request.tables[key[1]].blocks[position] for key, position in positions.items()}
-        return self._new_job(request, True, blocks)
+        tracked = self._track(request)
+        tracked.considered = end
+        blocks: dict[Key, int] = {}
+        for group, (keys, table) in enumerate(zip(tracked.keys, request.tables, strict=True)):
+            first = start if group == self._cache.attention_group else end - 1
+            blocks |= {keys[position]: table.blocks[position] for position in range(first, end)}
+        self.tier.load(blocks)
+        return self._new_job(request, True, blocks, {})
 
     # -- each step ------------------------------------------------------------------------------------------
 
@@ -144,81 +144,90 @@ class OffloadingConnector:
         Flushes are the jobs that must end before the step runs: a source block was taken, or the request was
         preempted.
         """
-        taken = self._cache.pool.taken
-        flushes = self._sources_taken(taken)
+        taken = set(self._cache.pool.taken)
+        if taken and self._cache.recurrent:
+            self._forget_states(taken)
+        flushes = self._readers_of(taken)
         for request in preempted:
-            tracked = self._track(request)
-            flushes |= tracked.jobs
-            tracked.considered_chunks = 0
+            flushes |= self._track(request).jobs
         stores: list[TransferJob] = []
         for request, tokens in scheduled:
-            job = self._store_scheduled(request, request.computed + tokens)
+            job = self._store_scheduled(request, tokens)
             if job is not None:
                 stores.append(job)
-        for ended in self._ended:
-            job = self._store_ended(ended, set(taken))
+        for request, tokens in self.ended:
+            job = self._store_ended(request, tokens)
             if job is not None:
                 stores.append(job)
-        if self._ended:
-            self._ended.clear()
-            flushes |= self._sources_taken(taken) & {job.job_id for job in stores if self._tracked[job.request_id].ended}
+                flushes |= self._readers_of(taken) & {job.job_id}
+        self.ended.clear()
         return stores, sorted(flushes)
 
-    def _sources_taken(self, taken: Iterable[int]) -> set[int]:
+    def _forget_states(self, taken: set[int]) -> None:
+        """A state whose block was taken before it was stored is lost."""
+        for tracked in self._tracked.values():
+            for blocks in tracked.blocks[: self._cache.attention_group]:
+                for position in range(tracked.considered, len(blocks)):
+                    if blocks[position] in taken:
+                        blocks[position] = NULL_BLOCK
+
+    def _readers_of(self, taken: Iterable[int]) -> set[int]:
+        """Stores that read one of these blocks and must be finished first."""
         pending = self._pending_sources
         if not pending:
             return set()
         return {job_id for block in taken for job_id in pending.get(block, ())}
 
-    def _store_scheduled(self, request: ActiveRequest, computed: int) -> TransferJob | None:
-        """Store the chunks that are full once this step has run and were not considered yet."""
+    def _store_scheduled(self, request: ActiveRequest, tokens: int) -> TransferJob | None:
+        """Store the chunks that are full, and known, once this step has run and were not considered yet."""
         tracked = self._track(request)
-        storable = min(computed, request.prompt_tokens) if self._prompt_only else computed
-        end = storable // self._cache.block_tokens
-        if end <= tracked.considered_chunks:
+        if self._prompt_only and tracked.considered >= request.prompt_tokens // self._cache.block_tokens:
             return None
-        job = self._store(request, self._sources(request, tracked.considered_chunks, end), end)
+        for blocks, table in zip(tracked.blocks, request.tables, strict=True):
+            blocks += [
+                table.blocks.get(position, NULL_BLOCK) for position in range(len(blocks), table.length)
+            ]
+        job = self._store(tracked, request, min(request.computed + tokens, request.num_tokens))
         if job is not None:
-            for (_, group), block in job.blocks.items():
-                if group != self._cache.attention_group:
-                    self._pending_sources.setdefault(block, set()).add(job.job_id)
+            attention = self._cache.attention_group
+            self._guard(job, [block for (_, group), block in job.blocks.items() if group != attention])
         return job
 
-    def _store_ended(self, ended: _Ended, taken: set[int]) -> TransferJob | None:
-        """Store what is left of a request that ended; states whose block was taken meanwhile are lost."""
-        attention = self._cache.attention_group
-        blocks = {
-            key: block for key, block in ended.blocks.items() if key[1] == attention or block not in taken
-        }
-        job = self._store(ended.request, blocks, ended.end_chunk)
-        if job is not None:
-            self._guard_sources(job)
-        return job
-
-    def _sources(self, request: ActiveRequest, start: int, end: int) -> dict[Key, int]:
-        return {
-            (request.hashes[position], group): table.blocks[position]
-            for group, table in enumerate(request.tables)
-            for position in range(start, end)
-            if position in table.blocks
-        }
-
-    def _store(self, request: ActiveRequest, blocks: dict[Key, int], end: int) -> TransferJob | None:
-        """Begin to write the absent keys, all or nothing: without room the next step tries again."""
+    def _store_ended(self, request: ActiveRequest, tokens: int) -> TransferJob | None:
+        """Store what is left of a request that ended."""
         tracked = self._track(request)
-        if any(self.tier.state(key) is None for key in blocks):
-            room = self.tier.store([*blocks])
-            if room is None:
-                self.failed_stores += 1
-                return None
-        else:
-            tracked.considered_chunks = end
+        job = self._store(tracked, request, tokens)
+        if job is not None:
+            self._guard(job, job.blocks.values())
+        tracked.ended = True
+        self._forget_if_over(request.request_id)
+        return job
+
+    def _store(self, tracked: _Tracked, request: ActiveRequest, tokens: int) -> TransferJob | None:
+        """Begin to write the absent keys, all or nothing: without room the next step tries again."""
+        block_tokens = self._cache.block_tokens
+        storable = min(tokens, request.prompt_tokens) if self._prompt_only else tokens
+        start, end = tracked.considered, min(storable // block_tokens, len(tracked.blocks[0]))
+        if end <= start:
+            return None
+        tracked.extend_keys(request.hashes, request.num_tokens // block_tokens)
+        sources = tracked.sources(start, end)
+        if all(self.tier.state(key) is not None for key in sources):
+            tracked.considered = end
+            return None
+        room = self.tier.store([*sources])
+        if room is None:
+            self.failed_stores += 1
             return None
         fresh, evicted = room
-        tracked.considered_chunks = end
+        tracked.considered = end
         self._publish_evicted(evicted)
-        self._touch(request, tracked)
-        return self._new_job(request, False, {key: blocks[key] for key in fresh})
+        self._touch(tracked)
+        hashes, attention = request.hashes, tracked.keys[self._cache.attention_group]
+        parents = {
+            attention[position]: hashes[position - 1] if position else None for position in range(start, end)
+        }
+        return self._new_job(request, False, {key: sources[key] for key in fresh}, parents)
 
     def _publish_evicted(self, evicted: Iterable[Key]) -> None:
         by_group: dict[int, list[int]] = {}
@@ -228,22 +237,15 @@ class OffloadingConnector:
 
     # -- ends -----------------------------------------------------------------------------------------------
 
-    def finished(self, request: ActiveRequest) -> None:
-        """The request ends, its blocks still in its tables: from now on attention blocks can be taken too."""
-        tracked = self._track(request)
-        tracked.ended = True
-        storable = min(request.num_tokens, request.prompt_tokens) if self._prompt_only else request.num_tokens
-        end = storable // self._cache.block_tokens
-        if end > tracked.considered_chunks:
-            blocks = self._sources(request, tracked.considered_chunks, end)
-            self._ended.append(_Ended(request, blocks, end))
-        for job_id in tracked.jobs:
-            self._guard_sources(self.jobs[job_id])
-        self._forget_if_over(request.request_id)
+    def finished(self, request: ActiveRequest, *, aborted: bool = False) -> None:
+        """The request ends: from now on its attention blocks can be taken too.
 
-    def _guard_sources(self, job: TransferJob) -> None:
-        for block in job.blocks.values():
-            self._pending_sources.setdefault(block, set()).add(job.job_id)
+        What was not stored yet is tried once more in the next step; of an aborted request only computed tokens.
+        """
+        tracked = self._track(request)
+        self.ended.append((request, request.computed if aborted else request.num_tokens))
+        for job_id in tracked.jobs:
+            self._guard(self.jobs[job_id], self.jobs[job_id].blocks.values())
 
     def complete(self, job_id: int, order: Sequence[Key] | None = None) -> TransferJob:
         """A job is done. `order` is the order in which its keys become idle; by default the planned one.
@@ -259,43 +261,39 @@ class OffloadingConnector:
             return job
         self.tier.stored(keys)
         self.events += [KvEvent(True, key[1], job.parents.get(key), [key[0]], "CPU") for key in keys]
-        for block in job.blocks.values():
-            pending = self._pending_sources.get(block)
-            if pending is not None:
-                pending.discard(job_id)
-                if not pending:
-                    del self._pending_sources[block]
+        self._unguard(job)
         return job
 
     # -- bookkeeping ----------------------------------------------------------------------------------------
 
+    def _guard(self, job: TransferJob, blocks: Iterable[int]) -> None:
+        for block in blocks:
+            self._pending_sources.setdefault(block, set()).add(job.job_id)
+
+    def _unguard(self, job: TransferJob) -> None:
+        for block in job.blocks.values():
+            pending = self._pending_sources.get(block)
+            if pending is not None:
+                pending.discard(job.job_id)
+                if not pending:
+                    del self._pending_sources[block]
+
     def _track(self, request: ActiveRequest) -> _Tracked:
         tracked = self._tracked.get(request.request_id)
         if tracked is None:
-            tracked = self._tracked[request.request_id] = _Tracked()
+            tracked = self._tracked[request.request_id] = _Tracked(len(self._cache.groups))
         return tracked
 
     def _forget_if_over(self, request_id: int) -> None:
         tracked = self._tracked[request_id]
-        waits = any(ended.request.request_id == request_id for ended in self._ended)
-        if tracked.ended and not tracked.jobs and not waits:
+        if tracked.ended and not tracked.jobs:
             del self._tracked[request_id]
 
-    def _new_job(self, request: ActiveRequest, load: bool, blocks: dict[Key, int]) -> TransferJob:
-        job = TransferJob(self._next_job, request.request_id, load, blocks, {})
+    def _new_job(
+        self, request: ActiveRequest, load: bool, blocks: dict[Key, int], parents: dict[Key, int | None]
+    ) -> TransferJob:
+        job = TransferJob(self._next_job, request.request_id, load, blocks, parents)
         self._next_job += 1
         self.jobs[job.job_id] = job
         self._track(request).jobs.add(job.job_id)
-        if not load:
-            job.parents.update(self._parents(request, blocks))
         return job
-
-    def _parents(self, request: ActiveRequest, blocks: Iterable[Key]) -> dict[Key, int | None]:
-        attention = self._cache.attention_group
-        positions = {block_hash: position for position, block_hash in enumerate(request.hashes)}
-        parents: dict[Key, int | None] = {}
-        for key in blocks:
-            if key[1] == attention:
-                position = positions[key[0]]
-                parents[key] = request.hashes[position - 1] if position else None
-        return parents

@@ -1,11 +1,15 @@
 """Runs of decode steps that change nothing but counters, found without carrying them out.
 
 In most steps every running request computes one token, nothing is admitted, and no block is taken, freed or
-registered. Such steps can be skipped over: `decode_run` says how many follow, `commit` carries them out at once,
-with the state that stepping through them would leave, to the last bit.
+registered. Such steps can be skipped over: `decode_run` says how many follow, `commit` carries them out at
+once, with the state that stepping through them would leave, to the last bit.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from sim.kv.hybrid import KvCache
 from sim.worker.active import ActiveRequest
@@ -26,7 +30,8 @@ def decode_run(engine: Engine) -> DecodeRun | None:
     """Return the run that starts now, right after a `schedule`, or None. Changes nothing.
 
     The steps in flight must have been quiet themselves: then a waiting request that was passed over in the
-    last one is passed over in every step of the run, and its retries leave no trace.
+    last one is passed over in every step of the run, a store that found no room finds none, and such retries
+    leave no trace but in counters.
     """
     plans, running = engine.steps, engine.scheduler.running
     if len(plans) < engine.max_steps or not running:
@@ -34,9 +39,10 @@ def decode_run(engine: Engine) -> DecodeRun | None:
     for plan in plans:
         if not plan.quiet or plan.emitting != running:
             return None
-    steps = min(_quiet_steps(engine.cache, request) for request in running)
-    limit = engine.limits.max_model_len
-    steps = min(steps, *(limit - 1 - request.computed for request in running))
+    longest = engine.limits.max_model_len - 1
+    steps = min(
+        min(_quiet_steps(engine.cache, request), longest - request.computed) for request in running
+    )
     if steps < 1:
         return None
     return DecodeRun(running, sum(request.computed for request in running), steps)
@@ -62,8 +68,23 @@ def _quiet_steps(cache: KvCache, request: ActiveRequest) -> int:
     return steps
 
 
-def commit(run: DecodeRun, steps: int) -> None:
+def commit(engine: Engine, run: DecodeRun, steps: int) -> None:
     """Carry out the first `steps` pairs of a run."""
     for request in run.requests:
         request.outputs += steps
         request.computed += steps
+    if engine.offload is not None:
+        engine.offload.failed_stores += steps * engine.failed_stores
+
+
+def output_times(in_flight_s: Iterable[float], steps_s: ArrayLike) -> NDArray[np.float64]:
+    """Return when the output of each step is processed: of those in flight, then of those of a run.
+
+    Args:
+        in_flight_s: when each step in flight has been computed, in seconds.
+        steps_s: how long each step of the run takes, one after another behind them.
+
+    """
+    *earlier_s, last_s = in_flight_s
+    # The sum starts from the time itself, as a loop over the steps would: equal to the last bit.
+    return np.concatenate((earlier_s, np.cumsum(np.concatenate(([last_s], steps_s)))))

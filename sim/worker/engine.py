@@ -1,8 +1,8 @@
 """One vLLM 0.28.0 engine without its clock: scheduler, KV cache and CPU tier joined.
 
-`schedule` plans a step, `complete` processes its output. With asynchronous scheduling two steps are in flight:
-step k+1 is planned before the output of step k is processed. KV events happen when a step is planned (or an output
-registers a block) and are published with the next output that is processed.
+`schedule` plans a step, `complete` processes its output. With asynchronous scheduling two steps are in
+flight: step k+1 is planned before the output of step k is processed. KV events happen when a step is planned
+(or an output registers a block) and are published with the next output that is processed.
 """
 
 from collections import deque
@@ -39,15 +39,21 @@ class Engine:
         self.steps: deque[StepPlan] = deque()
         """Planned and not yet processed, oldest first."""
         self.max_steps = 2 if limits.async_scheduling else 1
+        self.failed_stores = 0
+        """Stores that found no room in the CPU tier when the last step was planned."""
         self._finished_unreported = False
+        self._preempted: list[ActiveRequest] = []
+        """Requests that were preempted and have not been looked at by `drop_outgrown` since."""
         self._heard = (0, 0)
         self._news: list[KvEvent] = []
 
     @property
     def has_work(self) -> bool:
-        """Whether vLLM's loop would call schedule once more."""
+        """Whether vLLM's loop would call schedule once more; copies under way keep it going."""
         scheduler = self.scheduler
-        return bool(scheduler.running or scheduler.waiting or scheduler.skipped or self._finished_unreported)
+        if scheduler.running or scheduler.waiting or scheduler.skipped or self._finished_unreported:
+            return True
+        return self.offload is not None and bool(self.offload.jobs)
 
     @property
     def waiting(self) -> int:
@@ -65,11 +71,19 @@ class Engine:
 
     def schedule(self) -> StepPlan:
         """Plan the next step; it is in flight until `complete`."""
+        none_ended = not self._finished_unreported  # else what is left of them may have been stored
         self._finished_unreported = False
-        before = self._state()
+        before, failed_before = self._state(), self._failed_stores()
         plan = self.scheduler.schedule()
+        self.failed_stores = self._failed_stores() - failed_before
         decodes = len(plan.tokens) == len(self.scheduler.running) == len(plan.emitting)
-        plan.quiet = decodes and self._state() == before and all(tokens == 1 for _, tokens in plan.tokens)
+        plan.quiet = (
+            decodes
+            and none_ended
+            and self._state() == before
+            and all(tokens == 1 for _, tokens in plan.tokens)
+        )
+        self._preempted += plan.preempted
         self.steps.append(plan)
         return plan
 
@@ -78,6 +92,9 @@ class Engine:
         tier_changes = self.offload.tier.changes if self.offload is not None else 0
         scheduler = self.scheduler
         return self.cache.pool.changes, tier_changes, len(scheduler.running), len(scheduler.waiting)
+
+    def _failed_stores(self) -> int:
+        return self.offload.failed_stores if self.offload is not None else 0
 
     def complete(self, done_jobs: Iterable[tuple[int, Sequence[Key] | None]] = ()) -> StepOutput:
         """Process the oldest step's output, with the transfers reported by then (job, order of its keys)."""
@@ -95,17 +112,16 @@ class Engine:
 
     def drop_outgrown(self) -> list[ActiveRequest]:
         """Take out preempted requests that have outgrown the pool: they can never be admitted again."""
-        waiting = self.scheduler.waiting
-        outgrown = [
-            request
-            for request in waiting
-            if request.status is Status.PREEMPTED
-            and not request.in_flight
-            and not self.fits(request.num_tokens)
-        ]
-        for request in outgrown:
-            waiting.remove(request)
-            self._leave(request)
+        if not self._preempted:
+            return []
+        settled = [request for request in self._preempted if not request.in_flight]
+        self._preempted = [request for request in self._preempted if request.in_flight]
+        outgrown: list[ActiveRequest] = []
+        for request in settled:
+            if request.status is Status.PREEMPTED and not self.fits(request.num_tokens):
+                self._take_out(request)
+                self._leave(request)
+                outgrown.append(request)
         return outgrown
 
     def news(self) -> list[KvEvent]:
@@ -130,12 +146,18 @@ class Engine:
             known = request.computed - request.placeholders
             self.cache.register(request.tables, request.hashes, known)
         if request.outputs >= request.output_tokens or request.num_tokens >= self.limits.max_model_len:
-            if request.status is Status.RUNNING:
-                self.scheduler.running.remove(request)
-            else:
-                self.scheduler.waiting.remove(request)
+            self._take_out(request)
             self._leave(request)
             finished.append(request)
+
+    def _take_out(self, request: ActiveRequest) -> None:
+        scheduler = self.scheduler
+        if request.status is Status.RUNNING:
+            scheduler.running.remove(request)
+        elif request in scheduler.waiting:
+            scheduler.waiting.remove(request)
+        else:
+            scheduler.skipped.remove(request)
 
     def _leave(self, request: ActiveRequest) -> None:
         request.status = Status.FINISHED

@@ -127,7 +127,10 @@ class Scheduler:
 
     def _preempt(self, request: ActiveRequest, plan: StepPlan) -> None:
         if self.offload is not None and request.in_flight and self.last_plan is not None:
-            self.last_plan.freed_after += self.cache.take_all(request.tables)
+            plain, cached = self.cache.detach(request.tables)
+            # One after the other would put the next request's blocks without a hash before these.
+            self.last_plan.freed_after[:0] = plain
+            self.last_plan.freed_after += cached
         else:
             self.cache.free(request.tables)
         request.status = Status.PREEMPTED
@@ -200,7 +203,8 @@ class Scheduler:
             plan.loads.append(self.offload.start_load(request, hit.tokens, external))
         else:
             request.status = Status.RUNNING
-            self.loading.pop(request.request_id, None)
+            if self.loading.pop(request.request_id, None) is not None:
+                self.cache.retake(request.tables)
             self.running.append(request)
 
     def _promote(self, request: ActiveRequest) -> None:
@@ -261,7 +265,7 @@ class Scheduler:
         end = start + tokens
         if end < prefill_end:
             rounded = end // block * block
-            if rounded > start or block <= self.limits.max_batched_tokens:
+            if rounded > start or block <= self._capped(self.limits.max_batched_tokens):
                 end = rounded
         stops = [num_tokens - num_tokens % block]
         if start % block:

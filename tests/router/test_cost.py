@@ -71,6 +71,26 @@ def test_untracked_prefill_costs_nothing_and_does_not_fade_the_credit() -> None:
     assert terms.cost == 5.0
 
 
+def test_the_decode_form_takes_the_credit_off_the_decode_blocks() -> None:
+    weights = DEFAULTS._replace(
+        overlap_score_credit=0.5,
+        overlap_score_credit_decay=9.0,
+        prefill_load_scale=7.0,
+        decode_active_request_weight=2.0,
+        track_prefill_tokens=False,
+        decode_form=True,
+    )
+    # Credit 0.5 * 4 + 0.75 * 2 = 3.5 of 11 + 6 blocks, and 2 blocks for each of 3 requests; taints halve it.
+    # The second has more credit, 0.5 * 40, than its 3 + 2 blocks.
+    first, second = cost_terms(
+        weights, Prompt(165, 16, 0), [(0, 90, 11, 6, 3, 4, 2, 0, 0.5), (1, 0, 3, 2, 1, 40, 0, 0, 1.0)]
+    )
+    assert first.cost == (17 - 3.5 + 6.0) * 0.5
+    assert (first.overlap_credit_blocks, first.overlap_credit_decay) == (3.5, 1.0)
+    assert (first.raw_prefill_blocks, first.adjusted_prefill_blocks) == (0.0, 0.0)
+    assert second.cost == 2.0
+
+
 @pytest.mark.parametrize(
     ("value", "rounded"), [(0.0, 0), (0.49999999999999994, 0), (0.5, 1), (1.5, 2), (2.5, 3), (2.4, 2)]
 )

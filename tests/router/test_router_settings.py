@@ -1,4 +1,4 @@
-from sim.router import Overrides, Router, RouterConfig
+from sim.router import Overrides, Router, RouterConfig, WorkerType
 from tests.router.helpers import BLOCK, book_on, load, query
 
 
@@ -33,6 +33,24 @@ def test_each_override_replaces_one_setting() -> None:
     assert cost(overlap_score_weight=0.0) == 1
     assert cost(track_prefill_tokens=False) == 1
     assert cost(assume_kv_reuse=False) == 3.0 * 2 + 2
+
+
+def test_the_decode_form_is_for_decode_workers_whose_prefill_is_not_tracked_and_that_have_a_credit() -> None:
+    untracked = Overrides(track_prefill_tokens=False)
+
+    def cost(overrides: Overrides, worker_type: WorkerType, **config: float) -> float:
+        router = Router(RouterConfig(**config), BLOCK, 1, worker_type=worker_type)
+        router.stored(0, None, [1, 2], "device")
+        return router.terms(query([1, 2, 3], tail_tokens=0, overrides=overrides), 0.0)[0].cost
+
+    assert cost(untracked, "decode") == 3 - 2
+    assert cost(untracked, "prefill") == cost(untracked, "aggregated") == 3
+    assert cost(Overrides(), "decode") == 3 - 2 + 3
+    assert cost(Overrides(), "decode", track_prefill_tokens=False) == 3 - 2
+    assert cost(Overrides(track_prefill_tokens=True), "decode", track_prefill_tokens=False) == 3 - 2 + 3
+    # What counts is the credit of the request.
+    assert cost(Overrides(track_prefill_tokens=False, overlap_score_credit=0.0), "decode") == 3
+    assert cost(Overrides(track_prefill_tokens=False, overlap_score_credit=0.5), "decode") == 3 - 1
 
 
 def test_without_reuse_equal_prompts_do_not_share_blocks() -> None:

@@ -1,6 +1,8 @@
 """Replays recordings of the real Dynamo 1.5.0 router: `python -m tests.vectors.router DIR`.
 
-Every `s*.jsonl` of DIR is replayed: recordings of the router's SelectionService, and of its softmax draws.
+Every `s*.jsonl` of DIR is replayed: recordings of the router's SelectionService, and of its softmax draws. So
+is every `k*.jsonl`: recordings of KvRouter, the router in Dynamo's frontend. It had no KV events but guessed
+overlaps; its guesses are taken from the recording.
 Exit status 0 only if everything agrees, 1 if something does not, 2 if there is nothing to replay.
 """
 
@@ -17,7 +19,7 @@ from sim.errors import InputError
 from sim.router.cost import CostTerms
 from sim.router.policies import Kv, cheapest
 from sim.router.query import Query
-from tests.vectors.router_service import Row, Service
+from tests.vectors.router_service import KvRouter, RecordedRouter, Row, SelectionService, named
 
 PRINTED_WITHIN = {"effective_cached_blocks": 0.5e-2 + 1e-9}
 """The log prints three decimals, and two here."""
@@ -46,7 +48,7 @@ def unlike(name: str, recorded: object, ours: object) -> Iterator[str]:
         yield f"{name}: recorded {recorded}, ours {ours}"
 
 
-def unlike_lookups(service: Service, row: Row) -> Iterator[str]:
+def unlike_lookups(service: RecordedRouter, row: Row) -> Iterator[str]:
     """Compare overlaps and potential loads of all ranks, which the service asks for without the constraints.
 
     It answers from its settings alone, without the request's overrides.
@@ -66,13 +68,17 @@ def unlike_lookups(service: Service, row: Row) -> Iterator[str]:
             for t, tokens in zip(everywhere, uncached, strict=True)
         ],
         "potential_decode_blocks": [t.decode_blocks for t in everywhere],
-        "effective_prefill_tokens": uncached[service.ranks.index(tuple(row["chosen"]))],
     }
+    rank = service.ranks.index(tuple(row["chosen"]))
+    if "returned_overlap_blocks" in row:
+        ours["returned_overlap_blocks"] = everywhere[rank].device_blocks
+    else:
+        ours["effective_prefill_tokens"] = uncached[rank]
     for name, value in ours.items():
         yield from unlike(name, row[name], value)
 
 
-def unlike_log(service: Service, logged: Row, terms: Sequence[CostTerms]) -> Iterator[str]:
+def unlike_log(service: RecordedRouter, logged: Row, terms: Sequence[CostTerms]) -> Iterator[str]:
     """Compare every number that the router's debug log printed for each candidate."""
     yield from unlike("scored", logged["scored"], [list(service.ranks[t.rank]) for t in terms])
     host, disk = service.config.host_cache_hit_weight, service.config.disk_cache_hit_weight
@@ -91,10 +97,11 @@ def unlike_log(service: Service, logged: Row, terms: Sequence[CostTerms]) -> Ite
             yield f"{name}: recorded {recorded}, ours {ours}"
 
 
-def replay_decision(service: Service, row: Row, tally: Tally) -> Iterator[str]:
+def replay_decision(service: RecordedRouter, row: Row, tally: Tally) -> Iterator[str]:
     """Let the core decide a recorded request, compare, and book it where the recording did."""
     yield from compare_state("before", service, row, tally)
-    query = service.query(row, row.get("router_config_override", {}))
+    service.look_up(row)
+    query = service.query(row, named(row.get("router_config_override", {})))
     decision = service.router.choose(query, now_s=0.0, draw=0.0)
     terms = decision.terms
     override = query.overrides.temperature
@@ -119,7 +126,7 @@ def replay_decision(service: Service, row: Row, tally: Tally) -> Iterator[str]:
     yield from compare_state("after", service, row, tally)
 
 
-def compare_state(name: str, service: Service, row: Row, tally: Tally) -> Iterator[str]:
+def compare_state(name: str, service: RecordedRouter, row: Row, tally: Tally) -> Iterator[str]:
     """Compare the booked load of all ranks."""
     tally.states += 1
     found = list(unlike(name, row[name], service.load()))
@@ -128,8 +135,9 @@ def compare_state(name: str, service: Service, row: Row, tally: Tally) -> Iterat
 
 
 def replay_service(rows: Sequence[tuple[str, Row]], tally: Tally) -> None:
-    """Replay one recording of SelectionService; each row comes with where it stands."""
-    service = Service(rows[0][1])
+    """Replay one recording of a router; each row comes with where it stands."""
+    scenario = rows[0][1]
+    service = (KvRouter if scenario["name"].startswith("k") else SelectionService)(scenario)
     for where, row in rows[1:]:
         if row["op"].startswith("kv_"):
             service.apply(row)
@@ -177,19 +185,14 @@ def read(path: Path) -> list[tuple[str, Row]]:
     return rows
 
 
-def replay(directory: Path) -> Tally:
-    """Replay all recordings of a directory.
+def replay(directory: Path, pattern: str) -> Tally:
+    """Replay the recordings of a directory whose names match.
 
     Raises:
-        InputError: there is none, or one cannot be read.
+        InputError: one cannot be read.
     """
-    paths = sorted(directory.glob("s*.jsonl"))
-    if not paths:
-        raise InputError(
-            f"{directory}: no file s*.jsonl; a directory with recordings of the router is expected"
-        )
     tally = Tally()
-    for path in paths:
+    for path in sorted(directory.glob(pattern)):
         rows = read(path)
         REPLAYS[rows[0][1]["op"]](rows, tally)
     return tally
@@ -200,21 +203,32 @@ def main(arguments: Sequence[str]) -> int:
     if len(arguments) != 1:
         print("usage: python -m tests.vectors.router DIR", file=sys.stderr)
         return 2
+    directory = Path(arguments[0])
     try:
-        tally = replay(Path(arguments[0]))
+        if not any(directory.glob("s*.jsonl")):
+            raise InputError(
+                f"{directory}: no file s*.jsonl; a directory with recordings of the router is expected"
+            )
+        tally, kv_router = replay(directory, "s*.jsonl"), replay(directory, "k*.jsonl")
     except InputError as error:
         print(error, file=sys.stderr)
         return 2
-    for problem in tally.problems:
+    problems = tally.problems + kv_router.problems
+    for problem in problems:
         print(problem)
     print(
         f"{tally.agreeing_draws} of {tally.draws} softmax distributions agree with the sampler "
         f"(chi-square, p >= {REJECTED_BELOW})"
     )
+    if kv_router.decisions:
+        print(
+            f"KvRouter: {kv_router.agreeing_states} of {kv_router.states} load states agree, "
+            f"{kv_router.agreeing} of {kv_router.decisions} decisions agree"
+        )
     print(f"{tally.agreeing_states} of {tally.states} load states agree")
     print(f"{tally.single_best} of {tally.decisions} decisions had a single best worker")
     print(f"{tally.agreeing} of {tally.decisions} decisions agree")
-    return 1 if tally.problems else 0
+    return 1 if problems else 0
 
 
 UNCONSTRAINED: Row = {"allowed_worker_ids": None, "pinned_worker": None, "routing_constraints": {}}

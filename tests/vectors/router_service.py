@@ -1,19 +1,14 @@
-"""Dynamo 1.5.0's SelectionService on top of the router core: its recordings' names, and its own ways."""
+"""Dynamo 1.5.0's two recorded routers on top of the core: their recordings' names, and their own ways."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from sim.router.config import Overrides, RouterConfig
-from sim.router.cost import CostTerms
-from sim.router.load import Booking
-from sim.router.query import Query
-from sim.router.router import Router
+from sim.router import Booking, CostTerms, Overrides, Query, Router, RouterConfig, WorkerType
 
 Row = dict[str, Any]
 """One line of a recording."""
 
-WITHOUT_EFFECT = {
-    "track_active_blocks",
+ABOUT_THE_INDEX = {
     "use_kv_events",
     "predicted_ttl_secs",
     "ttl_secs",
@@ -21,31 +16,21 @@ WITHOUT_EFFECT = {
     "event_threads",
     "shared_cache_multiplier",
 }
-"""Settings that change nothing in SelectionService: it always books blocks, has no approximate index, no
-predict-on-route and, in the recordings, no shared cache."""
+"""Settings of an index that the core does not have; what it would answer is recorded with each request."""
 
 
-class Service:
-    """SelectionService as the recordings show it: the router core and the service's own ways.
+class RecordedRouter:
+    """What the two have in common."""
 
-    The service books blocks and leaves out the approximate index whatever the settings say, and keeps its
-    index where the credit is 0. The last is the core's behaviour for a credit of 0 in each request.
-    """
-
-    def __init__(self, scenario: Row) -> None:
+    def __init__(self, scenario: Row, config: RouterConfig, worker_type: WorkerType) -> None:
         self.ranks = [tuple(rank) for rank in scenario["ranks"]]
-        self.block_size: int = scenario["block_size"]
-        self._hears_events = scenario["config"].get("use_kv_events", True)
-        settings = RouterConfig(**_settings(scenario["config"]))
-        self.credit = settings.overlap_score_credit
-        self._request_defaults: Row = {}
-        if settings.overlap_score_credit == 0:
-            self._request_defaults = {"overlap_score_credit": 0.0}
-            settings = settings.model_copy(update={"overlap_score_credit": 1.0})
-        self.config = settings
+        self.config = config
+        self.credit = config.overlap_score_credit
+        """What the recorded credit of an overlap is reckoned with."""
         per_worker = scenario.get("per_worker", {})
         taints = [frozenset(per_worker.get(str(worker), {}).get("taints", ())) for worker, _ in self.ranks]
-        self.router = Router(settings, self.block_size, len(self.ranks), taints)
+        self.router = Router(config, scenario["block_size"], len(self.ranks), taints, worker_type=worker_type)
+        self._request_defaults: Row = {}
         self._block_ids: dict[tuple[int, int], int] = {}
         self._bookings: dict[str, Booking] = {}
 
@@ -61,12 +46,11 @@ class Service:
         """Return a recorded request as the core knows it."""
         allowed, pinned = row.get("allowed_worker_ids"), row.get("pinned_worker")
         constraints = row.get("routing_constraints", {})
-        named = _settings(overrides)
         return Query(
             request=0,
             isl_tokens=row["isl_tokens"],
             blocks=self.block_ids(row["prompt_blocks"]),
-            overrides=Overrides(**(self._request_defaults | named)),
+            overrides=Overrides(**(self._request_defaults | overrides)),
             allowed=None
             if allowed is None
             else frozenset(i for i, r in enumerate(self.ranks) if r[0] in allowed),
@@ -75,10 +59,15 @@ class Service:
             preferred_taints=constraints.get("preferred_taints", {}),
         )
 
+    def look_up(self, row: Row) -> None:
+        """Bring the index to what it holds of a recorded request's prompt."""
+
+    def book(self, request_id: str, query: Query, chosen: CostTerms) -> None:
+        """Book a request under the id by which later lines name it."""
+        self._bookings[request_id] = self.router.book(query, chosen, now_s=0.0)
+
     def apply(self, row: Row) -> None:
         """Apply one recorded KV event."""
-        if not self._hears_events:
-            return
         rank = self.ranks.index(tuple(row["rank"]))
         if row["op"] == "kv_cleared":
             self.router.cleared(rank)
@@ -87,10 +76,6 @@ class Service:
         else:
             ids, start = self.block_ids(row["prompt_blocks"]), row["from_block"]
             self.router.stored(rank, ids[start - 1] if start else None, ids[start:], row["tier"])
-
-    def book(self, request_id: str, query: Query, chosen: CostTerms) -> None:
-        """Book a request under the id by which later lines name it."""
-        self._bookings[request_id] = self.router.book(query, chosen, now_s=0.0)
 
     def proceed(self, row: Row) -> None:
         """Apply one recorded step in the life of a booked request."""
@@ -112,7 +97,51 @@ class Service:
         }
 
 
-def _settings(recorded: Row) -> Row:
+class SelectionService(RecordedRouter):
+    """Dynamo's router as a service of its own.
+
+    It books blocks whatever the settings say, has no approximate index, and keeps its index where the credit
+    is 0. The last is the core's behaviour for a credit of 0 in each request.
+    """
+
+    def __init__(self, scenario: Row) -> None:
+        settings = named(scenario["config"])
+        settings.pop("track_active_blocks", None)
+        config = RouterConfig(**settings)
+        credit = config.overlap_score_credit
+        super().__init__(
+            scenario,
+            config if credit else config.model_copy(update={"overlap_score_credit": 1.0}),
+            "aggregated",
+        )
+        self.credit = credit
+        self._request_defaults = {} if credit else {"overlap_score_credit": 0.0}
+        self._hears_events: bool = scenario["config"].get("use_kv_events", True)
+
+    def apply(self, row: Row) -> None:
+        """Apply one recorded KV event, if the settings say that the service listens."""
+        if self._hears_events:
+            super().apply(row)
+
+
+class KvRouter(RecordedRouter):
+    """Dynamo's router as its frontend uses it, recorded without KV events.
+
+    What its approximate index then answered is recorded with each request, and taught to the core's index.
+    """
+
+    def __init__(self, scenario: Row) -> None:
+        super().__init__(scenario, RouterConfig(**named(scenario["config"])), "decode")
+
+    def look_up(self, row: Row) -> None:
+        """Let each rank hold exactly what was recorded of this prompt."""
+        ids = self.block_ids(row["prompt_blocks"])
+        for rank, held in enumerate(row["device_blocks"]):
+            self.router.cleared(rank)
+            self.router.stored(rank, None, ids[:held], "device")
+
+
+def named(recorded: Row) -> Row:
     """Return recorded settings under the core's names, those without effect left out."""
-    named = {name.removeprefix("router_"): value for name, value in recorded.items()}
-    return {name: value for name, value in named.items() if name not in WITHOUT_EFFECT}
+    settings = {name.removeprefix("router_"): value for name, value in recorded.items()}
+    return {name: value for name, value in settings.items() if name not in ABOUT_THE_INDEX}

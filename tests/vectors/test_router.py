@@ -16,6 +16,7 @@ def test_recorded_decisions_agree(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out.splitlines()
     assert printed[-1] == "160 of 160 decisions agree"
     assert printed[0].startswith("8 of 8 softmax distributions agree")
+    assert printed[1] == "KvRouter: 205 of 205 load states agree, 80 of 80 decisions agree"
 
 
 @pytest.mark.skipif(not ALL_RECORDED.is_dir(), reason="../shared/vectors/router is not there")
@@ -66,6 +67,27 @@ def test_a_changed_log_line_is_noticed(tmp_path: Path, capsys: pytest.CaptureFix
     printed = capsys.readouterr().out
     assert "raw_prefill_blocks: recorded" in printed
     assert "selected_logit: recorded" in printed
+
+
+def test_a_changed_decode_form_is_noticed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The cost of KvRouter's decode workers for a request whose prefill is not tracked."""
+    (tmp_path / "softmax.jsonl").write_bytes((RECORDED / "softmax.jsonl").read_bytes())
+    lines = (RECORDED / "k07.jsonl").read_text().splitlines()
+    rows = [json.loads(line) for line in lines]
+    where, row = next(
+        (i, row)
+        for i, row in enumerate(rows)
+        if row.get("logged", {}).get("kind") == "Decode formula" and any(row["device_blocks"])
+    )
+    row["logged"]["cost"] = row["logged"]["decode_blocks"]
+    row["returned_overlap_blocks"] += 1
+    lines[where] = json.dumps(row)
+    (tmp_path / "k07.jsonl").write_text("\n".join(lines))
+    assert router.main([str(tmp_path)]) == 1
+    printed = capsys.readouterr().out
+    assert f"k07.jsonl:{where + 1}: cost: recorded" in printed
+    assert f"k07.jsonl:{where + 1}: returned_overlap_blocks: recorded" in printed
+    assert "79 of 80 decisions agree" in printed
 
 
 def test_another_distribution_is_noticed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,41 @@
+# make run    installs what is needed, then simulates the shipped cluster of eight H100s
+# make test   runs every test; make lint checks style and types; make clean forgets it all
+# Only python3 (3.11 or newer, with venv) and make are needed; packages come from PyPI.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
+
+.PHONY: run test lint clean
+
+run: $(VENV)/run.stamp
+	$(BIN)/sim run scenarios/agg8.toml
+
+test: $(VENV)/test.stamp
+	$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+# A stamp says that a set of packages is installed; one set holds the other's packages too.
+$(VENV)/run.stamp: pyproject.toml | $(BIN)/python
+	$(INSTALL) .
+	touch $@
+
+$(VENV)/test.stamp: pyproject.toml | $(BIN)/python
+	$(INSTALL) ".[test]"
+	touch $(VENV)/run.stamp $@
+
+$(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
+	$(INSTALL) ".[dev]"
+	touch $(VENV)/run.stamp $(VENV)/test.stamp $@
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and "Python 3.11 or newer is needed, $(PYTHON) is %d.%d" % v[:2])'
+	$(PYTHON) -m venv $(VENV)
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

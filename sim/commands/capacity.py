@@ -1,0 +1,26 @@
+"""`sim capacity`: how many KV blocks and sessions fit into a GPU, line by line."""
+
+from typing import Annotated
+
+import typer
+
+from sim.commands.options import Overrides
+
+
+def capacity(
+    scenario: Annotated[
+        str, typer.Argument(metavar="[SCENARIO]", help="A TOML file, or the name of a shipped scenario.")
+    ] = "agg8",
+    model: Annotated[
+        str | None, typer.Option(help="In place of the scenario's: a preset, or a Hugging Face config.json.")
+    ] = None,
+    gpu: Annotated[str | None, typer.Option(help="In place of the scenario's: a preset.")] = None,
+    overrides: Overrides = [],  # noqa: B006 - typer only reads it
+) -> None:
+    """Print how the memory of one worker is divided, and how many sessions fit."""
+    from sim.capacity_table import render
+    from sim.commands.console import console
+    from sim.scenario import load_scenario
+
+    chosen = [f"{key}={name}" for key, name in (("model", model), ("gpu", gpu)) if name is not None]
+    render(load_scenario(scenario, [*chosen, *overrides]).capacity(), console(width=120))

@@ -1,0 +1,53 @@
+"""A folder of results that is there as a whole or not at all."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sim.errors import InputError
+
+MARK = "summary.json"
+"""Every folder of results has this file."""
+
+
+@contextmanager
+def new_folder(path: Path, *, replace: bool) -> Iterator[Path]:
+    """Yield an empty folder that becomes `path` when the block ends well, and is removed when it does not.
+
+    Raises:
+        InputError: `path` cannot be made, or is not empty; `replace` allows one that holds earlier results.
+
+    """
+    path = path.absolute()
+    _check_free(path, replace=replace)
+    building = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        building.mkdir(parents=True)
+    except OSError as error:
+        raise InputError(f"--out {path}: {error.strerror}") from error
+    try:
+        yield building
+        if path.exists():
+            shutil.rmtree(path)
+        building.rename(path)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+
+
+def _check_free(path: Path, *, replace: bool) -> None:
+    if not path.exists():
+        return
+    if not path.is_dir():
+        raise InputError(f"--out {path}: is a file; give a folder that is new or empty")
+    if not any(path.iterdir()):
+        return
+    if not replace:
+        raise InputError(
+            f"--out {path}: is not empty; give a new folder, or --force to replace earlier results"
+        )
+    if not (path / MARK).is_file():
+        raise InputError(
+            f"--out {path}: has no {MARK}, so it holds no earlier results; --force replaces only those"
+        )

@@ -1,0 +1,15 @@
+"""`sim schema`: the JSON Schema of a scenario, for editors."""
+
+import json
+
+import typer
+
+
+def schema() -> None:
+    """Print the JSON Schema of a scenario, for editors that check and complete TOML."""
+    from pydantic.json_schema import GenerateJsonSchema
+
+    from sim.scenario import Scenario
+
+    dialect = {"$schema": GenerateJsonSchema.schema_dialect}
+    typer.echo(json.dumps(dialect | Scenario.model_json_schema(), indent=2))

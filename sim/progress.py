@@ -1,0 +1,35 @@
+"""How far a run is: a bar on a terminal, nothing anywhere else."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+OnProgress = Callable[[float, int, int], None]
+"""Takes simulated seconds, requests that ended, and requests in all."""
+
+
+@contextmanager
+def progress_bar(label: str) -> Iterator[OnProgress | None]:
+    """Yield what a run reports its progress to: a bar on stderr if that is a terminal, else None."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[state]}"),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=None, state="")
+
+        def show(simulated_s: float, done: int, total: int) -> None:
+            elapsed_s = bar.tasks[task].elapsed or 0.0
+            rate = f", {simulated_s / elapsed_s:,.0f} x real time" if elapsed_s > 0 else ""
+            state = f"{done:,}/{total:,} requests, {simulated_s:,.0f} s simulated{rate}"
+            bar.update(task, completed=done, total=total, state=state)
+
+        yield show

@@ -1,0 +1,55 @@
+"""The two routers of a disaggregated deployment, each made from the one configuration (Dynamo 1.5.0).
+
+A request is routed twice: to a prefill worker, and, once that has answered, to a decode worker. Each pool has
+a router with loads of its own.
+"""
+
+from typing import NamedTuple
+
+from sim.errors import InputError
+from sim.router.config import Overrides, RouterConfig, WorkerType
+
+
+class Leg(NamedTuple):
+    """How the router of one pool is built and asked."""
+
+    config: RouterConfig
+    """For the router of this pool."""
+    overrides: Overrides
+    """For every query of this leg."""
+    worker_type: WorkerType
+    """For the router of this pool."""
+
+
+def prefill_leg(config: RouterConfig) -> Leg:
+    """Return the leg on which the prompt is computed: prefill, overlap and number of requests, no blocks.
+
+    A booking loses the prompt's tokens at the prefill worker's first token and the rest at the answer's end.
+    """
+    return Leg(config.model_copy(update={"track_active_blocks": False}), Overrides(), "prefill")
+
+
+def decode_leg(config: RouterConfig) -> Leg:
+    """Return the leg that generates: blocks and number of requests only, every request's blocks its own.
+
+    Dynamo sends a credit of 0 with each query, and its log shows no overlap on this leg. A router without
+    credit decides the same; it has no index, so KV events of decode workers change nothing.
+    """
+    without_index = config.model_copy(update={"overlap_score_credit": 0.0})
+    return Leg(without_index, Overrides(track_prefill_tokens=False, assume_kv_reuse=False), "decode")
+
+
+def conditional_decode_leg(config: RouterConfig) -> Leg:
+    """Return the leg that generates where disaggregation is conditional (`sim.router.conditional`).
+
+    It keeps the credit, so that the decode form of the cost applies, and needs the KV events of the decode
+    workers. The peek before it and a request that stays local go to the same router without any overrides.
+
+    Raises:
+        InputError: the policy is not Dynamo's own, which conditional disaggregation needs.
+    """
+    if config.policy != "kv":
+        raise InputError(
+            f'router.policy = "{config.policy}": conditional disaggregation works with policy "kv" only'
+        )
+    return Leg(config, Overrides(track_prefill_tokens=False, assume_kv_reuse=False), "decode")

@@ -1,0 +1,224 @@
+"""KV transfers between workers: over NVLink inside a node, over one network card a node between nodes.
+
+A transfer is set up first: latency, and posting its descriptors one by one. Then it joins the links that it
+crosses, one out of the source and one into the target, and meets others there. Nothing here waits: a `Network` is
+told the time, and says when to ask it again.
+"""
+
+from bisect import insort
+from collections.abc import Sequence
+from math import inf
+from typing import Literal, NamedTuple
+
+from pydantic import Field
+
+from sim.settings import Settings
+from sim.units import BytesPerSecond, Seconds
+from sim.worker.sharing import RULES, Route, Sharing
+
+
+class NvlinkSettings(Settings):
+    """NVLink of one GPU, in each direction, as NIXL uses it between two GPUs of a node."""
+
+    bandwidth_bytes_per_s: BytesPerSecond = Field(default=120e9, gt=0)
+    """An estimate within a factor of 2. NCCL moves 344 GB/s between the H100s of a node (Vidur's profiles), a
+    pull that falls back to TCP 0.5 (vLLM issue 52607)."""
+    latency_s: Seconds = 20e-3
+    """Once for each transfer, before its first byte: an estimate, of what no public measurement separates."""
+    per_descriptor_s: Seconds = 3.5e-6
+    """For posting one descriptor, a contiguous piece. 129 ms for 40,064 (vLLM issue 34054) and 6.7 ms for 1,785
+    (vLLM issue 50913) make 3.2 to 3.8 us."""
+
+
+class RoceSettings(Settings):
+    """The RoCE card of one node, in each direction: 100 Gbit/s, as NIXL uses it."""
+
+    bandwidth_bytes_per_s: BytesPerSecond = Field(default=9.3e9, gt=0)
+    """NIXL read 9.2 to 9.3 GB/s over a 100 Gbit/s card, and 6.0 into a memory registration above 4 GiB (LMCache
+    pull request 4432). Range 4.3 to 11.8."""
+    latency_s: Seconds = 10e-3
+    """Once for each transfer, before its first byte: an estimate, as for NVLink."""
+    per_descriptor_s: Seconds = 3.5e-6
+    """For posting one descriptor: as for NVLink."""
+
+
+Wire = NvlinkSettings | RoceSettings
+DIRECTIONS: tuple[Literal["out"], Literal["in"]] = ("out", "in")
+
+
+class NetworkSettings(Settings):
+    """The links between workers."""
+
+    nvlink: NvlinkSettings = NvlinkSettings()
+    """Inside a node."""
+    roce: RoceSettings = RoceSettings()
+    """Between nodes."""
+    sharing: Sharing = "processor-sharing"
+    """Transfers that meet on a link divide it, max-min fair, or with "fifo" go one after another."""
+
+
+class LinkUse(NamedTuple):
+    """One direction of one link, and what went over it."""
+
+    kind: Literal["nvlink", "roce"]
+    owner: int
+    """The worker whose NVLink it is, or the node whose card."""
+    direction: Literal["out", "in"]
+    bandwidth_bytes_per_s: float
+    transfers: int
+    """Completed ones."""
+    n_bytes: int
+    """Of completed transfers."""
+    busy_s: float
+    """Time with bytes under way."""
+    waiting_s: float
+    """How much longer transfers took than alone, counted on the link that held them up at the time."""
+
+
+class Network:
+    """All links between the workers, and the transfers on them. Times must not decrease from call to call."""
+
+    def __init__(self, settings: NetworkSettings, nodes: Sequence[int]) -> None:
+        """Build the links.
+
+        Each worker has NVLink of its own: NVSwitch joins the GPUs of a node at full rate, so transfers meet only
+        at a GPU that they leave or enter. The workers of a node have its card in common.
+
+        Args:
+            settings: of the links.
+            nodes: the node of each worker, from 0; each worker is one GPU.
+        """
+        self._nodes = nodes
+        self._nvlink, self._roce = settings.nvlink, settings.roce
+        self._links = [_Link("nvlink", i // 2, i % 2, self._nvlink) for i in range(2 * len(nodes))]
+        self._first_card = len(self._links)
+        cards = max(nodes) + 1 if max(nodes) else 0
+        self._links += [_Link("roce", i // 2, i % 2, self._roce) for i in range(2 * cards)]
+        self._bandwidths = [link.bandwidth for link in self._links]
+        self._rates = RULES[settings.sharing]
+        self._now_s = 0.0
+        self._started = 0
+        self._set_up: list[tuple[float, int, _Transfer]] = []
+        """Transfers that have not joined their links yet, in the order in which they will: when, and a count."""
+        self._joined: list[_Transfer] = []
+        """Transfers on their links, in the order in which they joined."""
+        self._completed: list[tuple[float, int]] = []
+        """When and which: those that `finish` has not returned yet."""
+
+    def start(
+        self, transfer_id: int, n_bytes: int, descriptors: int, source: int, target: int, *, now_s: float
+    ) -> None:
+        """Start a transfer of `n_bytes`, in as many contiguous pieces as descriptors, from worker to worker."""
+        self._advance(now_s)
+        wire, route = self._way(source, target)
+        alone = min(self._bandwidths[link] for link in route)
+        join_s = now_s + wire.latency_s + descriptors * wire.per_descriptor_s
+        insort(self._set_up, (join_s, self._started, _Transfer(transfer_id, n_bytes, route, alone)))
+        self._started += 1
+
+    def next_s(self) -> float:
+        """Return when to call `finish` if nothing is started before; infinity if nothing is under way.
+
+        Something changes then: a transfer ends, or only joins its links and so slows others down.
+        """
+        if self._completed:
+            return self._completed[0][0]
+        return self._next_change_s()
+
+    def finish(self, now_s: float) -> list[int]:
+        """Return the transfers that ended since the last call, by time and then id; there may be none."""
+        self._advance(now_s)
+        ended = [transfer_id for _, transfer_id in sorted(self._completed)]
+        self._completed.clear()
+        return ended
+
+    def links(self, now_s: float) -> list[LinkUse]:
+        """Return every link and what it carried until now. Without a second node there are no cards."""
+        self._advance(now_s)
+        return [link.use() for link in self._links]
+
+    def _way(self, source: int, target: int) -> tuple[Wire, Route]:
+        """Return what joins two workers, and the numbers of the links: even ones lead out, odd ones in."""
+        source_node, target_node = self._nodes[source], self._nodes[target]
+        if source_node == target_node:
+            return self._nvlink, (2 * source, 2 * target + 1)
+        return self._roce, (self._first_card + 2 * source_node, self._first_card + 2 * target_node + 1)
+
+    def _next_change_s(self) -> float:
+        join_s = self._set_up[0][0] if self._set_up else inf
+        return min([join_s, *(transfer.end_s for transfer in self._joined)])
+
+    def _advance(self, now_s: float) -> None:
+        """Let everything happen that does until now, in order of time; at one time ends come before joins."""
+        while (change_s := self._next_change_s()) <= now_s:
+            self._pass(change_s)
+            self._end(change_s)
+            while self._set_up and self._set_up[0][0] <= change_s:
+                self._joined.append(self._set_up.pop(0)[2])
+            rates = self._rates([transfer.route for transfer in self._joined], self._bandwidths)
+            for transfer, (rate, held_by) in zip(self._joined, rates, strict=True):
+                transfer.go_on(rate, held_by, change_s)
+        self._pass(now_s)
+
+    def _pass(self, to_s: float) -> None:
+        """Let time pass in which nothing changes."""
+        elapsed_s, self._now_s = to_s - self._now_s, to_s
+        moving = {link for transfer in self._joined if transfer.rate for link in transfer.route}
+        for link in moving:
+            self._links[link].busy_s += elapsed_s
+        for transfer in self._joined:
+            self._links[transfer.held_by].waiting_s += elapsed_s * (1 - transfer.rate / transfer.alone)
+
+    def _end(self, now_s: float) -> None:
+        ended = [transfer for transfer in self._joined if transfer.end_s <= now_s]
+        for transfer in ended:
+            self._completed.append((now_s, transfer.id))
+            for link in transfer.route:
+                self._links[link].transfers += 1
+                self._links[link].n_bytes += transfer.n_bytes
+        if ended:
+            self._joined = [transfer for transfer in self._joined if transfer.end_s > now_s]
+
+
+class _Link:
+    """One direction of one link: out (0) or in (1)."""
+
+    __slots__ = ("_name", "bandwidth", "busy_s", "n_bytes", "transfers", "waiting_s")
+
+    def __init__(self, kind: Literal["nvlink", "roce"], owner: int, inward: int, wire: Wire) -> None:
+        self._name = kind, owner, DIRECTIONS[inward]
+        self.bandwidth = wire.bandwidth_bytes_per_s
+        self.transfers = self.n_bytes = 0
+        self.busy_s = self.waiting_s = 0.0
+
+    def use(self) -> LinkUse:
+        return LinkUse(*self._name, self.bandwidth, self.transfers, self.n_bytes, self.busy_s, self.waiting_s)
+
+
+class _Transfer:
+    """A transfer under way."""
+
+    __slots__ = ("_left_bytes", "alone", "end_s", "held_by", "id", "n_bytes", "rate", "route")
+
+    def __init__(self, transfer_id: int, n_bytes: int, route: Route, alone: float) -> None:
+        self.id = transfer_id
+        self.n_bytes = n_bytes
+        self.route = route
+        self.alone = alone
+        """Bytes a second that it would go at without others."""
+        self.rate = 0.0
+        self.held_by = route[0]
+        """The link that lets it go no faster."""
+        self.end_s = inf
+        """When it ends at this rate: what is compared with the time, so that no rest is left by rounding."""
+        self._left_bytes = float(n_bytes)
+        """At the last change of rate."""
+
+    def go_on(self, rate: float, held_by: int, now_s: float) -> None:
+        """Go on at a rate, which may be the same."""
+        self.held_by = held_by
+        if rate != self.rate:
+            if self.rate:
+                self._left_bytes = (self.end_s - now_s) * self.rate
+            self.rate = rate
+            self.end_s = now_s + self._left_bytes / rate if rate else inf

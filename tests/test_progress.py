@@ -1,0 +1,35 @@
+"""The progress bar: on a terminal only."""
+
+import io
+import sys
+
+import pytest
+
+from sim.progress import progress_bar
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_pipe_gets_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress_bar("seed 0") as on_progress:
+        assert on_progress is None
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_terminal_gets_requests_simulated_time_and_rate(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    with progress_bar("seed 7") as on_progress:
+        assert on_progress is not None
+        on_progress(1234.5, 3, 6)
+    shown = terminal.getvalue()
+    for part in ("seed 7", "3/6 requests", "1,234 s simulated", "x real time"):
+        assert part in shown
+    assert capsys.readouterr().out == ""

@@ -1,0 +1,129 @@
+"""The project keeps its own promises: what is installed, what the README shows, how the rooms depend."""
+
+import ast
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from sim.cli import app
+from sim.scenario import Scenario, load_scenario
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+PURE = ("kv", "router", "worker/scheduler.py", "worker/timing.py", "worker/engine.py", "capacity.py")
+IMPURE_IMPORTS = {"simpy", "time", "datetime", "random", "pathlib", "os", "io", "tomllib", "json"}
+
+
+def imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+def fenced(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def test_every_package_that_is_imported_is_a_dependency() -> None:
+    declared = {re.split(r"[^\w-]", requirement)[0] for requirement in PROJECT["dependencies"]}
+    used = {name.partition(".")[0] for path in (ROOT / "sim").rglob("*.py") for name in imports(path)}
+    third_party = used - set(sys.stdlib_module_names) - {"sim", "pydantic_core"}
+    assert third_party == declared
+
+
+@pytest.mark.parametrize("place", PURE)
+def test_pure_rooms_know_no_clock_no_process_and_no_file(place: str) -> None:
+    path = ROOT / "sim" / place
+    files = [path] if path.is_file() else sorted(path.glob("*.py"))
+    assert files
+    for file in files:
+        assert not IMPURE_IMPORTS & {name.partition(".")[0] for name in imports(file)}, file
+
+
+def test_nothing_below_the_commands_imports_them() -> None:
+    for file in (ROOT / "sim").rglob("*.py"):
+        if file.parent.name != "commands" and file.name != "cli.py":
+            assert not [name for name in imports(file) if name.startswith(("sim.cli", "sim.commands"))], file
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+@pytest.mark.parametrize(
+    ("target", "command"),
+    [("run", "sim run scenarios/agg8.toml"), ("test", "python -m pytest -n 2"), ("lint", "mypy")],
+)
+def test_the_makefile_ends_with_what_the_readme_says(target: str, command: str) -> None:
+    # A test may itself run under make, whose flags are not meant for this one.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    plan = subprocess.run(
+        ["make", "-n", target], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    )
+    assert plan.stdout.splitlines()[-1] == f".venv/bin/{command}"
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+def test_the_ci_script_is_a_script() -> None:
+    subprocess.run(["bash", "-n", ROOT / ".ci" / "run"], check=True)
+
+
+# README.md
+
+
+def test_the_readme_opens_with_the_two_commands() -> None:
+    first = fenced(README, "sh")[0]
+    assert [line.split("#")[0].strip() for line in first.splitlines()] == ["make run", "make test"]
+
+
+def test_the_output_in_the_readme_is_that_of_the_command() -> None:
+    shown = fenced(README, "text")[0].splitlines()
+    printed = [line.rstrip() for line in CliRunner().invoke(app, ["run", "agg8"]).stdout.splitlines()]
+    assert shown == printed, "put what `sim run agg8` prints into README.md"
+
+
+def test_the_scenario_in_the_readme_is_one(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(fenced(README, "toml")[0])
+    scenario = load_scenario(path)
+    assert scenario.capacity().num_blocks > 2
+    assert set(tomllib.loads(path.read_text())) <= set(Scenario.model_fields)
+
+
+def test_every_section_is_in_the_readme() -> None:
+    for section in Scenario.model_fields:
+        assert f"`{section}`" in README or f"`[{section}]`" in README, section
+
+
+def test_the_recordings_that_the_readme_replays_are_here() -> None:
+    replayed = re.findall(r"^python -m (tests\.vectors\.\w+) (\S+)", README, flags=re.MULTILINE)
+    assert [module for module, _ in replayed] == ["tests.vectors.router", "tests.vectors.vllm"]
+    for _, folder in replayed:
+        assert list((ROOT / folder).glob("*.jsonl")), folder
+
+
+def commands() -> list[str]:
+    lines = [line.split("  #")[0] for block in fenced(README, "sh") for line in block.splitlines()]
+    return [line for line in lines if line.startswith("sim ")]
+
+
+@pytest.mark.parametrize("line", commands())
+def test_every_command_in_the_readme_is_understood(line: str) -> None:
+    _, command, *arguments = shlex.split(line.partition(" > ")[0])
+    listed = CliRunner().invoke(app, [command, "--help"]).stdout
+    for option in (argument for argument in arguments if argument.startswith("--")):
+        assert option in listed
+    overrides = [following for option, following in pairwise(arguments) if option == "--set"]
+    if command == "run" and not any("path=" in override for override in overrides):
+        assert load_scenario(arguments[0], overrides).title

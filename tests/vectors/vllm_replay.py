@@ -1,0 +1,229 @@
+"""One recorded file of vLLM 0.28.0's scheduler against one engine core, step by step.
+
+From the recording come its settings, the arrivals, the number of steps that each copy took, and the order in which
+the keys of a finished copy were handled. Everything else is predicted.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from sim.kv.events import KvEvent
+from sim.kv.hybrid import KvCache
+from sim.kv.offload import POLICIES, Key
+from sim.worker.active import ActiveRequest
+from sim.worker.connector import OffloadingConnector, TransferJob
+from sim.worker.engine import Engine
+from sim.worker.scheduler import Limits, StepPlan
+
+Row = dict[str, Any]
+
+
+def expand(runs: list[list[int]]) -> list[int]:
+    """[[first, count], ...] to single ids."""
+    return [first + offset for first, count in runs for offset in range(count)]
+
+
+class CopyEngine:
+    """Copies that take a fixed number of steps, as in the recordings."""
+
+    def __init__(self, store_delay: int, load_delay: int) -> None:
+        self._delay = {False: store_delay, True: load_delay}
+        self._due: dict[int, int] = {}
+        self._unsubmitted: list[TransferJob] = []
+
+    def worker_phase(self, number: int, plan: StepPlan) -> list[int]:
+        """Submit, force and report copies in the worker phase of step `number`."""
+        for job in self._unsubmitted:
+            self._due[job.job_id] = number + self._delay[False]
+        for job in plan.loads:
+            self._due[job.job_id] = number + self._delay[True]
+        planned = {job.job_id for job in plan.stores}
+        for job_id in plan.flushes:
+            if job_id in self._due or job_id in planned:
+                self._due[job_id] = number
+        self._unsubmitted = [job for job in plan.stores if job.job_id not in plan.flushes]
+        done = [job_id for job_id, due in self._due.items() if due <= number]
+        for job_id in done:
+            del self._due[job_id]
+        return done
+
+
+def build_engine(config: Row) -> Engine:
+    """Return the engine that a recording's first line describes."""
+    recurrent = sum(group == "MambaSpec" for group in config["groups"])
+    cache = KvCache(config["num_blocks"], config["block_size"], recurrent)
+    offload = None
+    if config.get("cpu_blocks"):
+        tier = POLICIES[config.get("policy", "lru")](config["cpu_blocks"])
+        offload = OffloadingConnector(cache, tier, prompt_only=config.get("offload_prompt_only", True))
+    limits = Limits(
+        max_batched_tokens=config["max_num_batched_tokens"],
+        max_seqs=config["max_num_seqs"],
+        max_model_len=config["max_model_len"],
+        long_prefill_threshold_tokens=config.get("long_prefill_token_threshold", 0),
+        watermark=config.get("watermark", 0.0),
+        async_scheduling=config["async"],
+    )
+    return Engine(cache, limits, offload)
+
+
+class Replay:
+    """Predicts the steps and requests of one recording, in the recording's own schema."""
+
+    def __init__(self, config: Row, requests: list[Row], order: dict[int, list[Key]]) -> None:
+        self.engine = build_engine(config)
+        self._max_steps = 2 if config["async"] else 1
+        self._copies = CopyEngine(config.get("store_delay", 1), config.get("load_delay", 2))
+        self._arrivals = requests
+        self._order = order
+        self._number = 0
+        self._done_at: dict[int, list[int]] = {}
+        self._active: dict[int, ActiveRequest] = {}
+        self._facts: dict[str, Row] = {}
+
+    def steps(self) -> Iterator[Row]:
+        """Yield the predicted steps until every request has ended."""
+        engine, arrived = self.engine, 0
+        while True:
+            while arrived < len(self._arrivals) and self._arrivals[arrived]["arrive"] <= self._number:
+                self._arrive(arrived)
+                arrived += 1
+            if self._busy:
+                self._number += 1
+                row = self._schedule()
+                if len(engine.steps) < self._max_steps and (row["sched"] or self._busy):
+                    yield row | {"upd": None, "free2": engine.cache.pool.free_blocks}
+                else:
+                    yield row | self._complete()
+            elif engine.steps:
+                yield {"i": self._number, "sched": None} | self._complete()
+            elif arrived < len(self._arrivals):
+                self._number = self._arrivals[arrived]["arrive"]
+            else:
+                return
+
+    def request(self, name: str) -> Row:
+        """Return what was predicted of a request up to now."""
+        return self._facts.get(name, {})
+
+    @property
+    def _busy(self) -> bool:
+        """Whether vLLM would call schedule: for its requests, or to hear of copies."""
+        offload = self.engine.offload
+        return self.engine.has_work or (offload is not None and bool(offload.jobs))
+
+    def _arrive(self, index: int) -> None:
+        row = self._arrivals[index]
+        request = ActiveRequest(index, row["prompt"], row["out"], expand(row["blocks"]))
+        self._active[index] = request
+        self._facts[row["id"]] = {}
+        self.engine.add(request)
+
+    def _name(self, index: int) -> str:
+        return str(self._arrivals[index]["id"])
+
+    def _facts_of(self, request: ActiveRequest) -> Row:
+        return self._facts[self._name(request.request_id)]
+
+    def _order_ended(self) -> None:
+        """Put requests that ended at once in the order of vLLM's set of their names (PYTHONHASHSEED=0)."""
+        offload = self.engine.offload
+        if offload is not None and len(offload.ended) > 1:
+            walk = [*{self._name(request.request_id) for request, _ in offload.ended}]
+            offload.ended.sort(key=lambda ended: walk.index(self._name(ended[0].request_id)))
+
+    def _schedule(self) -> Row:
+        engine = self.engine
+        self._order_ended()
+        plan = engine.schedule()
+        plan.number = self._number
+        self._done_at[self._number] = self._copies.worker_phase(self._number, plan)
+        for request, _ in plan.tokens:
+            self._facts_of(request).setdefault("first_sched", self._number)
+        row: Row = {
+            "i": self._number,
+            "sched": [[self._name(request.request_id), tokens] for request, tokens in plan.tokens],
+            "free": engine.cache.pool.free_blocks,
+            "run": len(engine.scheduler.running),
+            "wait": len(engine.scheduler.waiting) + len(engine.scheduler.skipped),
+            "load": [self._job(job) for job in plan.loads],
+            "store": [self._job(job) for job in plan.stores],
+            "flush": plan.flushes,
+            "pre": sorted(self._name(request.request_id) for request in plan.preempted),
+        }
+        return row
+
+    def _job(self, job: TransferJob) -> list[Any]:
+        groups = len(self.engine.cache.groups)
+        return [job.job_id, self._name(job.request_id), len(job.blocks), job.blocks_by_group(groups)]
+
+    def _complete(self) -> Row:
+        engine = self.engine
+        plan = engine.steps[0]
+        for request in plan.emitting:
+            if request.outputs == 0:
+                self._first_token(request)
+        done = self._done_at.pop(plan.number)
+        keys = {job_id: sorted(self._keys(job_id)) for job_id in done}
+        output = engine.complete([(job_id, self._handled_order(job_id)) for job_id in done])
+        for request in output.finished:
+            self._facts_of(request).update(finish=self._number, preempt=request.preemptions)
+        return {
+            "upd": plan.number,
+            "free2": engine.cache.pool.free_blocks,
+            "done": sorted(done),
+            "ord": keys,
+            "fin": [self._name(request.request_id) for request in output.finished],
+            "ev": recorded_events(output.events),
+            "cpu": engine.offload.tier.used_blocks if engine.offload is not None else 0,
+        }
+
+    def _keys(self, job_id: int) -> list[Key]:
+        assert self.engine.offload is not None
+        return list(self.engine.offload.jobs[job_id].blocks)
+
+    def _handled_order(self, job_id: int) -> list[Key] | None:
+        """The recorded order of a job's keys; other keys than the job's own are a disagreement, not an order."""
+        order = self._order.get(job_id)
+        return order if order is not None and sorted(order) == sorted(self._keys(job_id)) else None
+
+    def _first_token(self, request: ActiveRequest) -> None:
+        local, external = request.local_tokens, request.external_tokens
+        cached = min(self._cached_tokens(request), request.prompt_tokens)
+        self._facts_of(request).update(
+            first_token=self._number,
+            local=local,
+            ext=external,
+            computed=request.prompt_tokens - local - external,
+            created=max(0, cached - local - external),
+        )
+
+    def _cached_tokens(self, request: ActiveRequest) -> int:
+        """End of the deepest block with a hash that the request holds, in the group that is behind."""
+        cache = self.engine.cache
+        ends = [
+            max(
+                (
+                    position + 1
+                    for position, block in table.blocks.items()
+                    if cache.pool.hash_of(block) is not None
+                ),
+                default=0,
+            )
+            for table in request.tables
+        ]
+        return min(ends, default=0) * cache.block_tokens
+
+
+def recorded_events(events: list[KvEvent]) -> list[list[Any]]:
+    """Events as the recordings write them: CPU stores left out, neighbouring removals of a group joined."""
+    rows: list[list[Any]] = []
+    for event in events:
+        if event.stored:
+            if event.tier == "GPU":
+                rows.append(["S", event.group, event.parent, event.blocks, event.tier])
+        elif rows and rows[-1][0] == "R" and rows[-1][1] == event.group and rows[-1][-1] == event.tier:
+            rows[-1][2] = rows[-1][2] + event.blocks
+        else:
+            rows.append(["R", event.group, event.blocks, event.tier])
+    return rows
