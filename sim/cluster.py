@@ -13,12 +13,13 @@ from sim.kv.prefix import PrefixTable, SeenPrefixes
 from sim.recorder import Recorder
 from sim.router import Policy, Router
 from sim.scenario import Scenario
-from sim.worker.active import ActiveRequest
 from sim.worker.connector import OffloadingConnector
 from sim.worker.engine import Engine
+from sim.worker.host_link import HostLink
 from sim.worker.scheduler import Limits
 from sim.worker.timing import StepLaw, StepTime
-from sim.worker.worker import HostLink, Worker
+from sim.worker.transfer import LinkSettings
+from sim.worker.worker import Worker
 from sim.workload.client import make_client
 from sim.workload.request import Request, Trace
 
@@ -42,77 +43,79 @@ class Cluster:
         self.env = simpy.Environment()
         self.capacity = capacity
         self._scenario = scenario
-        self._requests = len(trace.requests)
-        workers, block_tokens = scenario.workers.count, capacity.block_tokens
-        attention_group = scenario.model.state_groups
+        self._trace = trace
+        self._attention_group = scenario.model.state_groups
         self.recorder = Recorder(
-            workers,
-            attention_group,
-            SeenPrefixes(trace.chunk_tokens, block_tokens),
+            scenario.workers.count,
+            self._attention_group,
+            SeenPrefixes(trace.chunk_tokens, capacity.block_tokens),
             scenario.output.tables,
             scenario.output.worker_interval_s,
         )
-        self.frontend = Frontend(
-            self.env,
-            Router(scenario.router, block_tokens, workers, policy=policy),
-            PrefixTable(trace.chunk_tokens, block_tokens),
-            self.recorder,
-            times.frontend,
-            scenario.frontend,
-            seed=scenario.seed,
-            max_model_len=scenario.max_model_len,
-            attention_group=attention_group,
-            host_events=scenario.offload is not None and scenario.offload.kv_events == "self-describing",
-            track_outputs=scenario.router.track_output_blocks,
-        )
+        self.router = Router(scenario.router, capacity.block_tokens, scenario.workers.count, policy=policy)
+        self.frontend = self._frontend(times)
         law = step_time or StepLaw(times.step)
-        self.workers = [self._worker(index, law) for index in range(workers)]
+        self.workers = [self._worker(index, law) for index in range(scenario.workers.count)]
         self.frontend.workers = self.workers
         self.client = make_client(self.env, trace, scenario.replay, self.frontend.submit)
+        self.recorder.due_s = self.client.due_s
+
+    def _frontend(self, times: Coefficients) -> Frontend:
+        scenario, offload = self._scenario, self._scenario.offload
+        return Frontend(
+            self.env,
+            self.router,
+            PrefixTable(self._trace.chunk_tokens, self.capacity.block_tokens),
+            self.recorder,
+            coefficients=times.frontend,
+            delays=scenario.frontend,
+            seed=scenario.seed,
+            max_model_len=scenario.max_model_len,
+            attention_group=self._attention_group,
+            host_events=offload is not None and offload.kv_events == "self-describing",
+            track_outputs=scenario.router.track_output_blocks,
+        )
 
     def _worker(self, index: int, law: StepTime) -> Worker:
-        scenario, capacity = self._scenario, self.capacity
-        engine, model = scenario.engine, scenario.model
-        cache = KvCache(capacity.num_blocks, capacity.block_tokens, model.state_groups)
-        offload, link = None, None
-        if scenario.offload is not None:
-            tier = POLICIES[scenario.offload.eviction_policy](capacity.host[0].blocks)
-            offload = OffloadingConnector(cache, tier, prompt_only=scenario.offload.offload_prompt_only)
-            link = HostLink(scenario.offload.link, capacity.block_bytes, model.full_attention_layers)
-        limits = Limits(
+        scenario, capacity, offload = self._scenario, self.capacity, self._scenario.offload
+        cache = KvCache(capacity.num_blocks, capacity.block_tokens, self._attention_group)
+        connector = None
+        if offload is not None:
+            tier = POLICIES[offload.eviction_policy](capacity.host[0].blocks)
+            connector = OffloadingConnector(cache, tier, prompt_only=offload.offload_prompt_only)
+        link = offload.link if offload is not None else LinkSettings()
+        return Worker(
+            self.env,
+            index,
+            Engine(cache, self._limits(), connector),
+            step_time=law,
+            link=HostLink(link, capacity.block_bytes, scenario.model.full_attention_layers),
+            observer=self.recorder,
+            outbox=self.frontend,
+            fast_forward=scenario.engine.fast_forward,
+        )
+
+    def _limits(self) -> Limits:
+        engine = self._scenario.engine
+        return Limits(
             max_batched_tokens=engine.max_num_batched_tokens,
             max_seqs=engine.max_num_seqs,
-            max_model_len=scenario.max_model_len,
+            max_model_len=self._scenario.max_model_len,
             long_prefill_threshold_tokens=engine.long_prefill_token_threshold,
             watermark=engine.watermark,
             async_scheduling=engine.async_scheduling,
         )
-        return Worker(
-            self.env,
-            index,
-            Engine(cache, limits, offload),
-            law,
-            link,
-            self.recorder,
-            self.frontend,
-            fast_forward=engine.fast_forward,
-            run_limit=self._until_output_block if scenario.router.track_output_blocks else None,
-        )
-
-    def _until_output_block(self, requests: list[ActiveRequest]) -> int:
-        """Tokens that each of these requests can generate before the router has to hear of a new block."""
-        block = self.capacity.block_tokens
-        return min(-(request.prompt_tokens + request.outputs) % block for request in requests)
 
     def run(self, on_progress: Progress | None = None) -> None:
         """Replay the whole trace; what has not ended when nothing can happen any more is unfinished."""
+        requests = self._trace.requests
 
         def ended(request: Request) -> None:
             self.client.ended(request)
             if on_progress is not None:
-                on_progress(self.env.now, self.recorder.ended, self._requests)
+                on_progress(self.env.now, self.recorder.ended, len(requests))
 
         self.frontend.ended = ended
         self.client.start()
         self.env.run()
-        self.recorder.close(self.env.now)
+        self.recorder.close(self.env.now, requests)

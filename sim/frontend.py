@@ -2,8 +2,8 @@
 
 What happens when, for one request: it arrives; after the tokeniser's time the router chooses and books in one
 instant; a dispatch later it stands in the worker's queue. The first token on its way back to the client
-releases the booked prefill, the last one everything else. KV events reach the router's index through a channel
-of their own.
+releases the booked prefill, the last one everything else. KV events reach the router's index through a
+channel of their own.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -20,7 +20,7 @@ from sim.kv.events import KvEvent
 from sim.kv.prefix import PrefixTable
 from sim.record import Record
 from sim.recorder import Recorder
-from sim.router import NoEligibleWorkerError, Query, Router, Tier
+from sim.router import Booking, NoEligibleWorkerError, Query, Router, Tier
 from sim.worker.active import ActiveRequest
 from sim.worker.engine import StepOutput
 from sim.worker.worker import Worker
@@ -164,17 +164,14 @@ class Frontend:
         return self._recorder.records[request.request_id]
 
     def _progress(self, record: Record, tokens: int) -> None:
-        if record.booking is not None:
-            self._router.output_tokens(record.booking, tokens, self._env.now)
+        self._router.output_tokens(_booking(record), tokens, self._env.now)
 
     def _first_token(self, record: Record) -> None:
         record.first_token_s = self._env.now
-        if record.booking is not None:
-            self._router.first_token(record.booking, self._env.now)
+        self._router.first_token(_booking(record), self._env.now)
 
     def _finish(self, record: Record, status: Literal["completed", "rejected"], reason: str | None) -> None:
-        if record.booking is not None:
-            self._router.free(record.booking, self._env.now)
+        self._router.free(_booking(record), self._env.now)
         self._end(record, status, reason)
 
     def _end(self, record: Record, status: Literal["completed", "rejected"], reason: str | None) -> None:
@@ -193,3 +190,8 @@ class Frontend:
                 self._router.stored(worker, event.parent, event.blocks, tier)
             else:
                 self._router.removed(worker, event.blocks, tier)
+
+
+def _booking(record: Record) -> Booking:
+    assert record.booking is not None, "workers serve booked requests only"
+    return record.booking

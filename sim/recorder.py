@@ -1,9 +1,11 @@
 """Writes down what happens in a run: the rows, the ledger of recomputed prefill, gaps between tokens, levels.
 
-It hears of everything and changes nothing.
+It hears of everything and changes nothing of it.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+from math import isnan, nan
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,16 +24,13 @@ from sim.worker.active import ActiveRequest
 from sim.worker.decode_run import DecodeRun
 from sim.worker.engine import Engine, StepOutput
 from sim.worker.scheduler import Admission, StepPlan
+from sim.workload.request import Request
 
-
-def _waits_for(record: Record) -> str:
-    if record.active is None:
-        return "waits for a worker"
-    return f"{record.active.status.value} on worker {record.worker}"
+Status = Literal["completed", "rejected", "unfinished"]
 
 
 class Recorder:
-    """The books of one run over `workers` workers; an `Observer` of each of them.
+    """The books of one run over `workers` workers; the `Observer` of each of them.
 
     `attention_group` is the number of the engines' attention group; recurrent groups, if any, come before it.
     `tables` are the tables to keep beside `requests`, with at most one row a worker and `worker_interval_s`.
@@ -42,21 +41,23 @@ class Recorder:
         workers: int,
         attention_group: int,
         prefixes: SeenPrefixes,
-        tables: Collection[str],
+        tables: Collection[str] = (),
         worker_interval_s: float = 0.0,
     ) -> None:
         self.records: dict[int, Record] = {}
         """Requests sent and not yet ended, by index."""
+        self.due_s: Sequence[float] = ()
+        """When the client means to send each request, by index, nan until it is known; set before the run."""
         self.rows = Rows(keep={"requests", *tables})
         self.itl_s = WeightedSample()
         self.pool = [Gauge() for _ in range(workers)]
         self.cpu_tier = [Gauge() for _ in range(workers)]
         self.ended = 0
         self.last_end_s = 0.0
+        self._sent: set[int] = set()
         self._ledger = Ledger(prefixes.block_tokens, attention_group > 0, workers)
         self._prefixes = prefixes
         self._attention_group = attention_group
-        self._tables = frozenset(tables)
         self._levels = Levels(workers, worker_interval_s)
 
     # -- the front door -------------------------------------------------------------------------------------
@@ -65,82 +66,89 @@ class Recorder:
         """A client sent a request; calls come in order of sending."""
         request = record.request
         self.records[request.index] = record
+        self._sent.add(request.index)
         required = self._prefixes.required_tokens(record.blocks, request.chunks, request.prompt_tokens)
         self._ledger.sent(request.index, record.blocks, request.prompt_tokens, required)
 
-    def routed(self, record: Record, decision: Decision, now_s: float) -> None:
+    def routed(self, record: Record, decision: Decision) -> None:
         """A worker was chosen; every candidate's terms become a row."""
-        record.routed_s = now_s
-        record.ties = decision.ties
-        record.worker = decision.chosen.rank
-        if "decisions" in self._tables:
-            table, index, chosen = self.rows.tables["decisions"], record.request.index, decision.chosen.rank
+        table = self.rows.tables.get("decisions")
+        if table is not None:
+            index, routed_s, chosen = record.request.index, record.routed_s, decision.chosen.rank
             for terms in decision.terms:
-                table.append((index, now_s, terms.rank == chosen, *terms))
+                table.append((index, routed_s, terms.rank == chosen, *terms))
 
-    def end(self, record: Record, now_s: float, status: str, reason: str | None = None) -> None:
+    def end(self, record: Record, now_s: float, status: Status, reason: str | None = None) -> None:
         """A request came to its end; its row is complete."""
         index = record.request.index
         del self.records[index]
         self._ledger.ended(index)
         self.last_end_s = max(self.last_end_s, now_s)
-        if status != "unfinished":
-            record.end_s = now_s
         self.ended += 1
-        self._write(record, status, reason)
+        end_s = now_s if status != "unfinished" else None
+        self._write(record.request, status, reason, **self._columns(record, end_s, status == "completed"))
 
-    def _write(self, record: Record, status: str, reason: str | None) -> None:
-        request, active, booking = record.request, record.active, record.booking
-        scheduled = record.first_scheduled_s is not None and active is not None
-        local = active.local_tokens if active is not None and scheduled else None
-        external = active.external_tokens if active is not None and scheduled else None
-        credit = booking.credit_tokens if booking is not None else None
-        overcredit = None
-        if credit is not None and local is not None and external is not None:
-            overcredit = max(0, credit - local - external)
-        outputs = active.outputs if active is not None else 0
-        took = latency(
-            record.send_s,
-            record.queued_s,
-            record.first_scheduled_s,
-            record.first_token_s,
-            record.end_s if status == "completed" else None,
-            output_tokens=outputs,
-        )
+    def close(self, now_s: float, requests: Iterable[Request]) -> None:
+        """The run is over: what has not ended never will, nor will those of `requests` that were not sent."""
+        for record in [*self.records.values()]:
+            self.end(record, now_s, "unfinished", _waits_for(record))
+        for request in requests:
+            if request.index not in self._sent:
+                self._write(request, "unfinished", "not sent: waits for an earlier request to end")
+        table = self.rows.tables.get("workers")
+        if table is not None:
+            for row in self._levels.rest():
+                table.append(row)
+
+    def _write(self, request: Request, status: Status, reason: str | None, **columns: object) -> None:
+        due_s = self.due_s[request.index] if self.due_s else nan
         self.rows.row(
             "requests",
             index=request.index,
             session=request.session,
             turn=request.turn,
-            due_s=record.due_s,
-            send_s=record.send_s,
-            routed_s=record.routed_s,
-            queued_s=record.queued_s,
-            first_scheduled_s=record.first_scheduled_s,
-            first_token_s=record.first_token_s,
-            end_s=record.end_s,
+            due_s=None if isnan(due_s) else due_s,
             status=status,
             reason=reason,
-            worker=record.worker,
             prompt_tokens=request.prompt_tokens,
-            output_tokens=outputs,
-            local_hit_tokens=local,
-            external_hit_tokens=external,
-            **self._ledger.account(request.index).columns(),
-            preemptions=active.preemptions if active is not None else 0,
-            ties=record.ties,
-            credit_tokens=credit,
-            overcredit_tokens=overcredit,
-            **took._asdict(),
+            **columns,
         )
 
-    def close(self, now_s: float) -> None:
-        """The run is over: whatever has not ended never will."""
-        for record in [*self.records.values()]:
-            self.end(record, now_s, "unfinished", _waits_for(record))
-        if "workers" in self._tables:
-            for row in self._levels.rest():
-                self.rows.tables["workers"].append(row)
+    def _columns(self, record: Record, end_s: float | None, completed: bool) -> dict[str, object]:
+        """Return the columns of a request that was sent."""
+        active = record.active
+        outputs, preemptions = (active.outputs, active.preemptions) if active is not None else (0, 0)
+        credit = record.booking.credit_tokens if record.booking is not None else None
+        local = external = overcredit = None
+        if active is not None and record.first_scheduled_s is not None:
+            local, external = active.local_tokens, active.external_tokens
+            overcredit = max(0, (credit or 0) - local - external)
+        took = latency(
+            record.send_s,
+            record.queued_s,
+            record.first_scheduled_s,
+            record.first_token_s,
+            end_s if completed else None,
+            output_tokens=outputs,
+        )
+        return {
+            "send_s": record.send_s,
+            "routed_s": record.routed_s,
+            "queued_s": record.queued_s,
+            "first_scheduled_s": record.first_scheduled_s,
+            "first_token_s": record.first_token_s,
+            "end_s": end_s,
+            "worker": record.worker,
+            "output_tokens": outputs,
+            "local_hit_tokens": local,
+            "external_hit_tokens": external,
+            **self._ledger.account(record.request.index).columns(),
+            "preemptions": preemptions,
+            "ties": record.ties,
+            "credit_tokens": credit,
+            "overcredit_tokens": overcredit,
+            **took._asdict(),
+        }
 
     # -- the workers ----------------------------------------------------------------------------------------
 
@@ -152,13 +160,14 @@ class Recorder:
             self._admitted(worker, admission)
         self._kv(worker, events)
         for request, tokens in plan.tokens:
+            # A single token of a request that has some is decode, unless it was computed before.
             if tokens > 1 or not request.outputs or request.preemptions:
                 self._computed(request, tokens, now_s)
 
     def _admitted(self, worker: int, admission: Admission) -> None:
         request = admission.request
         hit = admission.local_tokens + admission.external_tokens
-        usable = min(hit, request.num_tokens - 1)
+        usable = min(hit, request.num_tokens - 1)  # the last token is computed even if it was loaded
         self._ledger.admitted(
             request.request_id,
             worker,
@@ -203,12 +212,19 @@ class Recorder:
         self.pool[worker].set(used, now_s)
         if cpu is not None:
             self.cpu_tier[worker].set(cpu, now_s)
-        if "workers" in self._tables:
+        table = self.rows.tables.get("workers")
+        if table is not None:
             row = self._levels.set(worker, now_s, (len(engine.scheduler.running), engine.waiting, used, cpu))
             if row is not None:
-                self.rows.tables["workers"].append(row)
+                table.append(row)
 
     def _kv(self, worker: int, events: Iterable[KvEvent]) -> None:
         for event in events:
             if event.group == self._attention_group:
                 self._ledger.kv(worker, event.stored, True, event.tier, event.blocks)
+
+
+def _waits_for(record: Record) -> str:
+    if record.active is None:
+        return "waits for a worker"
+    return f"{record.active.status.value} on worker {record.worker}"

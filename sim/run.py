@@ -46,6 +46,7 @@ class RunResult:
 def run(
     scenario: Scenario,
     *,
+    trace: Trace | None = None,
     policy: Policy | None = None,
     step_time: StepTime | None = None,
     on_progress: Progress | None = None,
@@ -54,6 +55,7 @@ def run(
 
     Args:
         scenario: the settings; equal settings give equal results, to the last bit.
+        trace: what is sent, in place of the scenario's workload.
         policy: a routing policy of your own, in place of the one that the scenario names.
         step_time: a step-time law of your own, in place of the scenario's.
         on_progress: called whenever a request has ended.
@@ -64,7 +66,8 @@ def run(
     """
     capacity = scenario.capacity()
     times = scenario.coefficients()
-    trace = load_workload(scenario.workload, scenario.seed, Path())
+    if trace is None:
+        trace = load_workload(scenario.workload, scenario.seed, Path())
     cluster = Cluster(scenario, trace, capacity, times, policy=policy, step_time=step_time)
     cluster.run(on_progress)
     return RunResult(
@@ -86,5 +89,7 @@ def _summary(cluster: Cluster, scenario: Scenario) -> dict[str, Any]:
 
 
 def _notes(trace: Trace, times: Coefficients, *, own_law: bool) -> list[str]:
-    law = "step times: a law passed by the caller" if own_law else f"step times ({times.origin}): {times.summary}"
+    law = "step times: a law passed by the caller"
+    if not own_law:
+        law = f"step times ({times.origin}): {times.summary}"
     return [law, *trace.notes]

@@ -1,7 +1,7 @@
 """How far a prompt is hit in the CPU tier (vLLM 0.28.0's OffloadingConnector).
 
-A hit is a boundary up to which every attention block is present and at which every recurrent group has a state.
-Keys that are still being written count as present, but make the answer "ask again later".
+A hit is a boundary up to which every attention block is present and at which every recurrent group has a
+state. Keys that are still being written count as present, but make the answer "ask again later".
 """
 
 from collections.abc import Sequence
@@ -12,8 +12,8 @@ from sim.kv.offload import WRITING, CpuTier, Key
 def cpu_hit(tier: CpuTier, keys: Sequence[Sequence[Key]], start: int, limit: int) -> int | None:
     """Return the end of the hit that begins at block `start` and may reach block `limit`; `start` if none.
 
-    `keys` lists the prompt's keys by position, one list a cache group, the attention group last. None: ask again
-    later, for a key of the hit is being written, or read for another request. Asking is not touching.
+    `keys` lists the prompt's keys by position, one list a cache group, the attention group last. None: ask
+    again later, for a key of the hit is being written, or read for another request. Asking is not touching.
     """
     end = _settled_end(tier, keys, start, limit)
     if end is None or end == start or not tier.reading:

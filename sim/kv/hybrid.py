@@ -52,8 +52,8 @@ class KvCache:
     def lookup(self, hashes: Sequence[int], num_tokens: int) -> Hit:
         """Return the longest usable hit of a request with `num_tokens` known tokens; changes nothing.
 
-        At least one token is left to compute. A hybrid hit is the deepest boundary within the attention run at
-        which every recurrent group has a checkpoint.
+        At least one token is left to compute. A hybrid hit is the deepest boundary within the attention run
+        at which every recurrent group has a checkpoint.
         """
         run = self.pool.run(islice(hashes, (num_tokens - 1) // self.block_tokens), self.attention_group)
         blocks: tuple[Sequence[int], ...]
@@ -65,14 +65,17 @@ class KvCache:
         return Hit(length * self.block_tokens, length, blocks, len(run) * self.block_tokens)
 
     def _deepest_checkpoint(self, hashes: Sequence[int], run: int) -> tuple[int, list[int]]:
-        oldest = [self.pool.cached[group] for group in range(len(self.recurrent))]
+        first, *others = self.pool.cached[: self.attention_group]
         for position in range(run - 1, -1, -1):
-            if all(hashes[position] in cached for cached in oldest):
-                return position + 1, [cached[hashes[position]] for cached in oldest]
+            block_hash = hashes[position]
+            if block_hash in first and all(block_hash in cached for cached in others):
+                return position + 1, [first[block_hash], *(cached[block_hash] for cached in others)]
         return 0, []
 
     def need(self, tables: list[Table], tokens: int, hit: Hit = NO_HIT) -> int | None:
         """Free blocks it takes for `tables` to cover `tokens`; None if not possible in this step."""
+        if self._covers(tables, tokens):
+            return 0
         total = 0
         for group, table, blocks in zip(
             self.groups, tables or self._no_tables, hit.blocks or self._no_hits, strict=True
@@ -83,13 +86,17 @@ class KvCache:
             total += need
         return total
 
+    def _covers(self, tables: list[Table], tokens: int) -> bool:
+        """Whether the blocks that are held suffice; the tables of all groups are equally long."""
+        return bool(tables) and tokens <= tables[self.attention_group].length * self.block_tokens
+
     def skip(self, tables: list[Table], processed_tokens: int) -> None:
         """Return the blocks that no later step of this request reads."""
         for group, table in zip(self.recurrent, tables, strict=False):
             group.skip(table, processed_tokens)
 
     def admit(self, tables: list[Table], hit: Hit, covered_tokens: int) -> None:
-        """Open the tables of a request: hold the hit, and blocks for what comes from outside up to `covered`."""
+        """Open the tables of a request: hold the hit, and blocks for what comes from outside beyond it."""
         tables[:] = [Table() for _ in self.groups]
         for group, table, blocks in zip(self.groups, tables, hit.blocks or self._no_hits, strict=True):
             group.hold_hits(table, blocks, hit.length_blocks, covered_tokens)
@@ -98,11 +105,15 @@ class KvCache:
 
     def extend(self, tables: list[Table], tokens: int) -> None:
         """Allocate, group by group, until `tokens` are covered; the caller has asked `need`."""
+        if self._covers(tables, tokens):
+            return
         for group, table in zip(self.groups, tables, strict=True):
             group.extend(table, tokens)
 
     def register(self, tables: list[Table], hashes: Sequence[int], tokens: int) -> None:
         """Make every full block below `tokens` findable, in every group."""
+        if tokens // self.block_tokens <= tables[self.attention_group].registered:
+            return  # a recurrent group is never behind: what a load brings counts as registered there
         for group, table in zip(self.groups, tables, strict=True):
             group.register(table, hashes, tokens)
 
@@ -112,16 +123,14 @@ class KvCache:
             self.pool.free(reversed(table.blocks.values()))
         tables.clear()
 
-    def detach(self, tables: list[Table]) -> tuple[list[int], list[int]]:
-        """Close the tables but leave the blocks held; return (those without a hash, those with one).
+    def detach(self, tables: list[Table]) -> list[int]:
+        """Close the tables but leave the blocks held; return them in the order of a deferred free.
 
-        The order is that of a deferred free: the deepest block of the last group first.
+        That is the deepest block of the last group first.
         """
         blocks = [block for table in reversed(tables) for block in reversed(table.blocks.values())]
         tables.clear()
-        hash_of = self.pool.hash_of
-        plain = [block for block in blocks if hash_of(block) is None]
-        return plain, [block for block in blocks if hash_of(block) is not None]
+        return blocks
 
     def retake(self, tables: list[Table]) -> None:
         """Log all blocks of a request as taken in this step: their content came from outside, and it runs."""

@@ -1,7 +1,7 @@
 """The CPU tier of one engine: which keys it holds, and whom it evicts (LRU or ARC, vLLM 0.28.0).
 
-A key is (hash, group) and takes one CPU block. It is *writing* until its store completes, then idle, or *loading*
-while a load reads it. Only idle keys can be evicted. Asking (`state`) is not touching (`touch`).
+A key is (hash, group) and takes one CPU block. It is being written until its store completes, then idle, and
+being read while a load copies it. Only idle keys can be evicted. Asking (`state`) is not touching (`touch`).
 """
 
 from abc import ABC, abstractmethod
@@ -12,6 +12,7 @@ Key = tuple[int, int]
 
 WRITING = -1
 IDLE = 0
+READING = 1
 
 
 class CpuTier(ABC):
@@ -24,14 +25,14 @@ class CpuTier(ABC):
         the same answer and leaves the same order."""
         self.reading: set[Key] = set()
         """Keys that a load reads."""
-        self._readers: dict[Key, int] = {}
-        self.state: Callable[[Key], int | None] = self._readers.get
-        """None if the key is absent, WRITING, IDLE, or the number of loads that read it."""
+        self._states: dict[Key, int] = {}
+        self.state: Callable[[Key], int | None] = self._states.get
+        """Return WRITING, IDLE or READING; None if the key is absent."""
 
     @property
     def used_blocks(self) -> int:
         """Blocks that hold a key, ready or being written."""
-        return len(self._readers)
+        return len(self._states)
 
     def store(self, keys: Sequence[Key]) -> tuple[list[Key], list[Key]] | None:
         """Make room for the absent ones of `keys` and begin to write them.
@@ -39,7 +40,7 @@ class CpuTier(ABC):
         Returns (keys to write, keys evicted); None, and nothing changed, if there is no room: keys being
         written or read, and `keys` themselves, are never evicted.
         """
-        fresh = [key for key in keys if key not in self._readers]
+        fresh = [key for key in keys if key not in self._states]
         missing = self.used_blocks + len(fresh) - self.capacity_blocks
         evicted: list[Key] = []
         if missing > 0:
@@ -48,9 +49,9 @@ class CpuTier(ABC):
                 return None
             evicted = victims
             for key in evicted:
-                del self._readers[key]
+                del self._states[key]
         for key in fresh:
-            self._readers[key] = WRITING
+            self._states[key] = WRITING
             self._inserted(key)
         self.changes += 1
         return fresh, evicted
@@ -58,26 +59,24 @@ class CpuTier(ABC):
     def stored(self, keys: Iterable[Key]) -> None:
         """The copy to the CPU is done: the keys are ready, in this order."""
         for key in keys:
-            self._readers[key] = IDLE
+            self._states[key] = IDLE
             self._idle(key)
         self.changes += 1
 
     def load(self, keys: Iterable[Key]) -> None:
-        """Begin to read these ready keys."""
+        """Begin to read these idle keys: whoever wants a key that is being read asks again later."""
         for key in keys:
-            if self._readers[key] == IDLE:
-                self._busy(key)
-            self._readers[key] += 1
+            self._states[key] = READING
             self.reading.add(key)
+            self._busy(key)
         self.changes += 1
 
     def loaded(self, keys: Iterable[Key]) -> None:
         """The copy from the CPU is done, in this order."""
         for key in keys:
-            self._readers[key] -= 1
-            if self._readers[key] == IDLE:
-                self.reading.discard(key)
-                self._idle(key)
+            self._states[key] = IDLE
+            self.reading.discard(key)
+            self._idle(key)
         self.changes += 1
 
     @abstractmethod
@@ -88,14 +87,17 @@ class CpuTier(ABC):
     def _victims(self, count: int, spared: Collection[Key]) -> list[Key] | None:
         """Choose and forget `count` idle keys outside `spared`; None, and nothing changed, if too few."""
 
+    @abstractmethod
     def _inserted(self, key: Key) -> None:
         """A key begins to be written."""
 
+    @abstractmethod
     def _idle(self, key: Key) -> None:
-        """A key was written, or its last reader left."""
+        """A key was written or read."""
 
+    @abstractmethod
     def _busy(self, key: Key) -> None:
-        """A first reader came."""
+        """A key begins to be read."""
 
 
 class LruTier(CpuTier):
@@ -125,6 +127,9 @@ class LruTier(CpuTier):
             del self._order[key]
         return victims
 
+    def _inserted(self, key: Key) -> None:
+        """A key enters the order when it is idle."""
+
     def _idle(self, key: Key) -> None:
         self._order[key] = None
 
@@ -150,7 +155,7 @@ class ArcTier(CpuTier):
         """Promote ready keys; a ghost moves the target every time it is asked for."""
         for key in reversed(keys):
             if key in self._recent:
-                if self._readers[key] == WRITING:
+                if self._states[key] == WRITING:
                     self._recent.move_to_end(key)
                 else:
                     del self._recent[key]
@@ -173,7 +178,7 @@ class ArcTier(CpuTier):
 
     def _victims(self, count: int, spared: Collection[Key]) -> list[Key] | None:
         def idle(keys: Iterable[Key]) -> Iterable[Key]:
-            return (key for key in keys if key not in spared and self._readers[key] == IDLE)
+            return (key for key in keys if key not in spared and self._states[key] == IDLE)
 
         recent, frequent = iter(idle(self._recent)), iter(idle(self._frequent))
         recent_size = len(self._recent)
@@ -204,6 +209,12 @@ class ArcTier(CpuTier):
         self._recent[key] = None
         self._recent_ghosts.pop(key, None)
         self._frequent_ghosts.pop(key, None)
+
+    def _idle(self, key: Key) -> None:
+        """Keys keep their place, busy or not."""
+
+    def _busy(self, key: Key) -> None:
+        """Keys keep their place, busy or not."""
 
 
 POLICIES: dict[str, type[CpuTier]] = {"lru": LruTier, "arc": ArcTier}

@@ -1,7 +1,7 @@
 """The block pool of one engine: who holds which block, which hash it carries, and who is evicted next.
 
-Rules of vLLM 0.28.0. Block 0 is the null block: taken out at start and never freed. A block with reference count 0
-is free, cached or not; free blocks form one queue, evicted from the front. There is no other eviction.
+Rules of vLLM 0.28.0. Block 0 is the null block: taken out at start and never freed. A block with reference
+count 0 is free, cached or not; free blocks form one queue, evicted from the front, and only there.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,8 +1,8 @@
-"""vLLM 0.28.0's OffloadingConnector: what is copied to the CPU tier, what comes back, and when a copy is forced.
+"""vLLM 0.28.0's OffloadingConnector: what is copied to the CPU tier, what returns, and when a copy is forced.
 
-A chunk is one engine block. Stores are planned with each step, loads at admission; both are jobs that somebody
-else carries out and reports with `complete`. Source blocks of a store are not pinned: when one is taken for other
-content before the copy is done, the job must be finished before the step runs (a flush).
+A chunk is one engine block. Stores are planned with each step, loads at admission; both are jobs that
+somebody else carries out and reports with `complete`. Source blocks of a store are not pinned: when one is
+taken for other content before the copy is done, the job must be finished before the step runs (a flush).
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,8 +12,8 @@ from sim.kv.cpu_hit import cpu_hit
 from sim.kv.events import KvEvent
 from sim.kv.hybrid import KvCache
 from sim.kv.offload import CpuTier, Key
-from sim.kv.pool import NULL_BLOCK
 from sim.worker.active import ActiveRequest
+from sim.worker.offload_state import OffloadState
 
 
 @dataclass(slots=True)
@@ -36,39 +36,6 @@ class TransferJob:
         return counts
 
 
-class _Tracked:
-    """What the connector remembers of one request; lists are by cache group and position."""
-
-    __slots__ = ("blocks", "considered", "ended", "hit_blocks", "jobs", "keys")
-
-    def __init__(self, groups: int) -> None:
-        self.keys: list[list[Key]] = [[] for _ in range(groups)]
-        self.blocks: list[list[int]] = [[] for _ in range(groups)]
-        """GPU blocks as they were given; a state that went back to the pool stays until it is taken again."""
-        self.considered = 0
-        """Positions that were stored, loaded or found present."""
-        self.hit_blocks = 0
-        """Length of its hit, GPU and CPU tier together."""
-        self.jobs: set[int] = set()
-        self.ended = False
-
-    def extend_keys(self, hashes: Sequence[int], positions: int) -> None:
-        """Name the keys of the first `positions` blocks."""
-        known = len(self.keys[0])
-        if known < positions:
-            for group, keys in enumerate(self.keys):
-                keys += [(block_hash, group) for block_hash in hashes[known:positions]]
-
-    def sources(self, start: int, end: int) -> dict[Key, int]:
-        """What can be stored of these positions."""
-        return {
-            keys[position]: blocks[position]
-            for keys, blocks in zip(self.keys, self.blocks, strict=True)
-            for position in range(start, end)
-            if blocks[position] != NULL_BLOCK
-        }
-
-
 class OffloadingConnector:
     """The connector of one engine. `prompt_only`: blocks of generated tokens are not stored (default)."""
 
@@ -87,7 +54,7 @@ class OffloadingConnector:
         """
         self._cache = cache
         self._prompt_only = prompt_only
-        self._tracked: dict[int, _Tracked] = {}
+        self._tracked: dict[int, OffloadState] = {}
         self._pending_sources: dict[int, set[int]] = {}
         """Block to the stores that read it and must be finished when it is taken."""
         self._next_job = 0
@@ -114,7 +81,7 @@ class OffloadingConnector:
         self._touch(tracked)
         return None if end is None else (end - start) * cache.block_tokens
 
-    def _touch(self, tracked: _Tracked) -> None:
+    def _touch(self, tracked: OffloadState) -> None:
         *recurrent, attention = tracked.keys
         first_state = max(tracked.hit_blocks - 1, 0)
         for keys in recurrent:
@@ -146,7 +113,8 @@ class OffloadingConnector:
         """
         taken = set(self._cache.pool.taken)
         if taken and self._cache.recurrent:
-            self._forget_states(taken)
+            for tracked in self._tracked.values():
+                tracked.lose_states(taken)
         flushes = self._readers_of(taken)
         for request in preempted:
             flushes |= self._track(request).jobs
@@ -163,14 +131,6 @@ class OffloadingConnector:
         self.ended.clear()
         return stores, sorted(flushes)
 
-    def _forget_states(self, taken: set[int]) -> None:
-        """A state whose block was taken before it was stored is lost."""
-        for tracked in self._tracked.values():
-            for blocks in tracked.blocks[: self._cache.attention_group]:
-                for position in range(tracked.considered, len(blocks)):
-                    if blocks[position] in taken:
-                        blocks[position] = NULL_BLOCK
-
     def _readers_of(self, taken: Iterable[int]) -> set[int]:
         """Stores that read one of these blocks and must be finished first."""
         pending = self._pending_sources
@@ -183,10 +143,7 @@ class OffloadingConnector:
         tracked = self._track(request)
         if self._prompt_only and tracked.considered >= request.prompt_tokens // self._cache.block_tokens:
             return None
-        for blocks, table in zip(tracked.blocks, request.tables, strict=True):
-            blocks += [
-                table.blocks.get(position, NULL_BLOCK) for position in range(len(blocks), table.length)
-            ]
+        tracked.follow(request.tables)
         job = self._store(tracked, request, min(request.computed + tokens, request.num_tokens))
         if job is not None:
             attention = self._cache.attention_group
@@ -203,7 +160,7 @@ class OffloadingConnector:
         self._forget_if_over(request.request_id)
         return job
 
-    def _store(self, tracked: _Tracked, request: ActiveRequest, tokens: int) -> TransferJob | None:
+    def _store(self, tracked: OffloadState, request: ActiveRequest, tokens: int) -> TransferJob | None:
         """Begin to write the absent keys, all or nothing: without room the next step tries again."""
         block_tokens = self._cache.block_tokens
         storable = min(tokens, request.prompt_tokens) if self._prompt_only else tokens
@@ -240,7 +197,7 @@ class OffloadingConnector:
     def finished(self, request: ActiveRequest, *, aborted: bool = False) -> None:
         """The request ends: from now on its attention blocks can be taken too.
 
-        What was not stored yet is tried once more in the next step; of an aborted request only computed tokens.
+        What was not stored yet is tried once more in the next step; of an aborted request, what it computed.
         """
         tracked = self._track(request)
         self.ended.append((request, request.computed if aborted else request.num_tokens))
@@ -278,10 +235,10 @@ class OffloadingConnector:
                 if not pending:
                     del self._pending_sources[block]
 
-    def _track(self, request: ActiveRequest) -> _Tracked:
+    def _track(self, request: ActiveRequest) -> OffloadState:
         tracked = self._tracked.get(request.request_id)
         if tracked is None:
-            tracked = self._tracked[request.request_id] = _Tracked(len(self._cache.groups))
+            tracked = self._tracked[request.request_id] = OffloadState(len(self._cache.groups))
         return tracked
 
     def _forget_if_over(self, request_id: int) -> None:

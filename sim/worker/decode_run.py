@@ -40,9 +40,7 @@ def decode_run(engine: Engine) -> DecodeRun | None:
         if not plan.quiet or plan.emitting != running:
             return None
     longest = engine.limits.max_model_len - 1
-    steps = min(
-        min(_quiet_steps(engine.cache, request), longest - request.computed) for request in running
-    )
+    steps = min(min(_quiet_steps(engine.cache, request), longest - request.computed) for request in running)
     if steps < 1:
         return None
     return DecodeRun(running, sum(request.computed for request in running), steps)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sim.kv.events import KvEvent
+from sim.kv.groups import blocks_for
 from sim.kv.hybrid import KvCache
 from sim.kv.offload import Key
 from sim.worker.active import ActiveRequest, Status
@@ -61,9 +62,13 @@ class Engine:
         return len(self.scheduler.waiting) + len(self.scheduler.skipped)
 
     def fits(self, tokens: int) -> bool:
-        """Whether a request of so many tokens fits into the empty pool at all."""
-        need = self.cache.need([], tokens)
-        return need is not None and need < self.cache.pool.num_blocks
+        """Whether a request of so many tokens can always be served by a pool that it has to itself.
+
+        A recurrent group holds two states at once, the one a step starts from and the one it makes: vLLM 0.28.0
+        counts so when it checks the longest sequence against the pool.
+        """
+        blocks = blocks_for(tokens, self.cache.block_tokens) + 2 * len(self.cache.recurrent)
+        return blocks < self.cache.pool.num_blocks
 
     def add(self, request: ActiveRequest) -> None:
         """Queue a request; the next `schedule` sees it."""

@@ -1,8 +1,8 @@
 """KV transfers between workers: over NVLink inside a node, over one network card a node between nodes.
 
 A transfer is set up first: latency, and posting its descriptors one by one. Then it joins the links that it
-crosses, one out of the source and one into the target, and meets others there. Nothing here waits: a `Network` is
-told the time, and says when to ask it again.
+crosses, one out of the source and one into the target, and meets others there. Nothing here waits: a
+`Network` is told the time, and says when to ask it again.
 """
 
 from bisect import insort
@@ -21,21 +21,21 @@ class NvlinkSettings(Settings):
     """NVLink of one GPU, in each direction, as NIXL uses it between two GPUs of a node."""
 
     bandwidth_bytes_per_s: BytesPerSecond = Field(default=120e9, gt=0)
-    """An estimate within a factor of 2. NCCL moves 344 GB/s between the H100s of a node (Vidur's profiles), a
-    pull that falls back to TCP 0.5 (vLLM issue 52607)."""
+    """An estimate, good to a factor of 2. Range 0.5 (a pull that fell back to TCP, vLLM issue 52607) to 344
+    GB/s (NCCL between the H100s of a node, Vidur's profiles)."""
     latency_s: Seconds = 20e-3
-    """Once for each transfer, before its first byte: an estimate, of what no public measurement separates."""
+    """Once for each transfer, before its first byte: an estimate, no public measurement separates it."""
     per_descriptor_s: Seconds = 3.5e-6
-    """For posting one descriptor, a contiguous piece. 129 ms for 40,064 (vLLM issue 34054) and 6.7 ms for 1,785
-    (vLLM issue 50913) make 3.2 to 3.8 us."""
+    """For posting one descriptor, a contiguous piece. 129 ms for 40,064 (vLLM issue 34054) and 6.7 ms for
+    1,785 (vLLM issue 50913) make 3.2 to 3.8 us."""
 
 
 class RoceSettings(Settings):
     """The RoCE card of one node, in each direction: 100 Gbit/s, as NIXL uses it."""
 
     bandwidth_bytes_per_s: BytesPerSecond = Field(default=9.3e9, gt=0)
-    """NIXL read 9.2 to 9.3 GB/s over a 100 Gbit/s card, and 6.0 into a memory registration above 4 GiB (LMCache
-    pull request 4432). Range 4.3 to 11.8."""
+    """NIXL read 9.2 to 9.3 GB/s over a 100 Gbit/s card, and 6.0 into a memory registration above 4 GiB
+    (LMCache pull request 4432). Range 4.3 to 11.8 GB/s."""
     latency_s: Seconds = 10e-3
     """Once for each transfer, before its first byte: an estimate, as for NVLink."""
     per_descriptor_s: Seconds = 3.5e-6
@@ -43,7 +43,6 @@ class RoceSettings(Settings):
 
 
 Wire = NvlinkSettings | RoceSettings
-DIRECTIONS: tuple[Literal["out"], Literal["in"]] = ("out", "in")
 
 
 class NetworkSettings(Settings):
@@ -81,8 +80,8 @@ class Network:
     def __init__(self, settings: NetworkSettings, nodes: Sequence[int]) -> None:
         """Build the links.
 
-        Each worker has NVLink of its own: NVSwitch joins the GPUs of a node at full rate, so transfers meet only
-        at a GPU that they leave or enter. The workers of a node have its card in common.
+        Each worker has NVLink of its own: NVSwitch joins the GPUs of a node at full rate, so transfers meet
+        only at a GPU that they leave or enter. The workers of a node have its card in common.
 
         Args:
             settings: of the links.
@@ -99,7 +98,7 @@ class Network:
         self._now_s = 0.0
         self._started = 0
         self._set_up: list[tuple[float, int, _Transfer]] = []
-        """Transfers that have not joined their links yet, in the order in which they will: when, and a count."""
+        """Transfers that have not joined their links yet, in the order in which they will: when, a count."""
         self._joined: list[_Transfer] = []
         """Transfers on their links, in the order in which they joined."""
         self._completed: list[tuple[float, int]] = []
@@ -108,7 +107,7 @@ class Network:
     def start(
         self, transfer_id: int, n_bytes: int, descriptors: int, source: int, target: int, *, now_s: float
     ) -> None:
-        """Start a transfer of `n_bytes`, in as many contiguous pieces as descriptors, from worker to worker."""
+        """Start a transfer of `n_bytes` between two workers; a descriptor stands for a contiguous piece."""
         self._advance(now_s)
         wire, route = self._way(source, target)
         alone = min(self._bandwidths[link] for link in route)
@@ -150,7 +149,7 @@ class Network:
 
     def _advance(self, now_s: float) -> None:
         """Let everything happen that does until now, in order of time; at one time ends come before joins."""
-        while (change_s := self._next_change_s()) <= now_s:
+        while (self._set_up or self._joined) and (change_s := self._next_change_s()) <= now_s:
             self._pass(change_s)
             self._end(change_s)
             while self._set_up and self._set_up[0][0] <= change_s:
@@ -183,16 +182,25 @@ class Network:
 class _Link:
     """One direction of one link: out (0) or in (1)."""
 
-    __slots__ = ("_name", "bandwidth", "busy_s", "n_bytes", "transfers", "waiting_s")
+    __slots__ = ("_inward", "_kind", "_owner", "bandwidth", "busy_s", "n_bytes", "transfers", "waiting_s")
 
     def __init__(self, kind: Literal["nvlink", "roce"], owner: int, inward: int, wire: Wire) -> None:
-        self._name = kind, owner, DIRECTIONS[inward]
+        self._kind, self._owner, self._inward = kind, owner, inward
         self.bandwidth = wire.bandwidth_bytes_per_s
         self.transfers = self.n_bytes = 0
         self.busy_s = self.waiting_s = 0.0
 
     def use(self) -> LinkUse:
-        return LinkUse(*self._name, self.bandwidth, self.transfers, self.n_bytes, self.busy_s, self.waiting_s)
+        return LinkUse(
+            self._kind,
+            self._owner,
+            "in" if self._inward else "out",
+            self.bandwidth,
+            self.transfers,
+            self.n_bytes,
+            self.busy_s,
+            self.waiting_s,
+        )
 
 
 class _Transfer:

@@ -64,7 +64,7 @@ def place(settings: PlacementSettings, prefill_workers: int, decode_workers: int
 def _check_length(pool: str, nodes: Sequence[int], workers: int) -> None:
     if len(nodes) != workers:
         raise InputError(
-            f"{pool}_nodes = {list(nodes)}: {len(nodes)} nodes for {workers} {pool} workers; give one for each"
+            f"{pool}_nodes = {list(nodes)}: {len(nodes)} nodes for {workers} {pool} workers; give each one"
         )
 
 
@@ -73,7 +73,7 @@ def _check_nodes(nodes: Sequence[int], gpus_per_node: int) -> None:
     for node in range(max(nodes) + 1):
         if node not in count:
             raise InputError(
-                f"prefill_nodes, decode_nodes: no worker stands on node {node}, but one on node {max(nodes)}; "
+                f"prefill_nodes, decode_nodes: node {max(nodes)} has a worker and node {node} has none; "
                 "nodes are numbered from 0 without gaps"
             )
         if count[node] > gpus_per_node:

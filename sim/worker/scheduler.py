@@ -1,8 +1,8 @@
 """Which tokens an engine computes next: vLLM 0.28.0's scheduler (first come, first served).
 
 A step has a budget of tokens. Running requests come first, in order of admission; a request that finds no
-blocks preempts the one admitted last. Then waiting requests are admitted, each only if its whole known sequence
-fits in the free blocks now; the first that does not fit blocks those behind it.
+blocks preempts the one admitted last. Then waiting requests are admitted, each only if its whole known
+sequence fits in the free blocks now; the first that does not fit blocks those behind it.
 """
 
 from collections import deque
@@ -127,10 +127,7 @@ class Scheduler:
 
     def _preempt(self, request: ActiveRequest, plan: StepPlan) -> None:
         if self.offload is not None and request.in_flight and self.last_plan is not None:
-            plain, cached = self.cache.detach(request.tables)
-            # One after the other would put the next request's blocks without a hash before these.
-            self.last_plan.freed_after[:0] = plain
-            self.last_plan.freed_after += cached
+            self.last_plan.freed_after += self.cache.detach(request.tables)
         else:
             self.cache.free(request.tables)
         request.status = Status.PREEMPTED

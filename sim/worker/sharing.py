@@ -40,7 +40,7 @@ def max_min_fair(routes: Sequence[Route], bandwidths: Sequence[float]) -> Rates:
 def first_come(routes: Sequence[Route], bandwidths: Sequence[float]) -> Rates:
     """Return the full rate for transfers that come first on all their links, and 0 for the others.
 
-    One that waits keeps its place on all of them: nothing overtakes it, even where a link stays idle for that.
+    One that waits keeps its place on all of them: nothing overtakes it, even where a link idles for that.
 
     Args:
         routes: of the transfers, in the order in which they came.

@@ -41,16 +41,17 @@ def test_the_decode_form_is_for_decode_workers_whose_prefill_is_not_tracked_and_
     def cost(overrides: Overrides, worker_type: WorkerType, **config: float) -> float:
         router = Router(RouterConfig(**config), BLOCK, 1, worker_type=worker_type)
         router.stored(0, None, [1, 2], "device")
-        return router.terms(query([1, 2, 3], tail_tokens=0, overrides=overrides), 0.0)[0].cost
+        router.stored(0, 2, [3], "host")
+        return router.terms(query([1, 2, 3, 4], tail_tokens=0, overrides=overrides), 0.0)[0].cost
 
-    assert cost(untracked, "decode") == 3 - 2
-    assert cost(untracked, "prefill") == cost(untracked, "aggregated") == 3
-    assert cost(Overrides(), "decode") == 3 - 2 + 3
-    assert cost(Overrides(), "decode", track_prefill_tokens=False) == 3 - 2
-    assert cost(Overrides(track_prefill_tokens=True), "decode", track_prefill_tokens=False) == 3 - 2 + 3
-    # What counts is the credit of the request.
-    assert cost(Overrides(track_prefill_tokens=False, overlap_score_credit=0.0), "decode") == 3
-    assert cost(Overrides(track_prefill_tokens=False, overlap_score_credit=0.5), "decode") == 3 - 1
+    assert cost(untracked, "decode") == 4 - 2.75
+    assert cost(untracked, "prefill") == cost(untracked, "aggregated") == 4
+    assert cost(Overrides(), "decode") == 4 - 2.75 + 4
+    assert cost(Overrides(), "decode", track_prefill_tokens=False) == 4 - 2.75
+    assert cost(Overrides(track_prefill_tokens=True), "decode", track_prefill_tokens=False) == 4 - 2.75 + 4
+    # What counts is the credit of the request; without it the host tier does not count either.
+    assert cost(Overrides(track_prefill_tokens=False, overlap_score_credit=0.5), "decode") == 4 - 1.75
+    assert cost(Overrides(track_prefill_tokens=False, overlap_score_credit=0.0), "decode") == 4
 
 
 def test_without_reuse_equal_prompts_do_not_share_blocks() -> None:

@@ -1,8 +1,8 @@
 """Replay recorded decisions of vLLM 0.28.0's scheduler: `python -m tests.vectors.vllm DIR`.
 
-Every `full_*.jsonl` and `hyb*.jsonl` of DIR is predicted as a whole and compared: each step and each request counts
-as one decision. The last line is `N of M decisions agree`; the exit status is 0 only if all do, 1 if not, and 2 if
-there is nothing to replay.
+Every `full_*.jsonl` and `hyb*.jsonl` of DIR is predicted as a whole and compared: each step and each request
+counts as one decision. The last line is `N of M decisions agree`; the exit status is 0 only if all do, 1 if
+not, and 2 if there is nothing to replay.
 """
 
 import json
@@ -64,7 +64,7 @@ class Report:
         self._complain(what)
 
     def _complain(self, what: str) -> None:
-        kind = what.split()[0]
+        kind = what.split(maxsplit=1)[0]
         if sum(problem.startswith(kind) for problem in self.problems) < SHOWN:
             self.problems.append(what)
 

@@ -1,7 +1,7 @@
 """One recorded file of vLLM 0.28.0's scheduler against one engine core, step by step.
 
-From the recording come its settings, the arrivals, the number of steps that each copy took, and the order in which
-the keys of a finished copy were handled. Everything else is predicted.
+From the recording come its settings, the arrivals, the number of steps that each copy took, and the order in
+which the keys of a finished copy were handled. Everything else is predicted.
 """
 
 from collections.abc import Iterator
@@ -183,7 +183,7 @@ class Replay:
         return list(self.engine.offload.jobs[job_id].blocks)
 
     def _handled_order(self, job_id: int) -> list[Key] | None:
-        """The recorded order of a job's keys; other keys than the job's own are a disagreement, not an order."""
+        """The recorded order of a job's keys, if these are the job's keys: else they disagree anyway."""
         order = self._order.get(job_id)
         return order if order is not None and sorted(order) == sorted(self._keys(job_id)) else None
 

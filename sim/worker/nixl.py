@@ -1,0 +1,92 @@
+"""vLLM 0.28.0's NixlConnector in pull mode: what a prefill engine keeps for a decode engine, and what that pulls.
+
+The prefill engine computes a prompt (of a hybrid model all but its last token: the decode engine then computes one
+token and has the state) and keeps its blocks until they were read or the lease ends. The decode engine pulls the
+attention blocks it lacks, whole, and always the last recurrent state of every group.
+"""
+
+from dataclasses import dataclass
+
+from sim.kv.hybrid import Hit, KvCache
+from sim.worker.active import ActiveRequest
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteBlocks:
+    """What a prefill engine offers: computed tokens, and blocks by group (recurrent: the last state only)."""
+
+    worker: int
+    tokens: int
+    blocks_by_group: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pull:
+    """Blocks that a decode engine reads from a prefill engine for one request."""
+
+    request_id: int
+    remote: RemoteBlocks
+    blocks_by_group: tuple[int, ...]
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of all groups."""
+        return sum(self.blocks_by_group)
+
+
+class NixlConnector:
+    """One engine's side. `producer`: it must deliver its output; `consumer`: freed blocks wait for their step.
+
+    vLLM's kv_both is both, kv_producer and kv_consumer one of them.
+    """
+
+    def __init__(self, cache: KvCache, *, producer: bool, consumer: bool) -> None:
+        self.producer = producer
+        self.consumer = consumer
+        self.held: dict[int, ActiveRequest] = {}
+        """Requests that ended here and whose blocks wait to be read."""
+        self.unneeded: list[int] = []
+        """Requests of whose remote blocks none is needed: the other side is only told."""
+        self._cache = cache
+
+    def local_hit(self, request: ActiveRequest) -> Hit:
+        """The part of a prompt to be pulled that is here already: attention blocks alone count.
+
+        Unless nothing comes from outside, or a checkpoint lies beyond the attention run: then as ever.
+        """
+        return self._cache.lookup_attention(request.hashes, request.num_tokens)
+
+    def ask(self, request: ActiveRequest, local_tokens: int) -> int:
+        """Tokens to pull beyond a local hit. A prefill request loses its prompt's last token at the first ask."""
+        if request.remote is not None:
+            external = request.remote.tokens - local_tokens
+            if external <= 0:
+                request.remote = None
+                self.unneeded.append(request.request_id)
+            return max(0, external)
+        if request.for_remote and self._cache.recurrent and not request.truncated:
+            request.truncated = True
+            request.prompt_tokens -= 1
+        return 0
+
+    def start_pull(self, request: ActiveRequest, local_tokens: int) -> Pull:
+        """Read what `ask` promised into the blocks that were allocated for it."""
+        remote = request.remote
+        assert remote is not None
+        request.remote = None
+        attention = remote.blocks_by_group[-1] - local_tokens // self._cache.block_tokens
+        states = (1,) * len(self._cache.recurrent)
+        return Pull(request.request_id, remote, (*states, attention))
+
+    def keep(self, request: ActiveRequest, worker: int) -> RemoteBlocks | None:
+        """A request ends: keep its blocks if another engine is to read them, and return what is offered."""
+        if not request.for_remote:
+            return None
+        self.held[request.request_id] = request
+        states = (1,) * len(self._cache.recurrent)
+        attention = len(request.tables[self._cache.attention_group].blocks)
+        return RemoteBlocks(worker, request.prompt_tokens, (*states, attention))
+
+    def release(self, request_id: int) -> ActiveRequest | None:
+        """The blocks were read, or their lease ended; None if they are not held any more."""
+        return self.held.pop(request_id, None)
