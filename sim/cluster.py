@@ -42,7 +42,7 @@ class Cluster:
     ) -> None:
         self.env = simpy.Environment()
         self.capacity = capacity
-        self._scenario = scenario
+        self.scenario = scenario
         self._trace = trace
         self._attention_group = scenario.model.state_groups
         self.recorder = Recorder(
@@ -61,7 +61,7 @@ class Cluster:
         self.recorder.due_s = self.client.due_s
 
     def _frontend(self, times: Coefficients) -> Frontend:
-        scenario, offload = self._scenario, self._scenario.offload
+        scenario, offload = self.scenario, self.scenario.offload
         return Frontend(
             self.env,
             self.router,
@@ -77,7 +77,7 @@ class Cluster:
         )
 
     def _worker(self, index: int, law: StepTime) -> Worker:
-        scenario, capacity, offload = self._scenario, self.capacity, self._scenario.offload
+        scenario, capacity, offload = self.scenario, self.capacity, self.scenario.offload
         cache = KvCache(capacity.num_blocks, capacity.block_tokens, self._attention_group)
         connector = None
         if offload is not None:
@@ -96,11 +96,11 @@ class Cluster:
         )
 
     def _limits(self) -> Limits:
-        engine = self._scenario.engine
+        engine = self.scenario.engine
         return Limits(
             max_batched_tokens=engine.max_num_batched_tokens,
             max_seqs=engine.max_num_seqs,
-            max_model_len=self._scenario.max_model_len,
+            max_model_len=self.scenario.max_model_len,
             long_prefill_threshold_tokens=engine.long_prefill_token_threshold,
             watermark=engine.watermark,
             async_scheduling=engine.async_scheduling,

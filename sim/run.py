@@ -72,15 +72,16 @@ def run(
     cluster.run(on_progress)
     return RunResult(
         scenario,
-        _summary(cluster, scenario),
+        summary_of(cluster),
         cluster.recorder.rows,
         cluster.recorder.itl_s,
         _notes(trace, times, own_law=step_time is not None),
     )
 
 
-def _summary(cluster: Cluster, scenario: Scenario) -> dict[str, Any]:
-    recorder, capacity = cluster.recorder, cluster.capacity
+def summary_of(cluster: Cluster) -> dict[str, Any]:
+    """Return the numbers of a cluster that has run: see `sim.results.metrics`."""
+    recorder, capacity, scenario = cluster.recorder, cluster.capacity, cluster.scenario
     end_s = recorder.last_end_s
     pool = occupancy(recorder.pool, capacity.num_blocks - 1, end_s)
     cpu_tier = occupancy(recorder.cpu_tier, capacity.host[0].blocks, end_s) if scenario.offload else None

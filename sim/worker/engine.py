@@ -18,6 +18,10 @@ from sim.worker.connector import OffloadingConnector
 from sim.worker.scheduler import Limits, Scheduler, StepPlan
 
 
+LIVELOCK_STEPS = 1000
+"""Steps that preempt, without a token between them, after which none is expected any more."""
+
+
 @dataclass(slots=True)
 class StepOutput:
     """What processing one step's output gave."""
@@ -43,6 +47,7 @@ class Engine:
         self.failed_stores = 0
         """Stores that found no room in the CPU tier when the last step was planned."""
         self._finished_unreported = False
+        self._barren_steps = 0
         self._preempted: list[ActiveRequest] = []
         """Requests that were preempted and have not been looked at by `drop_outgrown` since."""
         self._heard = (0, 0)
@@ -55,6 +60,15 @@ class Engine:
         if scheduler.running or scheduler.waiting or scheduler.skipped or self._finished_unreported:
             return True
         return self.offload is not None and bool(self.offload.jobs)
+
+    @property
+    def livelocked(self) -> bool:
+        """Whether requests have preempted each other for so long that nothing but a new one can change it.
+
+        vLLM 0.28.0 does so for ever when two requests in turn recompute a few tokens, need one block more than
+        there are, and are both preempted because the first one's blocks return a step too late.
+        """
+        return self._barren_steps > LIVELOCK_STEPS
 
     @property
     def waiting(self) -> int:
@@ -72,6 +86,7 @@ class Engine:
 
     def add(self, request: ActiveRequest) -> None:
         """Queue a request; the next `schedule` sees it."""
+        self._barren_steps = 0
         self.scheduler.waiting.append(request)
 
     def schedule(self) -> StepPlan:
@@ -88,7 +103,9 @@ class Engine:
             and self._state() == before
             and all(tokens == 1 for _, tokens in plan.tokens)
         )
-        self._preempted += plan.preempted
+        if plan.preempted:
+            self._barren_steps += 1
+            self._preempted += plan.preempted
         self.steps.append(plan)
         return plan
 
@@ -109,6 +126,8 @@ class Engine:
         if plan.freed_after:
             self.cache.pool.free(plan.freed_after)
         finished: list[ActiveRequest] = []
+        if plan.emitting:
+            self._barren_steps = 0
         for request in plan.emitting:
             self._receive_token(request, finished)
         for job_id, order in done_jobs:

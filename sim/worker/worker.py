@@ -111,7 +111,7 @@ class Worker:
         engine = self.engine
         for request in engine.drop_outgrown():
             self._outbox.outgrown(self._index, request)
-        while engine.has_work and len(engine.steps) < engine.max_steps:
+        while engine.has_work and not engine.livelocked and len(engine.steps) < engine.max_steps:
             self._plan_step()
         self._observer.levels(self._index, engine, self._env.now)
         if any(plan.tokens for plan in engine.steps):

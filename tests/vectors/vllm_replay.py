@@ -13,7 +13,8 @@ from sim.kv.offload import POLICIES, Key
 from sim.worker.active import ActiveRequest
 from sim.worker.connector import OffloadingConnector, TransferJob
 from sim.worker.engine import Engine
-from sim.worker.scheduler import Limits, StepPlan
+from sim.worker.scheduler import Limits
+from tests.worker.helpers import Driver
 
 Row = dict[str, Any]
 
@@ -21,31 +22,6 @@ Row = dict[str, Any]
 def expand(runs: list[list[int]]) -> list[int]:
     """[[first, count], ...] to single ids."""
     return [first + offset for first, count in runs for offset in range(count)]
-
-
-class CopyEngine:
-    """Copies that take a fixed number of steps, as in the recordings."""
-
-    def __init__(self, store_delay: int, load_delay: int) -> None:
-        self._delay = {False: store_delay, True: load_delay}
-        self._due: dict[int, int] = {}
-        self._unsubmitted: list[TransferJob] = []
-
-    def worker_phase(self, number: int, plan: StepPlan) -> list[int]:
-        """Submit, force and report copies in the worker phase of step `number`."""
-        for job in self._unsubmitted:
-            self._due[job.job_id] = number + self._delay[False]
-        for job in plan.loads:
-            self._due[job.job_id] = number + self._delay[True]
-        planned = {job.job_id for job in plan.stores}
-        for job_id in plan.flushes:
-            if job_id in self._due or job_id in planned:
-                self._due[job_id] = number
-        self._unsubmitted = [job for job in plan.stores if job.job_id not in plan.flushes]
-        done = [job_id for job_id, due in self._due.items() if due <= number]
-        for job_id in done:
-            del self._due[job_id]
-        return done
 
 
 def build_engine(config: Row) -> Engine:
@@ -72,33 +48,25 @@ class Replay:
 
     def __init__(self, config: Row, requests: list[Row], order: dict[int, list[Key]]) -> None:
         self.engine = build_engine(config)
-        self._max_steps = 2 if config["async"] else 1
-        self._copies = CopyEngine(config.get("store_delay", 1), config.get("load_delay", 2))
+        self._driver = Driver(self.engine, config.get("store_delay", 1), config.get("load_delay", 2))
         self._arrivals = requests
         self._order = order
-        self._number = 0
-        self._done_at: dict[int, list[int]] = {}
-        self._active: dict[int, ActiveRequest] = {}
         self._facts: dict[str, Row] = {}
 
     def steps(self) -> Iterator[Row]:
         """Yield the predicted steps until every request has ended."""
-        engine, arrived = self.engine, 0
+        driver, arrived = self._driver, 0
         while True:
-            while arrived < len(self._arrivals) and self._arrivals[arrived]["arrive"] <= self._number:
+            while arrived < len(self._arrivals) and self._arrivals[arrived]["arrive"] <= driver.number:
                 self._arrive(arrived)
                 arrived += 1
-            if self._busy:
-                self._number += 1
-                row = self._schedule()
-                if len(engine.steps) < self._max_steps and (row["sched"] or self._busy):
-                    yield row | {"upd": None, "free2": engine.cache.pool.free_blocks}
-                else:
-                    yield row | self._complete()
-            elif engine.steps:
-                yield {"i": self._number, "sched": None} | self._complete()
+            if self.engine.has_work:
+                row, full = self._schedule()
+                yield row | (self._complete() if full else {"upd": None, "free2": row["free"]})
+            elif self.engine.steps:
+                yield {"i": driver.number, "sched": None} | self._complete()
             elif arrived < len(self._arrivals):
-                self._number = self._arrivals[arrived]["arrive"]
+                driver.number = self._arrivals[arrived]["arrive"]
             else:
                 return
 
@@ -106,16 +74,9 @@ class Replay:
         """Return what was predicted of a request up to now."""
         return self._facts.get(name, {})
 
-    @property
-    def _busy(self) -> bool:
-        """Whether vLLM would call schedule: for its requests, or to hear of copies."""
-        offload = self.engine.offload
-        return self.engine.has_work or (offload is not None and bool(offload.jobs))
-
     def _arrive(self, index: int) -> None:
         row = self._arrivals[index]
         request = ActiveRequest(index, row["prompt"], row["out"], expand(row["blocks"]))
-        self._active[index] = request
         self._facts[row["id"]] = {}
         self.engine.add(request)
 
@@ -132,16 +93,15 @@ class Replay:
             walk = [*{self._name(request.request_id) for request, _ in offload.ended}]
             offload.ended.sort(key=lambda ended: walk.index(self._name(ended[0].request_id)))
 
-    def _schedule(self) -> Row:
-        engine = self.engine
+    def _schedule(self) -> tuple[Row, bool]:
+        """Return the planned part of a row, and whether an output is processed before the next one."""
         self._order_ended()
-        plan = engine.schedule()
-        plan.number = self._number
-        self._done_at[self._number] = self._copies.worker_phase(self._number, plan)
+        engine, number = self.engine, self._driver.number + 1
+        plan = self._driver.schedule()
         for request, _ in plan.tokens:
-            self._facts_of(request).setdefault("first_sched", self._number)
+            self._facts_of(request).setdefault("first_sched", number)
         row: Row = {
-            "i": self._number,
+            "i": number,
             "sched": [[self._name(request.request_id), tokens] for request, tokens in plan.tokens],
             "free": engine.cache.pool.free_blocks,
             "run": len(engine.scheduler.running),
@@ -151,7 +111,7 @@ class Replay:
             "flush": plan.flushes,
             "pre": sorted(self._name(request.request_id) for request in plan.preempted),
         }
-        return row
+        return row, not self._driver.has_room(plan)
 
     def _job(self, job: TransferJob) -> list[Any]:
         groups = len(self.engine.cache.groups)
@@ -163,11 +123,12 @@ class Replay:
         for request in plan.emitting:
             if request.outputs == 0:
                 self._first_token(request)
-        done = self._done_at.pop(plan.number)
+        done = self._driver.reported
         keys = {job_id: sorted(self._keys(job_id)) for job_id in done}
-        output = engine.complete([(job_id, self._handled_order(job_id)) for job_id in done])
+        output = self._driver.complete(self._handled_order)
+        number = self._driver.number
         for request in output.finished:
-            self._facts_of(request).update(finish=self._number, preempt=request.preemptions)
+            self._facts_of(request).update(finish=number, preempt=request.preemptions)
         return {
             "upd": plan.number,
             "free2": engine.cache.pool.free_blocks,
@@ -191,7 +152,7 @@ class Replay:
         local, external = request.local_tokens, request.external_tokens
         cached = min(self._cached_tokens(request), request.prompt_tokens)
         self._facts_of(request).update(
-            first_token=self._number,
+            first_token=self._driver.number,
             local=local,
             ext=external,
             computed=request.prompt_tokens - local - external,

@@ -1,0 +1,132 @@
+"""The groups of an engine together: hits that all of them agree on, and the order in which blocks move."""
+
+import pytest
+
+from sim.kv.groups import Table
+from sim.kv.hybrid import NO_HIT, KvCache
+
+HASHES = list(range(100, 120))
+
+
+def prefilled(cache: KvCache, *ends: int, hashes: list[int] = HASHES) -> list[Table]:
+    """Run the prefill of a cold request in chunks that end there, synchronously."""
+    tables: list[Table] = []
+    done = 0
+    cache.admit(tables, NO_HIT, 0)
+    for end in ends:
+        cache.begin_step()
+        cache.skip(tables, done)
+        cache.extend(tables, end)
+        cache.register(tables, hashes, end)
+        done = end
+    cache.begin_step()
+    return tables
+
+
+class TestPlain:
+    def test_at_least_one_token_is_left_to_compute(self) -> None:
+        cache = KvCache(11, 16)
+        prefilled(cache, 64)
+        assert cache.lookup(HASHES, 64).tokens == 48
+        assert cache.lookup(HASHES, 65).tokens == 64
+        assert cache.lookup(HASHES, 1).tokens == 0
+
+    def test_a_hit_has_no_gap(self) -> None:
+        cache = KvCache(5, 16)
+        tables = prefilled(cache, 64)
+        cache.free(tables)  # queue: 4 3 2 1
+        cache.pool.touch([4, 3, 2])
+        cache.pool.allocate(1)  # evicts block 1, the head
+        assert cache.lookup(HASHES, 100) == cache.lookup([], 100)
+        assert cache.lookup(HASHES, 100).tokens == 0
+
+    def test_looking_changes_nothing(self) -> None:
+        cache = KvCache(11, 16)
+        cache.free(prefilled(cache, 64))
+        before = (cache.pool.changes, cache.pool.free_queue())
+        cache.lookup(HASHES, 100)
+        assert (cache.pool.changes, cache.pool.free_queue()) == before
+
+    def test_the_head_of_a_prompt_is_evicted_last(self) -> None:
+        cache = KvCache(6, 16)
+        cache.free(prefilled(cache, 70))
+        assert cache.pool.free_queue() == [5, 4, 3, 2, 1]
+
+
+class TestHybrid:
+    def cache(self, blocks: int = 40) -> KvCache:
+        return KvCache(blocks + 1, 800, 3)
+
+    def test_a_hit_ends_at_the_deepest_checkpoint_within_the_attention_run(self) -> None:
+        cache = self.cache()
+        cache.free(prefilled(cache, 3200, 4800, 5000))
+        hit = cache.lookup(HASHES, 5001)
+        assert (hit.tokens, hit.attention_tokens, hit.length_blocks) == (4800, 4800, 6)
+        assert [len(blocks) for blocks in hit.blocks] == [1, 1, 1, 6]
+        shorter = cache.lookup(HASHES, 4800)  # the bound leaves five blocks, the checkpoint before is at four
+        assert (shorter.tokens, shorter.attention_tokens) == (3200, 4000)
+
+    def test_all_groups_need_the_checkpoint(self) -> None:
+        cache = self.cache()
+        tables = prefilled(cache, 3200, 4800, 5000)
+        cache.free(tables)
+        second = cache.pool.cached[1][HASHES[5]]
+        before = cache.pool.free_queue()
+        cache.pool.allocate(before.index(second) + 1)  # evicts the newest state of the second group too
+        hit = cache.lookup(HASHES, 5001)
+        assert hit.tokens == 0
+        assert hit.blocks == ()
+        assert hit.attention_tokens == 4800
+
+    def test_need_of_a_cold_prompt(self) -> None:
+        cache = KvCache(1635, 800, 3)
+        assert cache.need([], 213_000) == 270
+
+    def test_need_counts_hits_that_nobody_holds(self) -> None:
+        cache = self.cache()
+        cache.free(prefilled(cache, 3200, 3300))
+        hit = cache.lookup(HASHES, 4000)
+        assert hit.tokens == 3200
+        # one block for the rest and one state a group, and four attention blocks and three states to hold
+        assert cache.need([], 4000, hit) == 1 + 3 + 4 + 3
+
+    def test_a_request_returns_its_blocks_group_by_group_the_deepest_first(self) -> None:
+        cache = self.cache(14)
+        tables = prefilled(cache, 1600, 2400)
+        states = [list(table.blocks.values()) for table in tables]
+        assert states == [[1, 6], [2, 7], [3, 8], [4, 5, 9]]
+        cache.free(tables)
+        assert cache.pool.free_queue() == [10, 11, 12, 13, 14, 6, 1, 7, 2, 8, 3, 9, 5, 4]
+        assert tables == []
+
+    def test_a_deferred_free_starts_with_the_attention_tail(self) -> None:
+        cache = self.cache(14)
+        tables = prefilled(cache, 1600, 2400)
+        assert cache.detach(tables) == [9, 5, 4, 8, 3, 7, 2, 6, 1]
+        assert cache.pool.free_blocks == 14 - 9
+        assert tables == []
+
+    def test_blocks_for_loaded_tokens_come_after_all_hits_are_held(self) -> None:
+        cache = self.cache(11)
+        cache.free(prefilled(cache, 1600))
+        hit = cache.lookup(HASHES, 1700)
+        assert hit.tokens == 1600
+        tables: list[Table] = []
+        cache.admit(tables, hit, 3200)
+        assert [list(table.blocks) for table in tables] == [[3], [3], [3], [0, 1, 2, 3]]
+        assert cache.lookup(HASHES, 1700).attention_tokens == 1600  # none of the hit was evicted for the rest
+
+    def test_retake_logs_every_block_again(self) -> None:
+        cache = self.cache(14)
+        tables = prefilled(cache, 1600)
+        assert cache.pool.taken == []
+        cache.retake(tables)
+        assert cache.pool.taken == [1, 2, 3, 4, 5]
+
+    @pytest.mark.parametrize("tokens", [1, 799, 800, 801, 8000])
+    def test_need_is_what_extend_takes(self, tokens: int) -> None:
+        cache = self.cache()
+        tables = prefilled(cache, 800)
+        need, free = cache.need(tables, 800 + tokens), cache.pool.free_blocks
+        cache.extend(tables, 800 + tokens)
+        assert need == free - cache.pool.free_blocks
