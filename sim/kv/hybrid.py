@@ -64,6 +64,18 @@ class KvCache:
             length, blocks = len(run), (run,)
         return Hit(length * self.block_tokens, length, blocks, len(run) * self.block_tokens)
 
+    def lookup_attention(self, hashes: Sequence[int], num_tokens: int) -> Hit:
+        """Return the hit of a request whose recurrent state comes from elsewhere: the attention run alone.
+
+        Unless a checkpoint lies beyond that run; then the hit is that of `lookup`.
+        """
+        limit = (num_tokens - 1) // self.block_tokens
+        run = self.pool.run(islice(hashes, limit), self.attention_group)
+        if self.recurrent and self._deepest_checkpoint(hashes, limit)[0] > len(run):
+            return self.lookup(hashes, num_tokens)
+        tokens = len(run) * self.block_tokens
+        return Hit(tokens, len(run), (*self._no_hits[:-1], run), tokens)
+
     def _deepest_checkpoint(self, hashes: Sequence[int], run: int) -> tuple[int, list[int]]:
         first, *others = self.pool.cached[: self.attention_group]
         for position in range(run - 1, -1, -1):

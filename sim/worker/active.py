@@ -1,6 +1,7 @@
 """A request inside an engine."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum
 
 from sim.kv.groups import Table
@@ -16,6 +17,15 @@ class Status(Enum):
     FINISHED = "finished"
 
 
+@dataclass(frozen=True, slots=True)
+class RemoteBlocks:
+    """What a prefill engine offers to be read: computed tokens, and blocks by group (one recurrent state each)."""
+
+    worker: int
+    tokens: int
+    blocks_by_group: tuple[int, ...]
+
+
 class ActiveRequest:
     """Lengths in tokens; `hashes` names the full blocks of prompt and answer in order.
 
@@ -27,6 +37,7 @@ class ActiveRequest:
         "computed",
         "external_tokens",
         "first_scheduled",
+        "for_remote",
         "hashes",
         "in_flight",
         "local_tokens",
@@ -35,9 +46,12 @@ class ActiveRequest:
         "placeholders",
         "preemptions",
         "prompt_tokens",
+        "remote",
         "request_id",
+        "stale",
         "status",
         "tables",
+        "truncated",
     )
 
     def __init__(
@@ -65,11 +79,24 @@ class ActiveRequest:
         self.external_tokens = 0
         """Prompt tokens from the connector, likewise."""
         self.first_scheduled = False
+        self.for_remote = False
+        """Another engine will read its blocks: this is the prefill leg."""
+        self.remote: RemoteBlocks | None = None
+        """Where its prompt was computed, until it has been pulled: this is the decode leg."""
+        self.truncated = False
+        """The last prompt token was taken off: a hybrid model's prefill leg leaves it to the decode leg."""
+        self.stale = 0
+        """Tokens being generated that will be thrown away."""
 
     @property
     def num_tokens(self) -> int:
         """Known tokens: the prompt and what came back."""
         return self.prompt_tokens + self.outputs
+
+    @property
+    def hashed_tokens(self) -> int:
+        """Tokens whose full blocks have a hash: the one taken off the prompt included."""
+        return self.num_tokens + self.truncated
 
     def __repr__(self) -> str:
         return f"<{self.request_id} {self.status.value} {self.computed}/{self.num_tokens}>"

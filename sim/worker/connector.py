@@ -73,7 +73,7 @@ class OffloadingConnector:
         if tracked.jobs:
             return None
         cache = self._cache
-        tracked.extend_keys(request.hashes, request.num_tokens // cache.block_tokens)
+        tracked.extend_keys(request.hashes, request.hashed_tokens // cache.block_tokens)
         start = local_tokens // cache.block_tokens
         limit = (request.num_tokens - 1 if cache.recurrent else request.num_tokens) // cache.block_tokens
         end = cpu_hit(self.tier, tracked.keys, start, limit)
@@ -167,7 +167,7 @@ class OffloadingConnector:
         start, end = tracked.considered, min(storable // block_tokens, len(tracked.blocks[0]))
         if end <= start:
             return None
-        tracked.extend_keys(request.hashes, request.num_tokens // block_tokens)
+        tracked.extend_keys(request.hashes, request.hashed_tokens // block_tokens)
         sources = tracked.sources(start, end)
         if all(self.tier.state(key) is not None for key in sources):
             tracked.considered = end

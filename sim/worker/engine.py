@@ -15,6 +15,7 @@ from sim.kv.hybrid import KvCache
 from sim.kv.offload import Key
 from sim.worker.active import ActiveRequest, Status
 from sim.worker.connector import OffloadingConnector
+from sim.worker.nixl import NixlConnector
 from sim.worker.scheduler import Limits, Scheduler, StepPlan
 
 
@@ -36,11 +37,20 @@ class StepOutput:
 class Engine:
     """One engine; `add`, then `schedule` and `complete` in turn."""
 
-    def __init__(self, cache: KvCache, limits: Limits, offload: OffloadingConnector | None = None) -> None:
+    def __init__(
+        self,
+        cache: KvCache,
+        limits: Limits,
+        offload: OffloadingConnector | None = None,
+        nixl: NixlConnector | None = None,
+        *,
+        offload_first: bool = False,
+    ) -> None:
         self.cache = cache
         self.limits = limits
         self.offload = offload
-        self.scheduler = Scheduler(cache, limits, offload)
+        self.nixl = nixl
+        self.scheduler = Scheduler(cache, limits, offload, nixl, offload_first=offload_first)
         self.steps: deque[StepPlan] = deque()
         """Planned and not yet processed, oldest first."""
         self.max_steps = 2 if limits.async_scheduling else 1
@@ -58,6 +68,8 @@ class Engine:
         """Whether vLLM's loop would call schedule once more; copies under way keep it going."""
         scheduler = self.scheduler
         if scheduler.running or scheduler.waiting or scheduler.skipped or self._finished_unreported:
+            return True
+        if self.nixl is not None and self.nixl.held:
             return True
         return self.offload is not None and bool(self.offload.jobs)
 
@@ -118,21 +130,39 @@ class Engine:
     def _failed_stores(self) -> int:
         return self.offload.failed_stores if self.offload is not None else 0
 
-    def complete(self, done_jobs: Iterable[tuple[int, Sequence[Key] | None]] = ()) -> StepOutput:
-        """Process the oldest step's output, with the transfers reported by then (job, order of its keys)."""
+    def complete(
+        self,
+        done_jobs: Iterable[tuple[int, Sequence[Key] | None]] = (),
+        pulled: Iterable[int] = (),
+        read: Iterable[int] = (),
+    ) -> StepOutput:
+        """Process the oldest step's output, with what was reported by then.
+
+        Copies to and from the host (job, order of its keys); requests whose pull has ended; requests held here
+        whose blocks were read by another engine.
+        """
         plan = self.steps.popleft()
         for request, tokens in plan.tokens:
             request.in_flight -= tokens
         if plan.freed_after:
             self.cache.pool.free(plan.freed_after)
-        finished: list[ActiveRequest] = []
-        if plan.emitting:
+        received = [request for request in plan.emitting if not self._is_stale(request)]
+        if received:
             self._barren_steps = 0
-        for request in plan.emitting:
-            self._receive_token(request, finished)
+        finished = [request for request in received if self._receive_token(request)]
         for job_id, order in done_jobs:
             self._job_done(job_id, order)
-        return StepOutput(plan.emitting, finished, self._publish())
+        self.scheduler.arrived.update(pulled)
+        for request_id in read:
+            self.release(request_id)
+        return StepOutput(received, finished, self._publish())
+
+    def release(self, request_id: int) -> bool:
+        """Let the blocks of a held request go; False if they are not held any more."""
+        request = self.nixl.release(request_id) if self.nixl is not None else None
+        if request is not None:
+            self.cache.free(request.tables)
+        return request is not None
 
     def drop_outgrown(self) -> list[ActiveRequest]:
         """Take out preempted requests that have outgrown the pool: they can never be admitted again."""
@@ -163,16 +193,26 @@ class Engine:
         """Events of the GPU pool and of the CPU tier that are not published yet."""
         return self.cache.pool.events, self.offload.events if self.offload is not None else []
 
-    def _receive_token(self, request: ActiveRequest, finished: list[ActiveRequest]) -> None:
+    def _is_stale(self, request: ActiveRequest) -> bool:
+        """Whether the token that came for a request is one to throw away."""
+        if not request.stale:
+            return False
+        request.stale -= 1
+        request.placeholders -= 1
+        return True
+
+    def _receive_token(self, request: ActiveRequest) -> bool:
+        """Hand a request its token; return whether it was the last."""
         request.outputs += 1
         request.placeholders -= 1
         if self.limits.async_scheduling and request.status is Status.RUNNING:
             known = request.computed - request.placeholders
             self.cache.register(request.tables, request.hashes, known)
-        if request.outputs >= request.output_tokens or request.num_tokens >= self.limits.max_model_len:
-            self._take_out(request)
-            self._leave(request)
-            finished.append(request)
+        if request.outputs < request.output_tokens and request.num_tokens < self.limits.max_model_len:
+            return False
+        self._take_out(request)
+        self._leave(request)
+        return True
 
     def _take_out(self, request: ActiveRequest) -> None:
         scheduler = self.scheduler
@@ -185,10 +225,12 @@ class Engine:
 
     def _leave(self, request: ActiveRequest) -> None:
         request.status = Status.FINISHED
-        if self.offload is not None:
+        if self.offload is not None or self.nixl is not None:
             self.cache.skip(request.tables, request.computed)
+        if self.offload is not None:
             self.offload.finished(request)
-        self.cache.free(request.tables)
+        if self.nixl is None or not self.nixl.keep(request):
+            self.cache.free(request.tables)
         self._finished_unreported = True
 
     def _job_done(self, job_id: int, order: Sequence[Key] | None) -> None:

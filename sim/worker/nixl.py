@@ -7,17 +7,8 @@ attention blocks it lacks, whole, and always the last recurrent state of every g
 
 from dataclasses import dataclass
 
-from sim.kv.hybrid import Hit, KvCache
-from sim.worker.active import ActiveRequest
-
-
-@dataclass(frozen=True, slots=True)
-class RemoteBlocks:
-    """What a prefill engine offers: computed tokens, and blocks by group (recurrent: the last state only)."""
-
-    worker: int
-    tokens: int
-    blocks_by_group: tuple[int, ...]
+from sim.kv.hybrid import KvCache
+from sim.worker.active import ActiveRequest, RemoteBlocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +40,8 @@ class NixlConnector:
         """Requests of whose remote blocks none is needed: the other side is only told."""
         self._cache = cache
 
-    def local_hit(self, request: ActiveRequest) -> Hit:
-        """The part of a prompt to be pulled that is here already: attention blocks alone count.
-
-        Unless nothing comes from outside, or a checkpoint lies beyond the attention run: then as ever.
-        """
-        return self._cache.lookup_attention(request.hashes, request.num_tokens)
-
-    def ask(self, request: ActiveRequest, local_tokens: int) -> int:
-        """Tokens to pull beyond a local hit. A prefill request loses its prompt's last token at the first ask."""
+    def lookup(self, request: ActiveRequest, local_tokens: int) -> int:
+        """Tokens to pull beyond a local hit. A prefill request loses its prompt's last token at the first call."""
         if request.remote is not None:
             external = request.remote.tokens - local_tokens
             if external <= 0:
@@ -70,7 +54,7 @@ class NixlConnector:
         return 0
 
     def start_pull(self, request: ActiveRequest, local_tokens: int) -> Pull:
-        """Read what `ask` promised into the blocks that were allocated for it."""
+        """Read what `lookup` promised into the blocks that were allocated for it."""
         remote = request.remote
         assert remote is not None
         request.remote = None
@@ -78,11 +62,14 @@ class NixlConnector:
         states = (1,) * len(self._cache.recurrent)
         return Pull(request.request_id, remote, (*states, attention))
 
-    def keep(self, request: ActiveRequest, worker: int) -> RemoteBlocks | None:
-        """A request ends: keep its blocks if another engine is to read them, and return what is offered."""
-        if not request.for_remote:
-            return None
-        self.held[request.request_id] = request
+    def keep(self, request: ActiveRequest) -> bool:
+        """A request ends; return whether its blocks stay, for another engine to read."""
+        if request.for_remote:
+            self.held[request.request_id] = request
+        return request.for_remote
+
+    def offer(self, request: ActiveRequest, worker: int) -> RemoteBlocks:
+        """What the other engine is told of a request that is held here."""
         states = (1,) * len(self._cache.recurrent)
         attention = len(request.tables[self._cache.attention_group].blocks)
         return RemoteBlocks(worker, request.prompt_tokens, (*states, attention))

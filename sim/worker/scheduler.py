@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from sim.kv.hybrid import NO_HIT, Hit, KvCache
 from sim.worker.active import ActiveRequest, Status
 from sim.worker.connector import OffloadingConnector, TransferJob
+from sim.worker.nixl import NixlConnector, Pull
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class StepPlan:
     preempted: list[ActiveRequest] = field(default_factory=list)
     admitted: list[Admission] = field(default_factory=list)
     loads: list[TransferJob] = field(default_factory=list)
+    pulls: list[Pull] = field(default_factory=list)
     stores: list[TransferJob] = field(default_factory=list)
     flushes: list[int] = field(default_factory=list)
     """Jobs that must be finished before the step runs."""
@@ -61,12 +63,28 @@ class StepPlan:
 
 
 class Scheduler:
-    """Queues and admission of one engine. Without `offload` there is no CPU tier."""
+    """Queues and admission of one engine. Without `offload` there is no CPU tier, without `nixl` no other engine.
 
-    def __init__(self, cache: KvCache, limits: Limits, offload: OffloadingConnector | None = None) -> None:
+    With both, vLLM's MultiConnector asks them in order: `nixl` first unless `offload_first`.
+    """
+
+    def __init__(
+        self,
+        cache: KvCache,
+        limits: Limits,
+        offload: OffloadingConnector | None = None,
+        nixl: NixlConnector | None = None,
+        *,
+        offload_first: bool = False,
+    ) -> None:
         self.cache = cache
         self.limits = limits
         self.offload = offload
+        self.nixl = nixl
+        children = (offload, nixl) if offload_first else (nixl, offload)
+        self._children = [child for child in children if child is not None]
+        # A connector that consumes lets blocks go only when no step in flight can write to them.
+        self._frees_late = nixl.consumer if nixl is not None else offload is not None
         self.running: list[ActiveRequest] = []
         self.waiting: deque[ActiveRequest] = deque()
         self.skipped: deque[ActiveRequest] = deque()
@@ -126,7 +144,9 @@ class Scheduler:
         return True
 
     def _preempt(self, request: ActiveRequest, plan: StepPlan) -> None:
-        if self.offload is not None and request.in_flight and self.last_plan is not None:
+        if self.nixl is not None and self.nixl.producer:
+            request.stale = request.placeholders
+        if self._frees_late and request.in_flight and self.last_plan is not None:
             self.last_plan.freed_after += self.cache.detach(request.tables)
         else:
             self.cache.free(request.tables)
@@ -179,11 +199,19 @@ class Scheduler:
     def _lookup(self, request: ActiveRequest) -> tuple[Hit, int | None]:
         if request.computed:
             return NO_HIT, 0  # its load has arrived
-        hit = self.cache.lookup(request.hashes, request.num_tokens)
+        cache, num_tokens = self.cache, request.num_tokens
+        pulls = request.remote is not None
+        hit = (cache.lookup_attention if pulls else cache.lookup)(request.hashes, num_tokens)
+        external = 0
+        for child in self._children:
+            found = child.lookup(request, hit.tokens)
+            if found is None:
+                return hit, None
+            external = external or found
+        if pulls and not external:
+            hit = cache.lookup(request.hashes, num_tokens)
         request.boundary_tokens = hit.attention_tokens if hit.attention_tokens > hit.tokens else 0
-        if self.offload is None:
-            return hit, 0
-        return hit, self.offload.lookup(request, hit.tokens)
+        return hit, external
 
     def _admit(self, request: ActiveRequest, hit: Hit, external: int, plan: StepPlan) -> None:
         resumed = request.preemptions > 0
@@ -194,10 +222,14 @@ class Scheduler:
                 request.local_tokens, request.external_tokens = hit.tokens, external
             plan.admitted.append(Admission(request, hit.tokens, external, external > 0, resumed))
         if external > 0:
-            assert self.offload is not None
             request.status = Status.LOADING
             self.loading[request.request_id] = request
-            plan.loads.append(self.offload.start_load(request, hit.tokens, external))
+            if request.remote is not None:
+                assert self.nixl is not None
+                plan.pulls.append(self.nixl.start_pull(request, hit.tokens))
+            else:
+                assert self.offload is not None
+                plan.loads.append(self.offload.start_load(request, hit.tokens, external))
         else:
             request.status = Status.RUNNING
             if self.loading.pop(request.request_id, None) is not None:
