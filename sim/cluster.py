@@ -1,21 +1,29 @@
 """Builds the parts of a scenario, joins them, and lets simulated time run. Holds no rule of its own."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import simpy
 
 from sim.capacity import Capacity
 from sim.coefficients import Coefficients
-from sim.frontend import Frontend
+from sim.disaggregated import DisaggregatedFrontend
+from sim.frontend import Frontend, Pool
 from sim.kv.hybrid import KvCache
 from sim.kv.offload import POLICIES
 from sim.kv.prefix import PrefixTable, SeenPrefixes
 from sim.recorder import Recorder
 from sim.router import Policy, Router
+from sim.router.pools import Leg, conditional_decode_leg, decode_leg, prefill_leg
 from sim.scenario import Scenario
+from sim.sections import KvRole
 from sim.worker.connector import OffloadingConnector
 from sim.worker.engine import Engine
 from sim.worker.host_link import HostLink
+from sim.worker.network import Network
+from sim.worker.nixl import NixlConnector
+from sim.worker.placement import place
+from sim.worker.pulls import Lease, Pulls
 from sim.worker.scheduler import Limits
 from sim.worker.timing import StepLaw, StepTime
 from sim.worker.transfer import LinkSettings
@@ -28,7 +36,7 @@ Progress = Callable[[float, int, int], None]
 
 
 class Cluster:
-    """One aggregated cluster and the client in front of it, ready to `run` once."""
+    """One cluster and the client in front of it, ready to `run` once."""
 
     def __init__(
         self,
@@ -43,57 +51,132 @@ class Cluster:
         self.env = simpy.Environment()
         self.capacity = capacity
         self.scenario = scenario
+        self.pulls: Pulls | None = None
+        """Transfers between workers; None in an aggregated cluster."""
         self._trace = trace
+        self._policy = policy
+        self._law = step_time or StepLaw(times.step)
         self._attention_group = scenario.model.state_groups
         self.recorder = Recorder(
-            scenario.workers.count,
+            scenario.workers.gpus,
             self._attention_group,
             SeenPrefixes(trace.chunk_tokens, capacity.block_tokens),
             scenario.output.tables,
             scenario.output.worker_interval_s,
         )
-        self.router = Router(scenario.router, capacity.block_tokens, scenario.workers.count, policy=policy)
-        self.frontend = self._frontend(times)
-        law = step_time or StepLaw(times.step)
-        self.workers = [self._worker(index, law) for index in range(scenario.workers.count)]
-        self.frontend.workers = self.workers
+        self.workers: list[Worker] = []
+        self.frontend = self._disaggregated(times) if scenario.workers.prefill else self._aggregated(times)
         self.client = make_client(self.env, trace, scenario.replay, self.frontend.submit)
         self.recorder.due_s = self.client.due_s
 
-    def _frontend(self, times: Coefficients) -> Frontend:
-        scenario, offload = self.scenario, self.scenario.offload
-        return Frontend(
-            self.env,
-            self.router,
-            PrefixTable(self._trace.chunk_tokens, self.capacity.block_tokens),
-            self.recorder,
-            coefficients=times.frontend,
-            delays=scenario.frontend,
-            seed=scenario.seed,
-            max_model_len=scenario.max_model_len,
-            attention_group=self._attention_group,
-            host_events=offload is not None and offload.kv_events == "self-describing",
-            track_outputs=scenario.router.track_output_blocks,
-        )
+    # -- layouts --------------------------------------------------------------------------------------------
 
-    def _worker(self, index: int, law: StepTime) -> Worker:
+    def _aggregated(self, times: Coefficients) -> Frontend:
+        count = self.scenario.workers.count or 0
+        router = Router(self.scenario.router, self.capacity.block_tokens, count, policy=self._policy)
+        pool = Pool("aggregated", router)
+        frontend = Frontend(self.env, pool, self._prefixes(), self.recorder, **self._front_door(times))
+        pool.workers = [self._worker(frontend, offloads=True) for _ in range(count)]
+        return frontend
+
+    def _disaggregated(self, times: Coefficients) -> DisaggregatedFrontend:
+        scenario, joined = self.scenario, self.scenario.disaggregation
+        prefill, decode = scenario.workers.prefill or 0, scenario.workers.decode or 0
+        placement = place(joined.placement, prefill, decode)
+        lease = Lease(joined.lease_s, joined.heartbeat_interval_s, joined.lease_extension_s)
+        network = Network(joined.network, placement.nodes)
+        pulls = Pulls(
+            self.env, network, lease, self.capacity.block_bytes, scenario.model.full_attention_layers
+        )
+        legs = (
+            prefill_leg(scenario.router),
+            (conditional_decode_leg if joined.conditional else decode_leg)(scenario.router),
+        )
+        pools = (
+            self._pool("prefill", legs[0], prefill, 0),
+            self._pool("decode", legs[1], decode, prefill),
+        )
+        frontend = DisaggregatedFrontend(
+            self.env,
+            pools[0],
+            self._prefixes(),
+            self.recorder,
+            decode=pools[1],
+            pulls=pulls,
+            conditional=joined.conditional,
+            max_num_batched_tokens=scenario.engine.max_num_batched_tokens,
+            **self._front_door(times),
+        )
+        pools[0].workers = [
+            self._worker(frontend, offloads=True, kv_role=joined.prefill_kv_role) for _ in range(prefill)
+        ]
+        pools[1].workers = [
+            self._worker(frontend, kv_role=joined.decode_kv_role, kv_blocks=joined.decode_kv_blocks)
+            for _ in range(decode)
+        ]
+        pulls.workers = self.workers
+        pulls.pulled = self.recorder.pulled
+        pulls.expired = frontend.expired
+        self.pulls = pulls
+        return frontend
+
+    def _pool(self, leg: str, routing: Leg, workers: int, first: int) -> Pool:
+        router = Router(
+            routing.config,
+            self.capacity.block_tokens,
+            workers,
+            policy=self._policy if leg == "prefill" else None,
+            worker_type=routing.worker_type,
+        )
+        return Pool(leg, router, routing.overrides, first)
+
+    # -- parts ----------------------------------------------------------------------------------------------
+
+    def _prefixes(self) -> PrefixTable:
+        return PrefixTable(self._trace.chunk_tokens, self.capacity.block_tokens)
+
+    def _front_door(self, times: Coefficients) -> dict[str, Any]:
+        scenario, offload = self.scenario, self.scenario.offload
+        return {
+            "coefficients": times.frontend,
+            "delays": scenario.frontend,
+            "seed": scenario.seed,
+            "max_model_len": scenario.max_model_len,
+            "attention_group": self._attention_group,
+            "host_events": offload is not None and offload.kv_events == "self-describing",
+            "track_outputs": scenario.router.track_output_blocks,
+        }
+
+    def _worker(
+        self,
+        frontend: Frontend,
+        *,
+        offloads: bool = False,
+        kv_role: KvRole | None = None,
+        kv_blocks: int | None = None,
+    ) -> Worker:
         scenario, capacity, offload = self.scenario, self.capacity, self.scenario.offload
-        cache = KvCache(capacity.num_blocks, capacity.block_tokens, self._attention_group)
-        connector = None
-        if offload is not None:
+        cache = KvCache(kv_blocks or capacity.num_blocks, capacity.block_tokens, self._attention_group)
+        connector = nixl = None
+        if offloads and offload is not None:
             tier = POLICIES[offload.eviction_policy](capacity.host[0].blocks)
             connector = OffloadingConnector(cache, tier, prompt_only=offload.offload_prompt_only)
+        if kv_role is not None:
+            nixl = NixlConnector(cache, producer=kv_role != "kv_consumer", consumer=kv_role != "kv_producer")
         link = offload.link if offload is not None else LinkSettings()
-        return Worker(
+        offload_first = scenario.disaggregation.connector_order[0] == "offload"
+        worker = Worker(
             self.env,
-            index,
-            Engine(cache, self._limits(), connector),
-            step_time=law,
+            len(self.workers),
+            Engine(cache, self._limits(), connector, nixl, offload_first=offload_first),
+            step_time=self._law,
             link=HostLink(link, capacity.block_bytes, scenario.model.full_attention_layers),
             observer=self.recorder,
-            outbox=self.frontend,
+            outbox=frontend,
             fast_forward=scenario.engine.fast_forward,
         )
+        self.workers.append(worker)
+        return worker
 
     def _limits(self) -> Limits:
         engine = self.scenario.engine

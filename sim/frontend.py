@@ -7,6 +7,7 @@ channel of their own.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal, Protocol
 
@@ -20,9 +21,10 @@ from sim.kv.events import KvEvent
 from sim.kv.prefix import PrefixTable
 from sim.record import Record
 from sim.recorder import Recorder
-from sim.router import Booking, NoEligibleWorkerError, Query, Router, Tier
+from sim.router import Booking, Decision, NoEligibleWorkerError, Overrides, Query, Router, Tier
 from sim.worker.active import ActiveRequest
 from sim.worker.engine import StepOutput
+from sim.worker.scheduler import StepPlan
 from sim.worker.worker import Worker
 from sim.workload.request import Request
 
@@ -42,6 +44,19 @@ class Delays(Protocol):
         """From a worker's output to the router's index."""
 
 
+@dataclass(slots=True)
+class Pool:
+    """Workers that one router chooses among: ranks 0, 1, ... are the workers `first`, `first` + 1, ..."""
+
+    leg: str
+    """What its workers do: "aggregated", "prefill" or "decode"."""
+    router: Router
+    overrides: Overrides = Overrides()
+    """Of every query."""
+    first: int = 0
+    workers: Sequence[Worker] = ()
+
+
 class Frontend:
     """Serves requests with the workers behind it: the `Outbox` of each of them.
 
@@ -52,7 +67,7 @@ class Frontend:
     def __init__(
         self,
         env: simpy.Environment,
-        router: Router,
+        pool: Pool,
         prefixes: PrefixTable,
         recorder: Recorder,
         *,
@@ -64,12 +79,11 @@ class Frontend:
         host_events: bool = False,
         track_outputs: bool = False,
     ) -> None:
-        self.workers: Sequence[Worker] = ()
-        """By rank; to be set before the first request."""
+        self.pool = pool
+        """Its workers are to be set before the first request."""
         self.ended: Callable[[Request], None] = lambda request: None
         """Is told of every request that is over."""
         self._env = env
-        self._router = router
         self._prefixes = prefixes
         self._recorder = recorder
         self._coefficients = coefficients
@@ -101,41 +115,75 @@ class Frontend:
     def _refusal(self, request: Request) -> str | None:
         if request.prompt_tokens + request.output_tokens > self._max_model_len:
             return "exceeds_max_model_len"
-        if not self.workers[0].engine.fits(request.prompt_tokens):
+        if not self.pool.workers[0].engine.fits(request.prompt_tokens):
             return "prompt_exceeds_pool"
         return None
 
     def _route(self, record: Record) -> None:
-        request, now_s = record.request, self._env.now
-        query = Query(request.index, request.prompt_tokens, record.blocks, session=request.session)
-        try:
-            decision = self._router.choose(query, now_s, draw(self._seed, "route", request.index))
-        except NoEligibleWorkerError:
+        """Choose a worker, book the request there, and send it on its way."""
+        decision = self._choose(record, self.pool)
+        if decision is None:
             self._end(record, "rejected", "no_eligible_worker")
             return
-        record.booking = self._router.book(query, decision.chosen, now_s)
-        record.worker, record.ties, record.routed_s = decision.chosen.rank, decision.ties, now_s
-        self._recorder.routed(record, decision)
-        worker = self.workers[decision.chosen.rank]
-        self._to_worker.send(request.index, lambda: self._enqueue(record, worker))
+        record.booking = self._book(record, self.pool, decision)
+        record.worker, record.ties, record.routed_s = decision.chosen.rank, decision.ties, self._env.now
+        worker = self.pool.workers[decision.chosen.rank]
+        self._to_worker.send(record.request.index, lambda: self._enqueue(record, worker))
+
+    def _query(self, record: Record, pool: Pool, pinned: int | None = None) -> Query:
+        request = record.request
+        return Query(
+            request.index,
+            request.prompt_tokens,
+            record.blocks,
+            session=request.session,
+            overrides=pool.overrides,
+            pinned=pinned,
+        )
+
+    def _choose(self, record: Record, pool: Pool, pinned: int | None = None) -> Decision | None:
+        number = draw(self._seed, f"route {pool.leg}", record.request.index)
+        try:
+            return pool.router.choose(self._query(record, pool, pinned), self._env.now, number)
+        except NoEligibleWorkerError:
+            return None
+
+    def _book(self, record: Record, pool: Pool, decision: Decision) -> Booking:
+        self._recorder.routed(record, decision, pool.leg, pool.first, self._env.now)
+        return pool.router.book(self._query(record, pool), decision.chosen, self._env.now)
 
     def _enqueue(self, record: Record, worker: Worker) -> None:
+        """A request has come to the worker that was chosen first."""
+        self._enqueue_whole(record, worker)
+
+    def _enqueue_whole(self, record: Record, worker: Worker) -> None:
+        """Queue a request with a worker that computes its prompt and its answer."""
+        record.active = self._active(record)
+        record.queued_s = self._env.now
+        worker.add(record.active)
+
+    def _active(self, record: Record) -> ActiveRequest:
+        """Return the request as an engine sees it that computes its answer."""
         request = record.request
         full_blocks = (request.prompt_tokens + request.output_tokens) // self._prefixes.block_tokens
         generated = self._prefixes.private_blocks(full_blocks - len(record.blocks))
-        record.active = ActiveRequest(
+        return ActiveRequest(
             request.index, request.prompt_tokens, request.output_tokens, [*record.blocks, *generated]
         )
-        record.queued_s = self._env.now
-        worker.add(record.active)
 
     # -- the way back ---------------------------------------------------------------------------------------
 
     def output(self, worker: int, output: StepOutput) -> None:
         """Send on what a step gave: news for the index, first and last tokens for clients and bookings."""
+        self._send_events(self.pool, worker, output)
+        self._send_tokens(worker, output)
+
+    def _send_events(self, pool: Pool, worker: int, output: StepOutput) -> None:
         events = [event for event in output.events if self._seen_by_router(event)]
         if events:
-            self._to_index.send(worker, lambda: self._index(worker, events))
+            self._to_index.send(worker, lambda: self._index(pool, worker, events))
+
+    def _send_tokens(self, worker: int, output: StepOutput) -> None:
         for request in output.tokens:
             if request.outputs == 1:
                 self._to_client.send(worker, partial(self._first_token, self._record(request)))
@@ -144,10 +192,13 @@ class Frontend:
         for request in output.finished:
             self._to_client.send(worker, partial(self._finish, self._record(request), "completed", None))
 
-    def outgrown(self, worker: int, request: ActiveRequest) -> None:
+    def given_up(self, worker: int, request: ActiveRequest, reason: str) -> None:
         """A worker gave a request up."""
         record = self._record(request)
-        self._to_client.send(worker, lambda: self._finish(record, "rejected", "outgrew_pool"))
+        self._to_client.send(worker, lambda: self._finish(record, "rejected", reason))
+
+    def pulls(self, worker: int, plan: StepPlan) -> None:
+        """Aggregated workers read nothing from each other."""
 
     def silent_tokens(self, requests: Sequence[ActiveRequest]) -> int:
         """Return how many more tokens each of these requests gets before the router has to hear of one."""
@@ -164,15 +215,23 @@ class Frontend:
         return self._recorder.records[request.request_id]
 
     def _progress(self, record: Record, tokens: int) -> None:
-        self._router.output_tokens(_booking(record), tokens, self._env.now)
+        pool, booking = self._booked(record)
+        pool.router.output_tokens(booking, tokens, self._env.now)
 
     def _first_token(self, record: Record) -> None:
         record.first_token_s = self._env.now
-        self._router.first_token(_booking(record), self._env.now)
+        pool, booking = self._booked(record)
+        pool.router.first_token(booking, self._env.now)
 
     def _finish(self, record: Record, status: Literal["completed", "rejected"], reason: str | None) -> None:
-        self._router.free(_booking(record), self._env.now)
+        pool, booking = self._booked(record)
+        pool.router.free(booking, self._env.now)
         self._end(record, status, reason)
+
+    def _booked(self, record: Record) -> tuple[Pool, Booking]:
+        """Where a request that a worker serves is booked now."""
+        assert record.booking is not None
+        return self.pool, record.booking
 
     def _end(self, record: Record, status: Literal["completed", "rejected"], reason: str | None) -> None:
         self._recorder.end(record, self._env.now, status, reason)
@@ -183,15 +242,11 @@ class Frontend:
     def _seen_by_router(self, event: KvEvent) -> bool:
         return event.group == self._attention_group and event.tier in self._tiers and bool(event.blocks)
 
-    def _index(self, worker: int, events: Iterable[KvEvent]) -> None:
+    def _index(self, pool: Pool, worker: int, events: Iterable[KvEvent]) -> None:
+        rank = worker - pool.first
         for event in events:
             tier = _ROUTER_TIERS[event.tier]
             if event.stored:
-                self._router.stored(worker, event.parent, event.blocks, tier)
+                pool.router.stored(rank, event.parent, event.blocks, tier)
             else:
-                self._router.removed(worker, event.blocks, tier)
-
-
-def _booking(record: Record) -> Booking:
-    assert record.booking is not None, "workers serve booked requests only"
-    return record.booking
+                pool.router.removed(rank, event.blocks, tier)

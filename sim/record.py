@@ -27,3 +27,13 @@ class Record:
     """When the client has it; the worker's `last_token_s` knows nothing of the way back."""
     last_token_s: float = 0.0
     """When the worker made its newest token."""
+    decode: ActiveRequest | None = None
+    """Disaggregated: the request on its decode worker; `active` is the one on its prefill worker."""
+    decode_booking: Booking | None = None
+    decode_worker: int | None = None
+    prefilled_s: float | None = None
+    """When the prefill worker's answer was back at the front door."""
+    decode_queued_s: float | None = None
+    pull_start_s: float | None = None
+    pull_end_s: float | None = None
+    pulled_bytes: int | None = None

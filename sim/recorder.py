@@ -4,6 +4,7 @@ It hears of everything and changes nothing of it.
 """
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from math import isnan, nan
 from typing import Literal
 
@@ -29,6 +30,16 @@ from sim.workload.request import Request
 Status = Literal["completed", "rejected", "unfinished"]
 
 
+@dataclass(slots=True)
+class PullCounts:
+    """What went from prefill to decode workers."""
+
+    transfers: int = 0
+    n_bytes: int = 0
+    expired: int = 0
+    """Prompts whose blocks were let go before they were read."""
+
+
 class Recorder:
     """The books of one run over `workers` workers; the `Observer` of each of them.
 
@@ -50,11 +61,14 @@ class Recorder:
         """When the client means to send each request, by index, nan until it is known; set before the run."""
         self.rows = Rows(keep={"requests", *tables})
         self.itl_s = WeightedSample()
+        self.pulls = PullCounts()
         self.pool = [Gauge() for _ in range(workers)]
         self.cpu_tier = [Gauge() for _ in range(workers)]
         self.ended = 0
         self.last_end_s = 0.0
         self._sent: set[int] = set()
+        self._continued: set[int] = set()
+        """Requests whose prompt a decode worker did not have to compute."""
         self._ledger = Ledger(prefixes.block_tokens, attention_group > 0, workers)
         self._prefixes = prefixes
         self._attention_group = attention_group
@@ -70,23 +84,35 @@ class Recorder:
         required = self._prefixes.required_tokens(record.blocks, request.chunks, request.prompt_tokens)
         self._ledger.sent(request.index, record.blocks, request.prompt_tokens, required)
 
-    def routed(self, record: Record, decision: Decision) -> None:
-        """A worker was chosen; every candidate's terms become a row."""
+    def routed(self, record: Record, decision: Decision, leg: str, first: int, now_s: float) -> None:
+        """A worker was chosen for a leg, rank 0 being worker `first`; every candidate's terms become a row."""
         table = self.rows.tables.get("decisions")
         if table is not None:
-            index, routed_s, chosen = record.request.index, record.routed_s, decision.chosen.rank
+            index, chosen = record.request.index, decision.chosen.rank
             for terms in decision.terms:
-                table.append((index, routed_s, terms.rank == chosen, *terms))
+                table.append((index, leg, now_s, terms.rank == chosen, first + terms.rank, *terms[1:]))
 
     def end(self, record: Record, now_s: float, status: Status, reason: str | None = None) -> None:
         """A request came to its end; its row is complete."""
         index = record.request.index
         del self.records[index]
+        self._continued.discard(index)
         self._ledger.ended(index)
         self.last_end_s = max(self.last_end_s, now_s)
         self.ended += 1
         end_s = now_s if status != "unfinished" else None
         self._write(record.request, status, reason, **self._columns(record, end_s, status == "completed"))
+
+    def pulled(self, request: int, n_bytes: int, start_s: float, end_s: float) -> None:
+        """A decode worker has read a prompt's blocks from the prefill worker."""
+        record = self.records[request]
+        record.pull_start_s, record.pull_end_s, record.pulled_bytes = start_s, end_s, n_bytes
+        self.pulls.transfers += 1
+        self.pulls.n_bytes += n_bytes
+
+    def lease_expired(self, request: int) -> None:
+        """A prefill worker let a prompt's blocks go before they were read."""
+        self.pulls.expired += 1
 
     def close(self, now_s: float, requests: Iterable[Request]) -> None:
         """The run is over: what has not ended never will, nor will those of `requests` that were not sent."""
@@ -116,8 +142,11 @@ class Recorder:
 
     def _columns(self, record: Record, end_s: float | None, completed: bool) -> dict[str, object]:
         """Return the columns of a request that was sent."""
-        active = record.active
-        outputs, preemptions = (active.outputs, active.preemptions) if active is not None else (0, 0)
+        active, answering = record.active, record.decode or record.active
+        outputs = 0
+        if answering is not None and not answering.for_remote:
+            outputs = answering.outputs
+        preemptions = sum(leg.preemptions for leg in (active, record.decode) if leg is not None)
         credit = record.booking.credit_tokens if record.booking is not None else None
         local = external = overcredit = None
         if active is not None and record.first_scheduled_s is not None:
@@ -139,7 +168,14 @@ class Recorder:
             "first_token_s": record.first_token_s,
             "end_s": end_s,
             "worker": record.worker,
+            "decode_worker": record.decode_worker,
+            "prefilled_s": record.prefilled_s,
+            "decode_queued_s": record.decode_queued_s,
+            "pull_start_s": record.pull_start_s,
+            "pull_end_s": record.pull_end_s,
+            "pulled_bytes": record.pulled_bytes,
             "output_tokens": outputs,
+            "counted_prompt_tokens": active.prompt_tokens if active is not None else None,
             "local_hit_tokens": local,
             "external_hit_tokens": external,
             **self._ledger.account(record.request.index).columns(),
@@ -156,13 +192,29 @@ class Recorder:
         """See `Observer`."""
         for request in plan.preempted:
             self._ledger.preempted(request.request_id)
+            self._continued.discard(request.request_id)
         for admission in plan.admitted:
-            self._admitted(worker, admission)
+            if self._continues(admission):
+                self._continued.add(admission.request.request_id)
+            else:
+                self._admitted(worker, admission)
         self._kv(worker, events)
         for request, tokens in plan.tokens:
+            if request.request_id in self._continued and request is not self._leg_of_prompt(request):
+                continue
             # A single token of a request that has some is decode, unless it was computed before.
             if tokens > 1 or not request.outputs or request.preemptions:
                 self._computed(request, tokens, now_s)
+
+    def _leg_of_prompt(self, request: ActiveRequest) -> ActiveRequest | None:
+        return self.records[request.request_id].active
+
+    def _continues(self, admission: Admission) -> bool:
+        """Whether a decode worker has the whole prompt from elsewhere: its one token of prompt does not count."""
+        request = admission.request
+        had = admission.local_tokens + admission.external_tokens
+        decode_leg = request is not self._leg_of_prompt(request)
+        return decode_leg and not admission.resumed and had >= request.prompt_tokens - 1
 
     def _admitted(self, worker: int, admission: Admission) -> None:
         request = admission.request
@@ -192,7 +244,7 @@ class Recorder:
             record = self.records[request.request_id]
             if request.outputs == 1:
                 self._ledger.first_token(request.request_id)
-            else:
+            elif not request.for_remote:
                 self.itl_s.add(now_s - record.last_token_s)
             record.last_token_s = now_s
 
@@ -227,4 +279,6 @@ class Recorder:
 def _waits_for(record: Record) -> str:
     if record.active is None:
         return "waits for a worker"
+    if record.decode is not None:
+        return f"{record.decode.status.value} on decode worker {record.decode_worker}"
     return f"{record.active.status.value} on worker {record.worker}"

@@ -83,9 +83,12 @@ def summary_of(cluster: Cluster) -> dict[str, Any]:
     """Return the numbers of a cluster that has run: see `sim.results.metrics`."""
     recorder, capacity, scenario = cluster.recorder, cluster.capacity, cluster.scenario
     end_s = recorder.last_end_s
-    pool = occupancy(recorder.pool, capacity.num_blocks - 1, end_s)
-    cpu_tier = occupancy(recorder.cpu_tier, capacity.host[0].blocks, end_s) if scenario.offload else None
-    facts = RunFacts(end_s, scenario.workers.count, pool, cpu_tier, scenario.slo)
+    prefill = scenario.workers.prefill or scenario.workers.gpus
+    pool = occupancy(recorder.pool[:prefill], capacity.num_blocks - 1, end_s)
+    cpu_tier = None
+    if scenario.offload:
+        cpu_tier = occupancy(recorder.cpu_tier[:prefill], capacity.host[0].blocks, end_s)
+    facts = RunFacts(end_s, scenario.workers.gpus, pool, cpu_tier, scenario.slo)
     return summarise(recorder.rows.tables["requests"], recorder.itl_s, facts)
 
 

@@ -20,6 +20,7 @@ from sim.presets import GpuChoice, ModelChoice
 from sim.problems import Source, describe, disagreement
 from sim.results.slo import Slo
 from sim.sections import (
+    DisaggregationSettings,
     EngineSettings,
     FrontendSettings,
     OffloadSettings,
@@ -56,6 +57,8 @@ class Scenario(Settings):
     """How each engine is started."""
     offload: OffloadSettings | None = None
     """The engines' CPU tier; unset: there is none."""
+    disaggregation: DisaggregationSettings = DisaggregationSettings()
+    """How prefill and decode workers are joined; means nothing to aggregated ones."""
     router: RouterSettings = RouterSettings()
     """Who gets which request."""
     frontend: FrontendSettings = FrontendSettings()

@@ -3,13 +3,16 @@
 Keys that are vLLM's or Dynamo's keep their names.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt
+from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, model_validator
 
+from sim.router.conditional import ConditionalDisaggSettings
 from sim.router.config import RouterConfig
 from sim.settings import Settings
 from sim.units import Bytes, Seconds, Tokens
+from sim.worker.network import NetworkSettings
+from sim.worker.placement import PlacementSettings
 from sim.worker.transfer import LinkSettings
 
 
@@ -18,10 +21,25 @@ def _without_commas(value: object) -> object:
 
 
 class WorkersSettings(Settings):
-    """The engines of the cluster, all alike, each on a GPU of its own."""
+    """The engines of the cluster, each on a GPU of its own: aggregated, or prefill and decode apart."""
 
-    count: PositiveInt
-    """How many."""
+    count: PositiveInt | None = None
+    """Aggregated workers: each computes prompts and answers."""
+    prefill: PositiveInt | None = None
+    """Disaggregated: workers that compute prompts."""
+    decode: PositiveInt | None = None
+    """Disaggregated: workers that pull the prompts' KV blocks and compute the answers."""
+
+    @model_validator(mode="after")
+    def _one_layout(self) -> Self:
+        if (self.count is None) == (self.prefill is None) or (self.prefill is None) != (self.decode is None):
+            raise ValueError("give either count (aggregated workers), or both prefill and decode")
+        return self
+
+    @property
+    def gpus(self) -> int:
+        """Workers of all kinds."""
+        return self.count or (self.prefill or 0) + (self.decode or 0)
 
 
 class EngineSettings(Settings):
@@ -47,6 +65,9 @@ class EngineSettings(Settings):
         Field(default=None, ge=2)
     )
     """Blocks of the KV pool, as the engine's log has them; unset: derived from the GPU's memory."""
+    vllm_0_28_faults: bool = False
+    """Whether a prefill engine dies of a prompt of which nothing is left to compute, as vLLM 0.28.0's does; else
+    such a prompt is counted, and its last block is computed again, as in later versions."""
     fast_forward: bool = True
     """Whether steps in which nothing but decoding happens are taken together; changes no result."""
 
@@ -64,6 +85,42 @@ class OffloadSettings(Settings):
     """Whether the router learns what the tier holds: vLLM's own events do not tell it, self-describing do."""
     link: LinkSettings = LinkSettings()
     """PCIe between the GPU and its host."""
+
+
+KvRole = Literal["kv_both", "kv_producer", "kv_consumer"]
+
+
+class DisaggregationSettings(Settings):
+    """How prefill and decode workers are joined: vLLM's NixlConnector, the decode side pulls."""
+
+    prefill_kv_role: KvRole = "kv_both"
+    """A producer drops what a preempted request was generating; a consumer lets its blocks go a step later."""
+    decode_kv_role: KvRole = "kv_both"
+    """The same on the decode workers: with kv_both a full pool can hang them (vLLM 0.28.0)."""
+    connector_order: tuple[Literal["nixl", "offload"], Literal["nixl", "offload"]] = ("nixl", "offload")
+    """Children of a prefill worker's MultiConnector, in the order in which they are asked."""
+    decode_kv_blocks: (
+        Annotated[int, BeforeValidator(_without_commas, json_schema_input_type=int | str)] | None
+    ) = Field(default=None, ge=2)
+    """Blocks of a decode worker's pool; unset: as many as a prefill worker's."""
+    lease_s: Seconds = 30.0
+    """How long a prefill worker keeps blocks that nobody reads."""
+    heartbeat_interval_s: Seconds = 5.0
+    """A decode worker says this often that it still wants blocks it waits for; 0: never."""
+    lease_extension_s: Seconds = 20.0
+    """How long blocks are kept after such a heartbeat at least."""
+    network: NetworkSettings = NetworkSettings()
+    """The links between workers."""
+    placement: PlacementSettings = PlacementSettings()
+    """Which node each worker stands on."""
+    conditional: ConditionalDisaggSettings | None = None
+    """Whether some requests skip the prefill workers; unset: none does."""
+
+    @model_validator(mode="after")
+    def _each_connector_once(self) -> Self:
+        if len({*self.connector_order}) != 2:
+            raise ValueError('connector_order names "nixl" and "offload" once each, in either order')
+        return self
 
 
 class RouterSettings(RouterConfig):

@@ -207,7 +207,7 @@ def _prefill(columns: _Columns) -> dict[str, Any]:
 
 
 def _by_source(columns: _Columns) -> dict[str, int]:
-    names = ("first_token_s", "prompt_tokens", "local_hit_tokens", "external_hit_tokens")
+    names = ("first_token_s", "counted_prompt_tokens", "local_hit_tokens", "external_hit_tokens")
     counted = [
         (prompt, local, external)
         for first_token_s, prompt, local, external in zip(*map(columns.all, names), strict=True)

@@ -45,7 +45,14 @@ REQUESTS = (
     Column("reason", "text", "", "Why it was rejected, or what it waited for when the run ended"),
     Column("worker", "int", "", "The worker that served it, from 0"),
     Column("prompt_tokens", "int", "tokens", "Length of the prompt"),
+    Column("decode_worker", "int", "", "Disaggregated: the worker that computed its answer"),
+    Column("prefilled_s", "float", "s", "Disaggregated: when the prefill worker had answered"),
+    Column("decode_queued_s", "float", "s", "Disaggregated: when it reached the decode worker's queue"),
+    Column("pull_start_s", "float", "s", "Disaggregated: when the decode worker began to read its blocks"),
+    Column("pull_end_s", "float", "s", "Disaggregated: when they had been read"),
+    Column("pulled_bytes", "int", "bytes", "Disaggregated: how much that was"),
     Column("output_tokens", "int", "tokens", "Tokens generated"),
+    Column("counted_prompt_tokens", "int", "tokens", "Its prompt as the engine that computed it counts it"),
     Column("local_hit_tokens", "int", "tokens", "In GPU memory at its last admission before any preemption"),
     Column("external_hit_tokens", "int", "tokens", "Loaded from the CPU tier at that admission"),
     Column("computed_prompt_tokens", "int", "tokens", "Prompt tokens computed, some of them perhaps twice"),
@@ -76,6 +83,7 @@ REQUESTS = (
 
 DECISIONS = (
     Column("request", "int", "", "The request that was routed"),
+    Column("leg", "text", "", "For what: aggregated, prefill or decode"),
     Column("now_s", "float", "s", "When"),
     Column("chosen", "bool", "", "Whether this candidate was taken"),
     Column("worker", "int", "", "The candidate, from 0"),

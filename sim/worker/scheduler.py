@@ -53,6 +53,8 @@ class StepPlan:
     admitted: list[Admission] = field(default_factory=list)
     loads: list[TransferJob] = field(default_factory=list)
     pulls: list[Pull] = field(default_factory=list)
+    unneeded: list[int] = field(default_factory=list)
+    """Requests of whose blocks on another engine none is needed."""
     stores: list[TransferJob] = field(default_factory=list)
     flushes: list[int] = field(default_factory=list)
     """Jobs that must be finished before the step runs."""
@@ -107,6 +109,8 @@ class Scheduler:
             self._schedule_waiting(plan, budget)
         if self.offload is not None:
             plan.stores, plan.flushes = self.offload.plan(plan.tokens, plan.preempted)
+        if self.nixl is not None:
+            plan.unneeded, self.nixl.unneeded = self.nixl.unneeded, []
         self._advance(plan)
         self.last_plan = plan
         return plan

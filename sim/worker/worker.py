@@ -48,8 +48,11 @@ class Outbox(Protocol):
     def output(self, worker: int, output: StepOutput) -> None:
         """Tokens, ends and KV events of one step."""
 
-    def outgrown(self, worker: int, request: ActiveRequest) -> None:
-        """A request was given up: what it has become does not fit into the pool."""
+    def given_up(self, worker: int, request: ActiveRequest, reason: str) -> None:
+        """A request will never be served: it has outgrown the pool, or the engine has died."""
+
+    def pulls(self, worker: int, plan: StepPlan) -> None:
+        """Reads from other workers that a step posts now."""
 
     def silent_tokens(self, requests: Sequence[ActiveRequest]) -> int:
         """How many more tokens each of these decoding requests gets before one of them is news."""
@@ -86,14 +89,25 @@ class Worker:
         self._alarm = 0
         self._polling = True
         """Nothing is computed: the engine waits for copies, or for requests."""
-        self._polled = (0, 0, 0)
+        self._polled = (0, 0, 0, 0)
         """What stood still if it is the same after the next poll."""
+        self._pulled: list[int] = []
+        self._read: list[int] = []
+        """What other workers told since the last output, for the next one."""
 
     def add(self, request: ActiveRequest) -> None:
         """Queue a request now."""
         self._interrupt_run()
         self.engine.add(request)
         self._observer.levels(self._index, self.engine, self._env.now)
+        if self._polling:
+            self._wake(self._env.now, Phase.SCHEDULE, self._poll)
+
+    def report(self, *, pulled: Sequence[int] = (), read: Sequence[int] = ()) -> None:
+        """Hear of requests whose pull has ended here, and of requests held here whose blocks were read."""
+        self._interrupt_run()
+        self._pulled += pulled
+        self._read += read
         if self._polling:
             self._wake(self._env.now, Phase.SCHEDULE, self._poll)
 
@@ -110,7 +124,7 @@ class Worker:
         """Plan steps until the pipeline is full, then wait for the oldest one's output."""
         engine = self.engine
         for request in engine.drop_outgrown():
-            self._outbox.outgrown(self._index, request)
+            self._outbox.given_up(self._index, request, "outgrew_pool")
         while engine.has_work and not engine.livelocked and len(engine.steps) < engine.max_steps:
             self._plan_step()
         self._observer.levels(self._index, engine, self._env.now)
@@ -137,7 +151,8 @@ class Worker:
         engine = self.engine
         if not engine.steps:
             return
-        state = (engine.cache.pool.changes, engine.waiting, self._link.changes)
+        told = len(self._pulled) + len(self._read)
+        state = (engine.cache.pool.changes, engine.waiting, self._link.changes, told)
         if state != self._polled:
             self._polled = state
             self._wake(self._env.now, Phase.SCHEDULE, self._poll)
@@ -154,7 +169,10 @@ class Worker:
     def _process_oldest(self) -> None:
         engine, now_s = self.engine, self._env.now
         self._ends_s.popleft()
-        output = engine.complete([(job_id, None) for job_id in self._link.take_done(now_s)])
+        done = [(job_id, None) for job_id in self._link.take_done(now_s)]
+        pulled, self._pulled = self._pulled, []
+        read, self._read = self._read, []
+        output = engine.complete(done, pulled, read)
         self._observer.processed(self._index, output, engine.news(), now_s)
         self._outbox.output(self._index, output)
 
@@ -164,6 +182,8 @@ class Worker:
         now_s = self._env.now
         plan = self.engine.schedule()
         self._observer.planned(self._index, plan, self.engine.news(), now_s)
+        if self.engine.nixl is not None:
+            self._outbox.pulls(self._index, plan)
         start_s = max(now_s, self._ends_s[-1]) if self._ends_s else now_s
         if plan.flushes:
             start_s = self._flush(plan, start_s)

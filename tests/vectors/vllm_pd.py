@@ -139,11 +139,7 @@ class Side:
             del self._pulls_due[request_id]
         self._reports[number] = (self._copies.worker_phase(number, plan), pulled, self.was_read)
         self.was_read = []
-        nixl = self.engine.nixl
-        assert nixl is not None
-        pulled = pulled + nixl.unneeded
-        nixl.unneeded = []
-        return pulled
+        return pulled + plan.unneeded
 
     def _complete(self, sent_order: list[str]) -> tuple[Row, list[ActiveRequest]]:
         engine = self.engine
@@ -154,7 +150,10 @@ class Side:
                 self._first_token(request)
         jobs = {job_id: engine.offload.jobs[job_id] for job_id in done} if engine.offload else {}
         keys = {job_id: sorted(job.blocks) for job_id, job in jobs.items()}
-        order = [(job_id, self._order.get(job_id) if sorted(self._order.get(job_id, [])) == keys[job_id] else None) for job_id in done]
+        order = [
+            (job_id, self._order.get(job_id) if sorted(self._order.get(job_id, [])) == keys[job_id] else None)
+            for job_id in done
+        ]
         loaded = [job.request_id for job in jobs.values() if job.load]
         read.sort(key=lambda request_id: _place(sent_order, self.id_of(request_id)))
         output = engine.complete(order, pulled, read)
@@ -197,7 +196,9 @@ def _place(order: list[str], name: str) -> int:
 class PairReplay:
     """Predicts the steps and requests of one recorded pair, in the recording's own schema."""
 
-    def __init__(self, config: Row, requests: list[Row], order: Mapping[int, list[Key]], sent: list[str]) -> None:
+    def __init__(
+        self, config: Row, requests: list[Row], order: Mapping[int, list[Key]], sent: list[str]
+    ) -> None:
         arrivals = [row for row in requests if row["e"] == PREFILL]
         decode = {row["id"]: row for row in requests if row["e"] == DECODE}
         self._arrivals = sorted(arrivals, key=lambda row: int(row["seq"]))

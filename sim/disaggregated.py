@@ -1,0 +1,149 @@
+"""The front door of a disaggregated cluster: a prefill leg, then a decode leg (Dynamo 1.5.0, vLLM 0.28.0).
+
+A request is routed to a prefill worker and booked there; its answer releases that booking. Then it is routed once
+more, to a decode worker, which pulls the prompt's blocks and generates. With conditional disaggregation some requests
+skip the first leg and are served by their decode worker alone.
+"""
+
+from functools import partial
+from typing import Any
+
+from sim.frontend import Frontend, Pool
+from sim.record import Record
+from sim.router.conditional import ConditionalDisaggSettings, decide
+from sim.router import Booking
+from sim.worker.active import ActiveRequest
+from sim.worker.engine import StepOutput
+from sim.worker.pulls import Pulls
+from sim.worker.scheduler import StepPlan
+from sim.worker.worker import Worker
+from sim.workload.request import Request
+
+
+class DisaggregatedFrontend(Frontend):
+    """A `Frontend` whose `pool` are the prefill workers; `decode` are those that come after them."""
+
+    def __init__(
+        self,
+        *arguments: Any,
+        decode: Pool,
+        pulls: Pulls,
+        conditional: ConditionalDisaggSettings | None = None,
+        max_num_batched_tokens: int,
+        **settings: Any,
+    ) -> None:
+        super().__init__(*arguments, **settings)
+        self.decode = decode
+        self._pulls = pulls
+        self._conditional = conditional
+        self._max_num_batched_tokens = max_num_batched_tokens
+
+    def _refusal(self, request: Request) -> str | None:
+        reason = super()._refusal(request)
+        if reason is None and not self.decode.workers[0].engine.fits(request.prompt_tokens):
+            return "prompt_exceeds_decode_pool"
+        return reason
+
+    # -- the prefill leg ------------------------------------------------------------------------------------
+
+    def _route(self, record: Record) -> None:
+        rank = None if self._conditional is None else self._stays_local(record, self._conditional)
+        if rank is None:
+            super()._route(record)
+        else:
+            self._serve_locally(record, rank)
+
+    def _serve_locally(self, record: Record, rank: int) -> None:
+        """Let a decode worker compute prompt and answer, as an aggregated one would."""
+        local = Pool("aggregated", self.decode.router, first=self.decode.first)
+        decision = self._choose(record, local, pinned=rank)
+        assert decision is not None
+        record.decode_booking = self._book(record, local, decision)
+        record.worker = record.decode_worker = self.decode.first + rank
+        record.ties, record.routed_s = decision.ties, self._env.now
+        worker = self.decode.workers[rank]
+        self._to_worker.send(record.request.index, lambda: self._enqueue_whole(record, worker))
+
+    def _stays_local(self, record: Record, settings: ConditionalDisaggSettings) -> int | None:
+        """Return the rank of the decode worker that is to compute this prompt too; None: it takes both legs."""
+        peek = self._choose(record, Pool("peek", self.decode.router))
+        prefill = self._choose(record, self.pool) if settings.asks_prefill else None
+        if peek is None:
+            return None
+        verdict = decide(
+            settings,
+            record.request.prompt_tokens,
+            self._prefixes.block_tokens,
+            peek.chosen,
+            total_kv_blocks=self.decode.workers[0].engine.cache.pool.num_blocks,
+            prefill=prefill.chosen if prefill is not None else None,
+            max_num_batched_tokens=self._max_num_batched_tokens,
+        )
+        return peek.chosen.rank if verdict.bypass else None
+
+    def _enqueue(self, record: Record, worker: Worker) -> None:
+        request = record.request
+        record.active = ActiveRequest(request.index, request.prompt_tokens, 1, record.blocks)
+        record.active.for_remote = True
+        record.queued_s = self._env.now
+        worker.add(record.active)
+
+    def _prefilled(self, record: Record, worker: int) -> None:
+        """The prefill worker's answer is here: release its booking, and route the second leg."""
+        now_s = self._env.now
+        record.prefilled_s = now_s
+        assert record.booking is not None
+        self.pool.router.first_token(record.booking, now_s)
+        self.pool.router.free(record.booking, now_s)
+        decision = self._choose(record, self.decode)
+        if decision is None:
+            self._end(record, "rejected", "no_eligible_worker")
+            return
+        record.decode_booking = self._book(record, self.decode, decision)
+        record.decode_worker = self.decode.first + decision.chosen.rank
+        target = self.decode.workers[decision.chosen.rank]
+        self._to_worker.send(record.request.index, lambda: self._enqueue_decode(record, worker, target))
+
+    # -- the decode leg -------------------------------------------------------------------------------------
+
+    def _enqueue_decode(self, record: Record, source: int, target: Worker) -> None:
+        record.decode = self._active(record)
+        record.decode_queued_s = self._env.now
+        nixl = self.pool.workers[source].engine.nixl
+        assert nixl is not None and record.active is not None
+        if self._pulls.awaited(record.request.index):
+            record.decode.remote = nixl.offer(record.active, source)
+        target.add(record.decode)
+
+    def pulls(self, worker: int, plan: StepPlan) -> None:
+        """Start what a decode worker reads, and tell prefill workers of what nobody needs."""
+        for pull in plan.pulls:
+            self._pulls.start(pull, worker)
+        for request in plan.unneeded:
+            self._pulls.unneeded(request)
+
+    def expired(self, request: int) -> None:
+        """A prompt's blocks were let go before they were read: the decode worker has to compute it."""
+        self._recorder.lease_expired(request)
+        record = self._recorder.records.get(request)
+        if record is not None and record.decode is not None:
+            record.decode.remote = None
+
+    # -- the way back ---------------------------------------------------------------------------------------
+
+    def output(self, worker: int, output: StepOutput) -> None:
+        """Send on what a step of either pool gave."""
+        if worker >= self.decode.first:
+            self._send_events(self.decode, worker, output)
+            self._send_tokens(worker, output)
+            return
+        self._send_events(self.pool, worker, output)
+        for request in output.finished:
+            self._pulls.hold(request.request_id, worker)
+            self._to_client.send(worker, partial(self._prefilled, self._record(request), worker))
+
+    def _booked(self, record: Record) -> tuple[Pool, Booking]:
+        """Where a request that a worker serves is booked now: with its prefill worker until that has answered."""
+        if record.decode_booking is not None:
+            return self.decode, record.decode_booking
+        return super()._booked(record)

@@ -1,0 +1,142 @@
+"""The pulls of a disaggregated cluster: transfers between workers, and the leases on what waits to be read.
+
+A prefill worker keeps the blocks of a prompt for `lease_s` seconds after it has answered. While the request waits on
+a decode worker, that worker's heartbeats prolong the lease. A lease that ends all the same lets the blocks go: the
+decode worker then computes the prompt itself.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import floor, inf
+from typing import Protocol
+
+import simpy
+
+from sim.clock import Phase, at_time
+from sim.worker.network import Network
+from sim.worker.nixl import Pull
+
+
+class PullTarget(Protocol):
+    """A worker, as far as pulls concern it."""
+
+    def report(self, *, pulled: Sequence[int] = (), read: Sequence[int] = ()) -> None:
+        """Requests whose pull has ended here, and requests held here whose blocks were read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """Seconds: see `DisaggregationSettings`."""
+
+    lease_s: float
+    heartbeat_interval_s: float
+    extension_s: float
+
+
+@dataclass(slots=True)
+class _Held:
+    worker: int
+    ended_s: float
+    """When the prefill worker had answered."""
+    waiting_since_s: float = inf
+    """When the request came to its decode worker."""
+    pulling: bool = False
+    """From here on the lease is kept up to the end of the transfer."""
+
+
+class Pulls:
+    """Starts transfers for decode workers, tells both sides of their ends, and watches the leases.
+
+    `workers` are all workers by index, to be set before the first request. `pulled` is told of every transfer that
+    ended: request, bytes, start and end in seconds; `expired` of every lease that ended before.
+    """
+
+    def __init__(
+        self, env: simpy.Environment, network: Network, lease: Lease, block_bytes: int, pieces_per_block: int
+    ) -> None:
+        self.workers: Sequence[PullTarget] = ()
+        self.pulled: Callable[[int, int, float, float], None] = lambda *_: None
+        self.expired: Callable[[int], None] = lambda _: None
+        self.network = network
+        self._env = env
+        self._lease = lease
+        self._block_bytes = block_bytes
+        self._pieces_per_block = pieces_per_block
+        self._held: dict[int, _Held] = {}
+        self._under_way: dict[int, tuple[int, int, float]] = {}
+        self._alarm = 0
+
+    # -- leases ---------------------------------------------------------------------------------------------
+
+    def hold(self, request: int, worker: int) -> None:
+        """A prefill worker has answered and keeps the blocks of a request."""
+        held = self._held[request] = _Held(worker, self._env.now)
+        self._watch(request, held)
+
+    def awaited(self, request: int) -> bool:
+        """A request has come to its decode worker; return whether its blocks are still there to be read."""
+        held = self._held.get(request)
+        if held is not None:
+            held.waiting_since_s = self._env.now
+        return held is not None
+
+    def _watch(self, request: int, held: _Held) -> None:
+        event = at_time(self._env, self._lease_end_s(held), Phase.OUTPUT, held.worker)
+        event.callbacks.append(lambda _: self._check(request, held))
+
+    def _lease_end_s(self, held: _Held) -> float:
+        lease, end_s = self._lease, held.ended_s + self._lease.lease_s
+        waited_s = self._env.now - held.waiting_since_s
+        if waited_s < 0 or not lease.heartbeat_interval_s:
+            return end_s
+        beats = floor(waited_s / lease.heartbeat_interval_s)
+        last_beat_s = held.waiting_since_s + beats * lease.heartbeat_interval_s
+        return max(end_s, last_beat_s + lease.extension_s)
+
+    def _check(self, request: int, held: _Held) -> None:
+        if held.pulling or self._held.get(request) is not held:
+            return
+        if self._lease_end_s(held) > self._env.now:
+            self._watch(request, held)
+            return
+        del self._held[request]
+        self.expired(request)
+        self.workers[held.worker].report(read=[request])
+
+    # -- transfers ------------------------------------------------------------------------------------------
+
+    def start(self, pull: Pull, target: int) -> None:
+        """A decode worker posts a read now."""
+        held = self._held[pull.request_id]
+        held.pulling = True
+        self._under_way[pull.request_id] = (target, pull.blocks * self._block_bytes, self._env.now)
+        self.network.start(
+            pull.request_id,
+            pull.blocks * self._block_bytes,
+            pull.blocks * self._pieces_per_block,
+            held.worker,
+            target,
+            now_s=self._env.now,
+        )
+        self._arrange()
+
+    def unneeded(self, request: int) -> None:
+        """A decode worker has all of a prompt already; the prefill worker is only told."""
+        held = self._held.pop(request)
+        self.workers[held.worker].report(read=[request])
+
+    def _arrange(self) -> None:
+        self._alarm += 1
+        alarm, next_s = self._alarm, self.network.next_s()
+        if next_s < inf:
+            event = at_time(self._env, max(next_s, self._env.now), Phase.OUTPUT)
+            event.callbacks.append(lambda _: self._finish() if alarm == self._alarm else None)
+
+    def _finish(self) -> None:
+        for request in self.network.finish(self._env.now):
+            target, n_bytes, start_s = self._under_way.pop(request)
+            held = self._held.pop(request)
+            self.pulled(request, n_bytes, start_s, self._env.now)
+            self.workers[target].report(pulled=[request])
+            self.workers[held.worker].report(read=[request])
+        self._arrange()
