@@ -1,6 +1,6 @@
 """Builds the parts of a scenario, joins them, and lets simulated time run. Holds no rule of its own."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import simpy
@@ -13,6 +13,7 @@ from sim.kv.hybrid import KvCache
 from sim.kv.offload import POLICIES
 from sim.kv.prefix import PrefixTable, SeenPrefixes
 from sim.recorder import Recorder
+from sim.results.transfers import LinkRow
 from sim.router import Policy, Router
 from sim.router.pools import Leg, conditional_decode_leg, decode_leg, prefill_leg
 from sim.scenario import Scenario
@@ -26,7 +27,7 @@ from sim.worker.placement import place
 from sim.worker.pulls import Lease, Pulls
 from sim.worker.scheduler import Limits
 from sim.worker.timing import StepLaw, StepTime
-from sim.worker.transfer import LinkSettings
+from sim.worker.transfer import LinkSettings, Stream
 from sim.worker.worker import Worker
 from sim.workload.client import make_client
 from sim.workload.request import Request, Trace
@@ -187,6 +188,7 @@ class Cluster:
             long_prefill_threshold_tokens=engine.long_prefill_token_threshold,
             watermark=engine.watermark,
             async_scheduling=engine.async_scheduling,
+            dies_of_nothing=engine.vllm_0_28_faults,
         )
 
     def run(self, on_progress: Progress | None = None) -> None:
@@ -201,4 +203,37 @@ class Cluster:
         self.frontend.ended = ended
         self.client.start()
         self.env.run()
-        self.recorder.close(self.env.now, requests)
+        self.recorder.close(self.env.now, requests, self._stalls())
+        self.recorder.links(self._links(self.recorder.last_end_s))
+
+    def _links(self, end_s: float) -> Iterator[LinkRow]:
+        """What went over every link."""
+        for index, worker in enumerate(self.workers):
+            if worker.engine.offload is not None:
+                yield _host_row(index, "to_host", worker.link.to_host, end_s)
+                yield _host_row(index, "to_gpu", worker.link.to_gpu, end_s)
+        if self.pulls is not None:
+            for use in self.pulls.network.links(self.env.now):
+                yield LinkRow(*use, use.busy_s / end_s if end_s else 0.0)
+
+    def _stalls(self) -> dict[int, str]:
+        """Return what keeps workers from ever moving again, by worker."""
+        return {
+            index: "zero-progress preemption: requests preempt each other for ever"
+            for index, worker in enumerate(self.workers)
+            if worker.engine.livelocked
+        }
+
+
+def _host_row(worker: int, direction: str, stream: Stream, end_s: float) -> LinkRow:
+    return LinkRow(
+        "pcie",
+        worker,
+        direction,
+        stream.bytes_per_s,
+        stream.jobs,
+        stream.n_bytes,
+        stream.busy_s,
+        stream.waited_s,
+        stream.utilisation(end_s),
+    )

@@ -55,7 +55,7 @@ class DisaggregatedFrontend(Frontend):
 
     def _serve_locally(self, record: Record, rank: int) -> None:
         """Let a decode worker compute prompt and answer, as an aggregated one would."""
-        local = Pool("aggregated", self.decode.router, first=self.decode.first)
+        local = Pool("aggregated", self.decode.router, first=self.decode.first, alive=self.decode.alive)
         decision = self._choose(record, local, pinned=rank)
         assert decision is not None
         record.decode_booking = self._book(record, local, decision)
@@ -66,7 +66,7 @@ class DisaggregatedFrontend(Frontend):
 
     def _stays_local(self, record: Record, settings: ConditionalDisaggSettings) -> int | None:
         """Return the rank of the decode worker that is to compute this prompt too; None: it takes both legs."""
-        peek = self._choose(record, Pool("peek", self.decode.router))
+        peek = self._choose(record, Pool("peek", self.decode.router, alive=self.decode.alive))
         prefill = self._choose(record, self.pool) if settings.asks_prefill else None
         if peek is None:
             return None
@@ -121,6 +121,11 @@ class DisaggregatedFrontend(Frontend):
             self._pulls.start(pull, worker)
         for request in plan.unneeded:
             self._pulls.unneeded(request)
+
+    def died(self, worker: int) -> None:
+        """A worker's engine is no more, and with it what it kept for decode workers."""
+        self._bury(self.decode if worker >= self.decode.first else self.pool, worker)
+        self._pulls.lose(worker)
 
     def expired(self, request: int) -> None:
         """A prompt's blocks were let go before they were read: the decode worker has to compute it."""

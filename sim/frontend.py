@@ -55,6 +55,8 @@ class Pool:
     """Of every query."""
     first: int = 0
     workers: Sequence[Worker] = ()
+    alive: frozenset[int] | None = None
+    """Ranks whose engine is not dead; None: all."""
 
 
 class Frontend:
@@ -138,6 +140,7 @@ class Frontend:
             record.blocks,
             session=request.session,
             overrides=pool.overrides,
+            allowed=pool.alive,
             pinned=pinned,
         )
 
@@ -196,6 +199,15 @@ class Frontend:
         """A worker gave a request up."""
         record = self._record(request)
         self._to_client.send(worker, lambda: self._finish(record, "rejected", reason))
+
+    def died(self, worker: int) -> None:
+        """A worker's engine is no more: nothing goes there any longer."""
+        self._bury(self.pool, worker)
+
+    @staticmethod
+    def _bury(pool: Pool, worker: int) -> None:
+        alive = pool.alive if pool.alive is not None else frozenset(range(len(pool.workers)))
+        pool.alive = alive - {worker - pool.first}
 
     def pulls(self, worker: int, plan: StepPlan) -> None:
         """Aggregated workers read nothing from each other."""

@@ -3,8 +3,7 @@
 It hears of everything and changes nothing of it.
 """
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import isnan, nan
 from typing import Literal
 
@@ -19,6 +18,7 @@ from sim.results.ledger import Ledger
 from sim.results.levels import Levels
 from sim.results.metrics import latency
 from sim.results.rows import Rows
+from sim.results.transfers import LinkRow, PullCounts
 from sim.results.weighted import WeightedSample
 from sim.router import Decision
 from sim.worker.active import ActiveRequest
@@ -28,16 +28,6 @@ from sim.worker.scheduler import Admission, StepPlan
 from sim.workload.request import Request
 
 Status = Literal["completed", "rejected", "unfinished"]
-
-
-@dataclass(slots=True)
-class PullCounts:
-    """What went from prefill to decode workers."""
-
-    transfers: int = 0
-    n_bytes: int = 0
-    expired: int = 0
-    """Prompts whose blocks were let go before they were read."""
 
 
 class Recorder:
@@ -59,7 +49,7 @@ class Recorder:
         """Requests sent and not yet ended, by index."""
         self.due_s: Sequence[float] = ()
         """When the client means to send each request, by index, nan until it is known; set before the run."""
-        self.rows = Rows(keep={"requests", *tables})
+        self.rows = Rows(keep=("requests", "links", *tables))
         self.itl_s = WeightedSample()
         self.pulls = PullCounts()
         self.pool = [Gauge() for _ in range(workers)]
@@ -107,17 +97,24 @@ class Recorder:
         """A decode worker has read a prompt's blocks from the prefill worker."""
         record = self.records[request]
         record.pull_start_s, record.pull_end_s, record.pulled_bytes = start_s, end_s, n_bytes
-        self.pulls.transfers += 1
-        self.pulls.n_bytes += n_bytes
+        self.pulls.add(n_bytes, end_s - start_s)
 
     def lease_expired(self, request: int) -> None:
         """A prefill worker let a prompt's blocks go before they were read."""
-        self.pulls.expired += 1
+        self.pulls.leases_expired += 1
 
-    def close(self, now_s: float, requests: Iterable[Request]) -> None:
-        """The run is over: what has not ended never will, nor will those of `requests` that were not sent."""
+    def links(self, rows: Iterable[LinkRow]) -> None:
+        """Note what went over each link, when the run is over."""
+        for row in rows:
+            self.rows.tables["links"].append(row)
+
+    def close(self, now_s: float, requests: Iterable[Request], stalls: Mapping[int, str]) -> None:
+        """The run is over: what has not ended never will, nor will those of `requests` that were not sent.
+
+        `stalls` says of a worker, by index, why nothing moves on it any more.
+        """
         for record in [*self.records.values()]:
-            self.end(record, now_s, "unfinished", _waits_for(record))
+            self.end(record, now_s, "unfinished", _waits_for(record, stalls))
         for request in requests:
             if request.index not in self._sent:
                 self._write(request, "unfinished", "not sent: waits for an earlier request to end")
@@ -276,9 +273,11 @@ class Recorder:
                 self._ledger.kv(worker, event.stored, True, event.tier, event.blocks)
 
 
-def _waits_for(record: Record) -> str:
-    if record.active is None:
-        return "waits for a worker"
+def _waits_for(record: Record, stalls: Mapping[int, str]) -> str:
+    leg, worker = record.active, record.worker
     if record.decode is not None:
-        return f"{record.decode.status.value} on decode worker {record.decode_worker}"
-    return f"{record.active.status.value} on worker {record.worker}"
+        leg, worker = record.decode, record.decode_worker
+    if leg is None or worker is None:
+        return "waits for a worker"
+    stall = f": {stalls[worker]}" if worker in stalls else ""
+    return f"{leg.status.value} on worker {worker}{stall}"

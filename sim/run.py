@@ -88,7 +88,20 @@ def summary_of(cluster: Cluster) -> dict[str, Any]:
     cpu_tier = None
     if scenario.offload:
         cpu_tier = occupancy(recorder.cpu_tier[:prefill], capacity.host[0].blocks, end_s)
-    facts = RunFacts(end_s, scenario.workers.gpus, pool, cpu_tier, scenario.slo)
+    decode_pool = pulls = None
+    if scenario.workers.decode:
+        blocks = scenario.disaggregation.decode_kv_blocks or capacity.num_blocks
+        decode_pool = occupancy(recorder.pool[prefill:], blocks - 1, end_s)
+        pulls = recorder.pulls
+    facts = RunFacts(
+        end_s,
+        scenario.workers.gpus,
+        pool=pool,
+        cpu_tier=cpu_tier,
+        decode_pool=decode_pool,
+        pulls=pulls,
+        slo=scenario.slo,
+    )
     return summarise(recorder.rows.tables["requests"], recorder.itl_s, facts)
 
 

@@ -23,6 +23,7 @@ from sim.results.account import CAUSES
 from sim.results.gauge import Occupancy
 from sim.results.rows import Table
 from sim.results.slo import Slo
+from sim.results.transfers import PullCounts
 from sim.results.weighted import WeightedSample
 
 SCHEMA_VERSION = 1
@@ -81,6 +82,10 @@ class RunFacts:
     """How full the workers' block pools were."""
     cpu_tier: Occupancy | None
     """How full their CPU tiers were; None without offload."""
+    decode_pool: Occupancy | None = None
+    """Disaggregated: how full the decode workers' pools were; `pool` are then the prefill workers'."""
+    pulls: PullCounts | None = None
+    """Disaggregated: what decode workers read from prefill workers."""
     slo: Slo | None = None
 
 
@@ -105,7 +110,9 @@ def summarise(requests: Table, itl_s: WeightedSample, facts: RunFacts) -> dict[s
         "occupancy": {
             "pool": facts.pool._asdict(),
             "cpu_tier": facts.cpu_tier._asdict() if facts.cpu_tier else None,
+            "decode_pool": facts.decode_pool._asdict() if facts.decode_pool else None,
         },
+        "pulls": facts.pulls.summary() if facts.pulls else None,
         "throughput": {
             "requests_per_s": _ratio(len(columns.completed), facts.simulated_s),
             "output_tokens_per_s": _ratio(sum(columns.of_completed("output_tokens")), facts.simulated_s),
@@ -178,15 +185,14 @@ class _Columns:
 
 def _requests(columns: _Columns) -> dict[str, Any]:
     counts = Counter(columns.status)
-    rejected = [
-        reason
-        for status, reason in zip(columns.status, columns.all("reason"), strict=True)
-        if status == "rejected"
-    ]
+    reasons: dict[str, list[str]] = {"rejected": [], "unfinished": []}
+    for status, reason in zip(columns.status, columns.all("reason"), strict=True):
+        if status in reasons:
+            reasons[status].append(reason)
     return {
         "total": len(columns.status),
         **{status: counts[status] for status in ("completed", "rejected", "unfinished")},
-        "rejected_by_reason": dict(sorted(Counter(rejected).items())),
+        **{f"{status}_by_reason": dict(sorted(Counter(found).items())) for status, found in reasons.items()},
     }
 
 

@@ -91,6 +91,8 @@ def _requests(requests: Mapping[str, Any]) -> Text:
     for status, detail in (("rejected", f" ({reasons})" if reasons else ""), ("unfinished", "")):
         style = "bold red" if requests[status] else "dim"
         line.append(f" · {show.count(requests[status])} {status}{detail}", style=style)
+    for reason, n in requests["unfinished_by_reason"].items():
+        line.append(f"\n  {show.count(n)} unfinished: {reason}", style="red")
     return line
 
 
@@ -172,13 +174,28 @@ def _goodput(summary: Mapping[str, Any]) -> dict[str, str]:
 def _engines(summary: Mapping[str, Any]) -> dict[str, str]:
     occupancy = summary["occupancy"]
     again = show.count(summary["prefill"]["recomputed_output_tokens"])
+    pools = {"KV pool in use": _full(occupancy["pool"])}
+    if occupancy["decode_pool"] is not None:
+        pools = {
+            "Prefill pool in use": _full(occupancy["pool"]),
+            "Decode pool in use": _full(occupancy["decode_pool"]),
+        }
     return {
-        "KV pool in use": _full(occupancy["pool"]),
+        **pools,
         "CPU tier filled": _full(occupancy["cpu_tier"]),
+        **_pulls(summary["pulls"]),
         "Preemptions": f"{show.count(summary['preemptions'])}, {again} output tokens redone",
         "Output": f"{show.number(summary['throughput']['output_tokens_per_s'])} tokens/s",
         "GPU time": f"{show.number(summary['gpu_hours'])} h",
     }
+
+
+def _pulls(pulls: Mapping[str, Any] | None) -> dict[str, str]:
+    if pulls is None:
+        return {}
+    expired = f", {show.count(pulls['leases_expired'])} leases expired" if pulls["leases_expired"] else ""
+    took = f"{show.seconds(pulls['mean_s'])} mean, {show.seconds(pulls['max_s'])} max"
+    return {"KV pulled": f"{show.count(pulls['n_bytes'])}B, {took}{expired}"}
 
 
 def _full(occupancy: Mapping[str, float | None] | None) -> str:

@@ -114,4 +114,21 @@ WORKERS = (
     Column("cpu_used_blocks", "int", "blocks", "Filled blocks of the CPU tier; null without one"),
 )
 
-TABLES: dict[str, tuple[Column, ...]] = {"requests": REQUESTS, "decisions": DECISIONS, "workers": WORKERS}
+LINKS = (
+    Column("kind", "text", "", "pcie (a worker and its host), nvlink (two workers), roce (two nodes)"),
+    Column("owner", "int", "", "The worker, or for roce the node, whose link it is"),
+    Column("direction", "text", "", "in or out, as the owner sees it; pcie: to_gpu or to_host"),
+    Column("bandwidth_bytes_per_s", "float", "bytes/s", "Of this direction"),
+    Column("transfers", "int", "", "How many went over it"),
+    Column("n_bytes", "int", "bytes", "Together"),
+    Column("busy_s", "float", "s", "Duration: with bytes under way"),
+    Column("waiting_s", "float", "s", "Duration: how much longer transfers took than alone, summed"),
+    Column("utilisation", "float", "", "Share of the run in which it was busy"),
+)
+
+TABLES: dict[str, tuple[Column, ...]] = {
+    "requests": REQUESTS,
+    "decisions": DECISIONS,
+    "workers": WORKERS,
+    "links": LINKS,
+}

@@ -87,6 +87,12 @@ class Engine:
         """Requests in the queue, those that wait for a load included."""
         return len(self.scheduler.waiting) + len(self.scheduler.skipped)
 
+    @property
+    def requests(self) -> list[ActiveRequest]:
+        """All that are queued or running, in no order that matters."""
+        scheduler = self.scheduler
+        return [*scheduler.running, *scheduler.skipped, *scheduler.waiting]
+
     def fits(self, tokens: int) -> bool:
         """Whether a request of so many tokens can always be served by a pool that it has to itself.
 

@@ -103,6 +103,13 @@ class Pulls:
         self.expired(request)
         self.workers[held.worker].report(read=[request])
 
+    def lose(self, worker: int) -> None:
+        """A prefill worker is no more: what nobody reads yet can be read no longer."""
+        lost = [request for request, held in self._held.items() if held.worker == worker and not held.pulling]
+        for request in lost:
+            del self._held[request]
+            self.expired(request)
+
     # -- transfers ------------------------------------------------------------------------------------------
 
     def start(self, pull: Pull, target: int) -> None:

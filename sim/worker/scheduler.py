@@ -27,6 +27,12 @@ class Limits:
     """Share of the pool that must stay free when a request joins others that run."""
     async_scheduling: bool = True
     """Schedule a step before the output of the one before it is processed."""
+    dies_of_nothing: bool = False
+    """A prompt of which nothing is left to compute kills the engine, as it does in vLLM 0.28.0."""
+
+
+class EngineDiedError(Exception):
+    """The engine met a prompt that vLLM 0.28.0 does not survive; nothing on it will ever be served."""
 
 
 @dataclass(slots=True)
@@ -95,6 +101,8 @@ class Scheduler:
         """Requests with blocks whose content arrives from outside, until they run."""
         self.arrived: set[int] = set()
         """Requests whose load was reported complete and that were not looked at since."""
+        self.nothing_left = 0
+        """Prompts of which nothing was left to compute when their last token had been taken off."""
         self.last_plan: StepPlan | None = None
         self._steps = 0
         self._watermark_blocks = int(limits.watermark * cache.pool.num_blocks)
@@ -214,8 +222,17 @@ class Scheduler:
             external = external or found
         if pulls and not external:
             hit = cache.lookup(request.hashes, num_tokens)
+        if not external and hit.tokens == request.num_tokens:
+            hit = self._nothing_left(request)
         request.boundary_tokens = hit.attention_tokens if hit.attention_tokens > hit.tokens else 0
         return hit, external
+
+    def _nothing_left(self, request: ActiveRequest) -> Hit:
+        """The token taken off a prompt was all that a hit had left to compute: hit a block less."""
+        self.nothing_left += 1
+        if self.limits.dies_of_nothing:
+            raise EngineDiedError(request.request_id)
+        return self.cache.lookup(request.hashes, request.num_tokens)
 
     def _admit(self, request: ActiveRequest, hit: Hit, external: int, plan: StepPlan) -> None:
         resumed = request.preemptions > 0

@@ -30,21 +30,23 @@ class Stream:
     """One direction of one link, and what went over it."""
 
     __slots__ = (
-        "_bytes_per_s",
+        "bytes_per_s",
         "_latency_s",
         "_per_piece_s",
         "busy_s",
         "busy_until_s",
+        "jobs",
         "n_bytes",
         "waited_s",
     )
 
     def __init__(self, link: LinkSettings) -> None:
-        self._bytes_per_s = link.bandwidth_bytes_per_s
+        self.bytes_per_s = link.bandwidth_bytes_per_s
         self._latency_s = link.latency_s
         self._per_piece_s = link.per_piece_s
         self.busy_until_s = 0.0
         """When the last submitted job is done."""
+        self.jobs = 0
         self.n_bytes = 0
         self.busy_s = 0.0
         """Time of all submitted jobs together."""
@@ -53,13 +55,14 @@ class Stream:
 
     def duration_s(self, n_bytes: int, pieces: int) -> float:
         """Return how long a job of `n_bytes` in `pieces` contiguous pieces takes on an idle stream."""
-        return self._latency_s + pieces * self._per_piece_s + n_bytes / self._bytes_per_s
+        return self._latency_s + pieces * self._per_piece_s + n_bytes / self.bytes_per_s
 
     def submit(self, n_bytes: int, pieces: int, now_s: float) -> float:
         """Queue a job behind all earlier ones and return when it is done."""
         start_s = max(now_s, self.busy_until_s)
         took_s = self.duration_s(n_bytes, pieces)
         self.busy_until_s = start_s + took_s
+        self.jobs += 1
         self.n_bytes += n_bytes
         self.busy_s += took_s
         self.waited_s += start_s - now_s

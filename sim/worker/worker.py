@@ -22,8 +22,12 @@ from sim.worker.active import ActiveRequest
 from sim.worker.decode_run import DecodeRun, commit, decode_run, output_times
 from sim.worker.engine import Engine, StepOutput
 from sim.worker.host_link import HostLink
-from sim.worker.scheduler import StepPlan
+from sim.worker.scheduler import EngineDiedError, StepPlan
 from sim.worker.timing import StepTime
+
+
+ENGINE_DIED = "engine_died"
+"""Why requests of a worker are given up whose engine met a fault of vLLM 0.28.0."""
 
 
 class Observer(Protocol):
@@ -54,6 +58,9 @@ class Outbox(Protocol):
     def pulls(self, worker: int, plan: StepPlan) -> None:
         """Reads from other workers that a step posts now."""
 
+    def died(self, worker: int) -> None:
+        """The engine is no more: its requests were given up, and what it held for others is lost."""
+
     def silent_tokens(self, requests: Sequence[ActiveRequest]) -> int:
         """How many more tokens each of these decoding requests gets before one of them is news."""
 
@@ -76,7 +83,7 @@ class Worker:
         self.engine = engine
         self._env = env
         self._index = index
-        self._link = link
+        self.link = link
         self._step_time = step_time
         self._observer = observer
         self._outbox = outbox
@@ -87,6 +94,7 @@ class Worker:
         self._run_ends_s: NDArray[np.float64] = np.empty(0)
         """When the outputs of the run are processed, and after them those in flight then."""
         self._alarm = 0
+        self._dead = False
         self._polling = True
         """Nothing is computed: the engine waits for copies, or for requests."""
         self._polled = (0, 0, 0, 0)
@@ -97,6 +105,9 @@ class Worker:
 
     def add(self, request: ActiveRequest) -> None:
         """Queue a request now."""
+        if self._dead:
+            self._outbox.given_up(self._index, request, ENGINE_DIED)
+            return
         self._interrupt_run()
         self.engine.add(request)
         self._observer.levels(self._index, self.engine, self._env.now)
@@ -105,6 +116,8 @@ class Worker:
 
     def report(self, *, pulled: Sequence[int] = (), read: Sequence[int] = ()) -> None:
         """Hear of requests whose pull has ended here, and of requests held here whose blocks were read."""
+        if self._dead:
+            return
         self._interrupt_run()
         self._pulled += pulled
         self._read += read
@@ -125,8 +138,12 @@ class Worker:
         engine = self.engine
         for request in engine.drop_outgrown():
             self._outbox.given_up(self._index, request, "outgrew_pool")
-        while engine.has_work and not engine.livelocked and len(engine.steps) < engine.max_steps:
-            self._plan_step()
+        try:
+            while engine.has_work and not engine.livelocked and len(engine.steps) < engine.max_steps:
+                self._plan_step()
+        except EngineDiedError:
+            self._die()
+            return
         self._observer.levels(self._index, engine, self._env.now)
         if any(plan.tokens for plan in engine.steps):
             self._start_run()
@@ -134,6 +151,13 @@ class Worker:
             self._wake(output_s, Phase.OUTPUT, self._output)
         else:
             self._wait_for_copies()
+
+    def _die(self) -> None:
+        """Give up every request; the steps in flight come to nothing."""
+        self._dead = True
+        for request in self.engine.requests:
+            self._outbox.given_up(self._index, request, ENGINE_DIED)
+        self._outbox.died(self._index)
 
     def _output(self) -> None:
         """The oldest step has been computed."""
@@ -152,12 +176,12 @@ class Worker:
         if not engine.steps:
             return
         told = len(self._pulled) + len(self._read)
-        state = (engine.cache.pool.changes, engine.waiting, self._link.changes, told)
+        state = (engine.cache.pool.changes, engine.waiting, self.link.changes, told)
         if state != self._polled:
             self._polled = state
             self._wake(self._env.now, Phase.SCHEDULE, self._poll)
-        elif self._link.next_s() < inf:
-            self._wake(self._link.next_s(), Phase.SCHEDULE, self._poll)
+        elif self.link.next_s() < inf:
+            self._wake(self.link.next_s(), Phase.SCHEDULE, self._poll)
 
     def _poll(self) -> None:
         """Close the empty steps in flight, then plan anew."""
@@ -169,7 +193,7 @@ class Worker:
     def _process_oldest(self) -> None:
         engine, now_s = self.engine, self._env.now
         self._ends_s.popleft()
-        done = [(job_id, None) for job_id in self._link.take_done(now_s)]
+        done = [(job_id, None) for job_id in self.link.take_done(now_s)]
         pulled, self._pulled = self._pulled, []
         read, self._read = self._read, []
         output = engine.complete(done, pulled, read)
@@ -188,19 +212,19 @@ class Worker:
         if plan.flushes:
             start_s = self._flush(plan, start_s)
         for job in plan.loads:
-            self._link.submit(job, start_s)
+            self.link.submit(job, start_s)
         end_s = start_s + self._step_s(plan)
         for job in plan.stores:
             if job.job_id not in plan.flushes:
-                self._link.submit(job, end_s)
+                self.link.submit(job, end_s)
         self._ends_s.append(end_s)
 
     def _flush(self, plan: StepPlan, start_s: float) -> float:
         """Return when a step can start that has to wait for copies, perhaps for stores of its own plan."""
         for job in plan.stores:
             if job.job_id in plan.flushes:
-                self._link.submit(job, start_s)
-        return max([start_s, *(self._link.done_s.get(job_id, start_s) for job_id in plan.flushes)])
+                self.link.submit(job, start_s)
+        return max([start_s, *(self.link.done_s.get(job_id, start_s) for job_id in plan.flushes)])
 
     def _step_s(self, plan: StepPlan) -> float:
         prefill: list[tuple[int, int]] = []
@@ -225,7 +249,7 @@ class Worker:
         steps_s = self._step_time.decode_s(len(run.requests), run.context_tokens, steps)
         ends_s = output_times(self._ends_s, steps_s)
         # Strictly before the output that ends the run: at its instant others may have their say first.
-        run.steps = int(np.searchsorted(ends_s[:steps], min(ends_s[steps], self._link.next_s())))
+        run.steps = int(np.searchsorted(ends_s[:steps], min(ends_s[steps], self.link.next_s())))
         if run.steps:
             self._run, self._run_ends_s = run, ends_s[: run.steps + len(self._ends_s)]
 
