@@ -36,6 +36,9 @@ class WorkersSettings(Settings):
             raise ValueError("give either count (aggregated workers), or both prefill and decode")
         return self
 
+    def __str__(self) -> str:
+        return str(self.count) if self.count else f"{self.prefill}P{self.decode}D"
+
     @property
     def gpus(self) -> int:
         """Workers of all kinds."""

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from sim.scenario import Scenario
 
 
+UNFINISHED = 3
+"""Exit status of a run that ended with requests that can never end; the summary says who waits for what."""
+
+
 class Format(StrEnum):
     """How the summary is printed."""
 
@@ -52,6 +56,14 @@ def run(
         typer.echo(to_json(summary), nl=False)
     else:
         _print(summary, chosen.title, notes, repeated=repeat > 1)
+    if _unfinished(summary):
+        raise typer.Exit(UNFINISHED)
+
+
+def _unfinished(summary: Mapping[str, Any]) -> bool:
+    """Whether requests were left over when nothing could move any more, in any seed."""
+    left = summary["requests"]["unfinished"]
+    return bool(left["mean"] if isinstance(left, Mapping) else left)
 
 
 def _simulate(scenario: "Scenario", folder: Path | None) -> "RunResult":

@@ -26,6 +26,6 @@ def _in_a_line(scenario: "Scenario") -> str:
     source = f"{workload.sessions or 'all'} sessions of {workload.profile or workload.path}"
     turns = f" x {workload.turns} turns" if workload.turns else ""
     return (
-        f"{scenario.workers.count} x {scenario.gpu.name}, {scenario.model.name}; {source}{turns}, "
+        f"{scenario.workers} x {scenario.gpu.name}, {scenario.model.name}; {source}{turns}, "
         f"{scenario.replay.client}; {scenario.router.policy} router"
     )

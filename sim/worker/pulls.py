@@ -81,17 +81,21 @@ class Pulls:
         return held is not None
 
     def _watch(self, request: int, held: _Held) -> None:
-        event = at_time(self._env, self._lease_end_s(held), Phase.OUTPUT, held.worker)
-        event.callbacks.append(lambda _: self._check(request, held))
+        end_s = self._lease_end_s(held)
+        if end_s < inf:
+            event = at_time(self._env, end_s, Phase.OUTPUT, held.worker)
+            event.callbacks.append(lambda _: self._check(request, held))
 
     def _lease_end_s(self, held: _Held) -> float:
+        """When the lease ends as things stand: never, if each heartbeat comes before the last one's time is over."""
         lease, end_s = self._lease, held.ended_s + self._lease.lease_s
-        waited_s = self._env.now - held.waiting_since_s
-        if waited_s < 0 or not lease.heartbeat_interval_s:
+        interval_s, since_s = lease.heartbeat_interval_s, held.waiting_since_s
+        if since_s == inf or not interval_s:
             return end_s
-        beats = floor(waited_s / lease.heartbeat_interval_s)
-        last_beat_s = held.waiting_since_s + beats * lease.heartbeat_interval_s
-        return max(end_s, last_beat_s + lease.extension_s)
+        if interval_s <= lease.extension_s:
+            return inf
+        beats = floor(max(0.0, end_s - since_s) / interval_s)
+        return max(end_s, since_s + beats * interval_s + lease.extension_s)
 
     def _check(self, request: int, held: _Held) -> None:
         if held.pulling or self._held.get(request) is not held:
