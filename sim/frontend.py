@@ -27,7 +27,6 @@ from sim.worker.worker import Worker
 from sim.workload.request import Request
 
 _ROUTER_TIERS: dict[str, Tier] = {"GPU": "device", "CPU": "host"}
-_UNLIMITED = 1 << 62
 
 
 class Delays(Protocol):
@@ -148,13 +147,6 @@ class Frontend:
         """A worker gave a request up."""
         record = self._record(request)
         self._to_client.send(worker, lambda: self._finish(record, "rejected", "outgrew_pool"))
-
-    def silent_tokens(self, requests: Sequence[ActiveRequest]) -> int:
-        """Return how many more tokens each of these requests gets before the router has to hear of one."""
-        if not self._track_outputs:
-            return _UNLIMITED
-        block_tokens = self._prefixes.block_tokens
-        return min(-request.num_tokens % block_tokens for request in requests)
 
     def _opens_block(self, request: ActiveRequest) -> bool:
         """Whether the newest token is the first of a block."""

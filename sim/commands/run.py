@@ -2,24 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sim.commands.options import Overrides, ScenarioName
+from sim.commands.options import Format, Overrides, ScenarioName
 
 if TYPE_CHECKING:
     from sim.run import RunResult
     from sim.scenario import Scenario
-
-
-class Format(StrEnum):
-    """How the summary is printed."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 def run(

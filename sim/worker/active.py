@@ -26,7 +26,6 @@ class ActiveRequest:
         "boundary_tokens",
         "computed",
         "external_tokens",
-        "first_scheduled",
         "hashes",
         "in_flight",
         "local_tokens",
@@ -64,7 +63,6 @@ class ActiveRequest:
         """Prompt tokens from the GPU cache at the last admission before any preemption."""
         self.external_tokens = 0
         """Prompt tokens from the connector, likewise."""
-        self.first_scheduled = False
 
     @property
     def num_tokens(self) -> int:

@@ -144,7 +144,7 @@ class Engine:
         for request in settled:
             if request.status is Status.PREEMPTED and not self.fits(request.num_tokens):
                 self._take_out(request)
-                self._leave(request)
+                self._leave(request, aborted=True)
                 outgrown.append(request)
         return outgrown
 
@@ -183,11 +183,11 @@ class Engine:
         else:
             scheduler.skipped.remove(request)
 
-    def _leave(self, request: ActiveRequest) -> None:
+    def _leave(self, request: ActiveRequest, *, aborted: bool = False) -> None:
         request.status = Status.FINISHED
         if self.offload is not None:
             self.cache.skip(request.tables, request.computed)
-            self.offload.finished(request)
+            self.offload.finished(request, aborted=aborted)
         self.cache.free(request.tables)
         self._finished_unreported = True
 

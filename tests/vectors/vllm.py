@@ -74,12 +74,12 @@ def check_file(path: Path) -> Report:
     report = Report()
     try:
         rows = _read(path)
-        config = next(row for row in rows if row["k"] == "cfg")
+        configs = [row for row in rows if row["k"] == "cfg"]
         steps = [_normalised(row) for row in rows if row["k"] == "step"]
         requests = sorted((row for row in rows if row["k"] == "req"), key=lambda row: int(row["seq"]))
-        if not steps or not requests:
-            raise ValueError("a recording needs steps and requests")
-        replay = Replay(config, requests, _handled_orders(rows))
+        if not configs or not steps or not requests:
+            raise ValueError("a recording needs settings, steps and requests")
+        replay = Replay(configs[0], requests, _handled_orders(rows))
     except Exception as error:
         report.fail(f"unreadable: {error!r}")
         return report
