@@ -29,7 +29,6 @@ from sim.worker.worker import Worker
 from sim.workload.request import Request
 
 _ROUTER_TIERS: dict[str, Tier] = {"GPU": "device", "CPU": "host"}
-_UNLIMITED = 1 << 62
 
 
 class Delays(Protocol):
@@ -211,13 +210,6 @@ class Frontend:
 
     def pulls(self, worker: int, plan: StepPlan) -> None:
         """Aggregated workers read nothing from each other."""
-
-    def silent_tokens(self, requests: Sequence[ActiveRequest]) -> int:
-        """Return how many more tokens each of these requests gets before the router has to hear of one."""
-        if not self._track_outputs:
-            return _UNLIMITED
-        block_tokens = self._prefixes.block_tokens
-        return min(-request.num_tokens % block_tokens for request in requests)
 
     def _opens_block(self, request: ActiveRequest) -> bool:
         """Whether the newest token is the first of a block."""

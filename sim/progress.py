@@ -8,6 +8,41 @@ OnProgress = Callable[[float, int, int], None]
 """Takes simulated seconds, requests that ended, and requests in all."""
 
 
+OnOneMore = Callable[[], None]
+"""Says that one more of several is done."""
+
+
+@contextmanager
+def count_bar(label: str, total: int) -> Iterator[OnOneMore]:
+    """Yield what counts runs that ended: a bar on stderr if that is a terminal, else nothing to be seen."""
+    if not total or not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
+    from rich.progress import (  # noqa: PLC0415
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("runs,"),
+        TimeElapsedColumn(),
+        TextColumn("gone,"),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=total)
+        yield lambda: bar.advance(task)
+
+
 @contextmanager
 def progress_bar(label: str) -> Iterator[OnProgress | None]:
     """Yield what a run reports its progress to: a bar on stderr if that is a terminal, else None."""

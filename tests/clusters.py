@@ -64,7 +64,7 @@ def scenario(state_groups=0, **sections: Mapping[str, Any]) -> Scenario:
     return Scenario.model_validate(base)
 
 
-def turn(at_s, prompt_tokens, output_tokens, chunks, session="s", delay_s=None) -> Request:
+def turn(at_s, prompt_tokens, output_tokens, chunks, session="s", *, delay_s=None) -> Request:
     """A request whose place in trace and session `trace` fills in; `chunks` are ids of 16 tokens each."""
     return Request(-1, session, -1, at_s, delay_s, prompt_tokens, output_tokens, tuple(chunks))
 
@@ -161,7 +161,7 @@ class RandomCluster:
                 output_tokens = random.choice([1, 2, random.randint(1, 10), random.randint(5, 120)])
                 delay_s = random.choice([None, 0, self._tick_s])
                 prompt_tokens = len(chunks) * chunk_tokens - missing
-                turns.append(turn(at_s, prompt_tokens, output_tokens, chunks, str(session), delay_s))
+                turns.append(turn(at_s, prompt_tokens, output_tokens, chunks, str(session), delay_s=delay_s))
                 at_s += random.randint(0, 20) * self._tick_s
         return trace(*sorted(turns, key=lambda request: request.timestamp_s), chunk_tokens=chunk_tokens)
 

@@ -9,7 +9,9 @@ from pathlib import Path
 from sim.errors import InputError
 
 MARK = "summary.json"
-"""Every folder of results has this file."""
+"""Every folder of results has this file,"""
+COMPARISON_MARK = "comparison.json"
+"""or this one, if it is of a comparison."""
 
 
 @contextmanager
@@ -47,7 +49,8 @@ def _check_free(path: Path, *, replace: bool) -> None:
         raise InputError(
             f"--out {path}: is not empty; give a new folder, or --force to replace earlier results"
         )
-    if not (path / MARK).is_file():
+    if not any((path / mark).is_file() for mark in (MARK, COMPARISON_MARK)):
         raise InputError(
-            f"--out {path}: has no {MARK}, so it holds no earlier results; --force replaces only those"
+            f"--out {path}: has no {MARK} and no {COMPARISON_MARK}, so it holds no earlier results; "
+            "--force replaces only those"
         )

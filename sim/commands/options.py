@@ -1,8 +1,17 @@
 """Arguments that several commands take."""
 
+from enum import StrEnum
 from typing import Annotated
 
 import typer
+
+
+class Format(StrEnum):
+    """How results are printed."""
+
+    TEXT = "text"
+    JSON = "json"
+
 
 ScenarioName = Annotated[
     str, typer.Argument(metavar="SCENARIO", help="A TOML file, or the name of a shipped scenario.")

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sim.commands.options import Overrides, ScenarioName
+from sim.commands.options import Format, Overrides, ScenarioName
 
 if TYPE_CHECKING:
     from sim.run import RunResult
@@ -17,13 +16,6 @@ if TYPE_CHECKING:
 
 UNFINISHED = 3
 """Exit status of a run that ended with requests that can never end; the summary says who waits for what."""
-
-
-class Format(StrEnum):
-    """How the summary is printed."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 def run(

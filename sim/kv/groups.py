@@ -35,8 +35,6 @@ class Table:
 class Group(Protocol):
     """The rules in which the two kinds of group differ."""
 
-    attention: bool
-
     def need(self, table: Table, tokens: int, hits: Sequence[int], hit_length: int) -> int | None:
         """Free blocks it takes to cover `tokens`; None if it cannot be done in this step at all."""
 
@@ -55,8 +53,6 @@ class Group(Protocol):
 
 class AttentionGroup:
     """Full attention: every position keeps its block until the request ends."""
-
-    attention = True
 
     def __init__(self, pool: BlockPool, group: int, block_tokens: int) -> None:
         self._pool = pool
@@ -102,8 +98,6 @@ class RecurrentGroup:
 
     The block of a chunk that ended on a block boundary is a checkpoint: later prompts can start from it.
     """
-
-    attention = False
 
     def __init__(self, pool: BlockPool, group: int, block_tokens: int) -> None:
         self._pool = pool

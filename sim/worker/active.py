@@ -36,7 +36,6 @@ class ActiveRequest:
         "boundary_tokens",
         "computed",
         "external_tokens",
-        "first_scheduled",
         "for_remote",
         "hashes",
         "in_flight",
@@ -78,7 +77,6 @@ class ActiveRequest:
         """Prompt tokens from the GPU cache at the last admission before any preemption."""
         self.external_tokens = 0
         """Prompt tokens from the connector, likewise."""
-        self.first_scheduled = False
         self.for_remote = False
         """Another engine will read its blocks: this is the prefill leg."""
         self.remote: RemoteBlocks | None = None

@@ -29,16 +29,14 @@ class DecodeRun:
 def decode_run(engine: Engine) -> DecodeRun | None:
     """Return the run that starts now, right after a `schedule`, or None. Changes nothing.
 
-    The steps in flight must have been quiet themselves: then a waiting request that was passed over in the
-    last one is passed over in every step of the run, a store that found no room finds none, and such retries
-    leave no trace but in counters.
+    All steps in flight must have been quiet themselves. Then whatever follows from an earlier one with a delay
+    (a token processed, a state that goes back to the pool) is over; a waiting request that was passed over in
+    the last one is passed over in every step of the run, a store that found no room finds none, and such
+    retries leave no trace but in counters.
     """
-    plans, running = engine.steps, engine.scheduler.running
-    if len(plans) < engine.max_steps or not running:
+    running = engine.scheduler.running
+    if len(engine.steps) < engine.max_steps or not running or not all(plan.quiet for plan in engine.steps):
         return None
-    for plan in plans:
-        if not plan.quiet or plan.emitting != running:
-            return None
     longest = engine.limits.max_model_len - 1
     steps = min(min(_quiet_steps(engine.cache, request), longest - request.computed) for request in running)
     if steps < 1:
@@ -47,23 +45,18 @@ def decode_run(engine: Engine) -> DecodeRun | None:
 
 
 def _quiet_steps(cache: KvCache, request: ActiveRequest) -> int:
-    """Steps that this request can be planned for before it ends or its blocks change."""
+    """Steps that this request can be planned for before it ends, or its last block is full of known tokens.
+
+    No more than two steps are in flight, so that it takes no block before that either. Both are normal steps:
+    they make KV events, and the router may count blocks of generated tokens.
+    """
     if not request.outputs:
         return 0  # its first token is news to the router
-    attention = request.tables[cache.attention_group]
-    boundary = min(attention.length, attention.registered + 1) * cache.block_tokens
-    steps = min(
+    boundary = request.tables[cache.attention_group].length * cache.block_tokens
+    return min(
         request.output_tokens - request.outputs - request.placeholders,
-        boundary - 1 - request.computed,
+        boundary - 1 - request.num_tokens,
     )
-    if steps > 0 and cache.recurrent:
-        # The recurrent groups of a request move in step: the first speaks for all.
-        state = request.tables[0]
-        processed_block = (request.computed - request.in_flight - 1) // cache.block_tokens
-        held = state.blocks
-        if state.state_position in held or state.length - 2 in held or processed_block - 1 in held:
-            return 0  # a checkpoint still has to go back to the pool
-    return steps
 
 
 def commit(engine: Engine, run: DecodeRun, steps: int) -> None:

@@ -180,7 +180,7 @@ class Engine:
         for request in settled:
             if request.status is Status.PREEMPTED and not self.fits(request.num_tokens):
                 self._take_out(request)
-                self._leave(request)
+                self._leave(request, aborted=True)
                 outgrown.append(request)
         return outgrown
 
@@ -229,13 +229,13 @@ class Engine:
         else:
             scheduler.skipped.remove(request)
 
-    def _leave(self, request: ActiveRequest) -> None:
+    def _leave(self, request: ActiveRequest, *, aborted: bool = False) -> None:
         request.status = Status.FINISHED
         if self.offload is not None or self.nixl is not None:
             self.cache.skip(request.tables, request.computed)
         if self.offload is not None:
-            self.offload.finished(request)
-        if self.nixl is None or not self.nixl.keep(request):
+            self.offload.finished(request, aborted=aborted)
+        if self.nixl is None or aborted or not self.nixl.keep(request):
             self.cache.free(request.tables)
         self._finished_unreported = True
 

@@ -61,9 +61,6 @@ class Outbox(Protocol):
     def died(self, worker: int) -> None:
         """The engine is no more: its requests were given up, and what it held for others is lost."""
 
-    def silent_tokens(self, requests: Sequence[ActiveRequest]) -> int:
-        """How many more tokens each of these decoding requests gets before one of them is news."""
-
 
 class Worker:
     """The process of one engine. `add` hands it a request; observer and outbox hear what becomes of it."""
@@ -245,11 +242,11 @@ class Worker:
         run = decode_run(self.engine) if self._fast_forward else None
         if run is None:
             return
-        steps = min(run.steps, self._outbox.silent_tokens(run.requests))
-        steps_s = self._step_time.decode_s(len(run.requests), run.context_tokens, steps)
+        steps_s = self._step_time.decode_s(len(run.requests), run.context_tokens, run.steps)
         ends_s = output_times(self._ends_s, steps_s)
         # Strictly before the output that ends the run: at its instant others may have their say first.
-        run.steps = int(np.searchsorted(ends_s[:steps], min(ends_s[steps], self.link.next_s())))
+        until_s = min(ends_s[run.steps], self.link.next_s())
+        run.steps = int(np.searchsorted(ends_s[: run.steps], until_s))
         if run.steps:
             self._run, self._run_ends_s = run, ends_s[: run.steps + len(self._ends_s)]
 

@@ -1,4 +1,4 @@
-"""How far a prompt is hit in the CPU tier. Columns are block positions, rows are cache groups, attention last."""
+"""How far a prompt is hit in the CPU tier. A column is a position, a row a cache group, attention last."""
 
 import pytest
 

@@ -224,7 +224,7 @@ def test_capacity_and_busy_keys_are_respected(policy: type[CpuTier], acts: list[
 
 
 def test_policies_by_name() -> None:
-    assert POLICIES == {"lru": LruTier, "arc": ArcTier}
+    assert {"lru": LruTier, "arc": ArcTier} == POLICIES
 
 
 def test_a_tier_needs_a_policy() -> None:

@@ -1,16 +1,18 @@
 """Replay recorded decisions of vLLM 0.28.0's scheduler: `python -m tests.vectors.vllm DIR`.
 
-Every `full_*.jsonl` and `hyb*.jsonl` of DIR is predicted as a whole and compared: each step and each request
-counts as one decision. The last line is `N of M decisions agree`; the exit status is 0 only if all do, 1 if
+Every `full_*.jsonl` and `hyb*.jsonl` of DIR (one engine), `pd_*.jsonl` and `pdmc_*.jsonl` (a prefill and a decode
+engine) is predicted as a whole and compared: each step and each request counts as one decision. The last line is `N of M decisions agree`; the exit status is 0 only if all do, 1 if
 not, and 2 if there is nothing to replay.
 """
 
 import json
 import os
 import sys
+from collections.abc import Iterator
 from itertools import islice, zip_longest
 from pathlib import Path
 
+from tests.vectors.vllm_pd import DECODE, PairReplay
 from tests.vectors.vllm_replay import Replay, Row, expand
 
 EMPTY: Row = {
@@ -25,8 +27,10 @@ EMPTY: Row = {
     "cpu": 0,
 }
 """What a recorded step means that leaves these keys out."""
-INPUTS = frozenset(("k", "id", "seq", "arrive", "prompt", "out", "blocks"))
+PAIR_EMPTY: Row = EMPTY | {"ask": [], "pull": [], "recvd": [], "sent": []}
+INPUTS = frozenset(("k", "id", "seq", "arrive", "atick", "e", "prompt", "out", "blocks"))
 """Keys of a recorded request that are taken from the recording."""
+PAIRS = ("pd_", "pdmc_")
 MISSING = "nothing"
 SHOWN = 3
 """Differences printed of each kind and file."""
@@ -74,32 +78,42 @@ def check_file(path: Path) -> Report:
     report = Report()
     try:
         rows = _read(path)
-        config = next(row for row in rows if row["k"] == "cfg")
-        steps = [_normalised(row) for row in rows if row["k"] == "step"]
+        configs = [row for row in rows if row["k"] == "cfg"]
+        pair = path.name.startswith(PAIRS)
+        empty = PAIR_EMPTY if pair else EMPTY
+        steps = [_normalised(row, empty) for row in rows if row["k"] == "step"]
         requests = sorted((row for row in rows if row["k"] == "req"), key=lambda row: int(row["seq"]))
-        if not steps or not requests:
-            raise ValueError("a recording needs steps and requests")
-        replay = Replay(config, requests, _handled_orders(rows))
+        if not configs or not steps or not requests:
+            raise ValueError("a recording needs settings, steps and requests")
+        orders = _handled_orders(rows)
+        replay: Replay | PairReplay
+        if pair:
+            sent = [name for row in steps for name in row["sent"]]
+            replay = PairReplay(configs[0], requests, orders, sent)
+            steps.sort(key=lambda row: (row["tick"], row["e"] == DECODE))
+        else:
+            replay = Replay(configs[0], requests, orders)
     except Exception as error:
         report.fail(f"unreadable: {error!r}")
         return report
-    _check_steps(report, replay, steps)
+    _check_steps(report, replay.steps(), steps, empty)
     for row in requests:
         recorded = {key: value for key, value in row.items() if key not in INPUTS}
         report.compare(f"request {row['id']}", recorded, replay.request(row["id"]))
     return report
 
 
-def _check_steps(report: Report, replay: Replay, steps: list[Row]) -> None:
+def _check_steps(report: Report, replayed: Iterator[Row], steps: list[Row], empty: Row) -> None:
     predicted: list[Row] = []
     try:
         # One step beyond the recording is a disagreement, and enough to see that it goes on.
-        for row in islice(replay.steps(), len(steps) + 1):
-            predicted.append(EMPTY | row)
+        for row in islice(replayed, len(steps) + 1):
+            predicted.append(empty | row)
     except Exception as error:
         report.fail(f"exception after {len(predicted)} of {len(steps)} steps: {error!r}")
     for number, (recorded, got) in enumerate(zip_longest(steps, predicted), 1):
-        report.compare(f"step {(recorded or got or {}).get('i', number)}", recorded, got)
+        row = recorded or got or {}
+        report.compare(f"step {row.get('i', number)}{row.get('e', '')}", recorded, got)
 
 
 def _read(path: Path) -> list[Row]:
@@ -125,13 +139,14 @@ def _handled_orders(rows: list[Row]) -> dict[int, list[tuple[int, int]]]:
     }
 
 
-def _normalised(row: Row) -> Row:
+def _normalised(row: Row, empty: Row) -> Row:
     """A recorded step in the form of a predicted one."""
-    step = EMPTY | {key: value for key, value in row.items() if key != "k"}
+    step = empty | {key: value for key, value in row.items() if key != "k"}
     step["ev"] = [[*event[:-2], expand(event[-2]), event[-1]] for event in step["ev"]]
     step["ord"] = {job: sorted((block, group) for group, block in keys) for job, keys in row.get("ord", [])}
-    for key in ("flush", "done", "pre"):
-        step[key] = sorted(step[key])
+    for key in ("flush", "done", "pre", "recvd"):
+        if key in step:
+            step[key] = sorted(step[key])
     return step
 
 
@@ -142,12 +157,12 @@ def main(arguments: list[str]) -> int:
         print("usage: python -m tests.vectors.vllm DIR (a folder of recorded *.jsonl files)", file=sys.stderr)
         return 2
     files = sorted(folder.glob("*.jsonl"))
-    paths = [path for path in files if path.name.startswith(("full_", "hyb"))]
+    paths = [path for path in files if path.name.startswith(("full_", "hyb", *PAIRS))]
     others = len(files) - len(paths)
     if others:
-        print(f"{others} other files ignored: prefill/decode pairs (pd_*, pdmc_*) are not replayed yet")
+        print(f"{others} other files ignored: recordings are named full_*, hyb*, pd_* or pdmc_*")
     if not paths:
-        print(f"{folder}: no file full_*.jsonl or hyb*.jsonl", file=sys.stderr)
+        print(f"{folder}: no file full_*.jsonl, hyb*.jsonl, pd_*.jsonl or pdmc_*.jsonl", file=sys.stderr)
         return 2
     agree = compared = 0
     for path in paths:

@@ -62,12 +62,37 @@ class Side:
         self._pull_steps: int = config["xfer_delay"]
         self._pulls_due: dict[int, int] = {}
         self._reports: dict[int, tuple[list[int], list[int], list[int]]] = {}
+        self._requests: dict[str, ActiveRequest] = {}
         self._asks: list[list[Any]] = []
-        self._listen_to_lookups()
+        self._with_asks = "order" in config
+        if self._with_asks:
+            self._listen_to_lookups()
 
     def id_of(self, request_id: int) -> str:
         """The name that the recording gives a request on this side."""
         return ("p" if self.name == PREFILL else "") + self._names[request_id]
+
+    def add(self, request: ActiveRequest) -> None:
+        """A request arrives."""
+        name = self.id_of(request.request_id)
+        self.facts[name] = {}
+        self._requests[name] = request
+        self.engine.add(request)
+
+    def request(self, name: str) -> Row:
+        """Return what was predicted of a request up to now."""
+        request = self._requests.get(name)
+        if request is None:
+            return {}
+        unfinished = {} if "finish" in self.facts[name] else {"unfinished": 1}
+        return self.facts[name] | {"preempt": request.preemptions} | unfinished
+
+    def _order_ended(self) -> None:
+        """Put requests that ended at once in the order of vLLM's set of their names (PYTHONHASHSEED=0)."""
+        offload = self.engine.offload
+        if offload is not None and len(offload.ended) > 1:
+            walk = [*{self.id_of(request.request_id) for request, _ in offload.ended}]
+            offload.ended.sort(key=lambda ended: walk.index(self.id_of(ended[0].request_id)))
 
     def _listen_to_lookups(self) -> None:
         scheduler = self.engine.scheduler
@@ -101,6 +126,7 @@ class Side:
 
     def _schedule(self) -> tuple[Row, list[int]]:
         engine, number = self.engine, self.number
+        self._order_ended()
         self._asks.clear()
         plan = engine.schedule()
         plan.number = number
@@ -150,10 +176,7 @@ class Side:
                 self._first_token(request)
         jobs = {job_id: engine.offload.jobs[job_id] for job_id in done} if engine.offload else {}
         keys = {job_id: sorted(job.blocks) for job_id, job in jobs.items()}
-        order = [
-            (job_id, self._order.get(job_id) if sorted(self._order.get(job_id, [])) == keys[job_id] else None)
-            for job_id in done
-        ]
+        order = [(job_id, self._handled_order(job_id, keys[job_id])) for job_id in done]
         loaded = [job.request_id for job in jobs.values() if job.load]
         read.sort(key=lambda request_id: _place(sent_order, self.id_of(request_id)))
         output = engine.complete(order, pulled, read)
@@ -172,6 +195,11 @@ class Side:
         }
         return row, output.finished
 
+    def _handled_order(self, job_id: int, keys: list[Key]) -> list[Key] | None:
+        """The recorded order of a job's keys, if these are the job's keys: else they disagree anyway."""
+        order = self._order.get(job_id)
+        return order if order is not None and sorted(order) == keys else None
+
     def _first_token(self, request: ActiveRequest) -> None:
         local, external = request.local_tokens, request.external_tokens
         self.facts[self.id_of(request.request_id)].update(
@@ -184,8 +212,8 @@ class Side:
 
     def _ended(self, request: ActiveRequest) -> None:
         facts = self.facts[self.id_of(request.request_id)]
-        facts.update(finish=self.number, preempt=request.preemptions)
-        if request.for_remote:
+        facts["finish"] = self.number
+        if request.for_remote and self._with_asks:
             facts["hold"] = [len(table.blocks) for table in request.tables]
 
 
@@ -241,8 +269,7 @@ class PairReplay:
         row = self._arrivals[index]
         request = ActiveRequest(index, row["prompt"], 1, expand(row["blocks"]))
         request.for_remote = True
-        self.prefill.facts[row["id"]] = {}
-        self.prefill.engine.add(request)
+        self.prefill.add(request)
 
     def _hand_over(self, request: ActiveRequest) -> None:
         nixl = self.prefill.engine.nixl
@@ -252,10 +279,9 @@ class PairReplay:
             return
         decode = ActiveRequest(request.request_id, row["prompt"], row["out"], expand(row["blocks"]))
         decode.remote = nixl.offer(request, 0)
-        self.decode.facts[row["id"]] = {}
-        self.decode.engine.add(decode)
+        self.decode.add(decode)
 
-    def request(self, row: Row) -> Row:
-        """Return what was predicted of a request up to now."""
-        side = self.prefill if row["e"] == PREFILL else self.decode
-        return side.facts.get(row["id"], {})
+    def request(self, name: str) -> Row:
+        """Return what was predicted of a request up to now: p`X` on the prefill side, `X` on the decode side."""
+        side = self.decode if name in self._decode else self.prefill
+        return side.request(name)

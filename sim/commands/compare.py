@@ -1,0 +1,117 @@
+"""`sim compare`: scenarios and saved results side by side."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sim.commands.options import Format
+from sim.errors import InputError
+
+if TYPE_CHECKING:
+    from sim.compare import Plan
+    from sim.results.compared import Comparison, Run
+
+
+def compare(
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SCENARIO_OR_FOLDER...",
+            help="TOML files, names of shipped scenarios, or folders that --out made.",
+        ),
+    ],
+    *,
+    overrides: Annotated[
+        list[str],
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUES",
+            help="Change a key of all scenarios; a list a,b,c or a range start:stop:step gives points. Repeatable.",
+        ),
+    ] = [],  # noqa: B006 - typer only reads it
+    repeat: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Run N seeds, from the first scenario's own on, for intervals."
+        ),
+    ] = None,
+    metrics: Annotated[
+        list[str],
+        typer.Option(
+            "--metric",
+            metavar="NAME",
+            help="Show this number of the JSON summary, or a table of them, such as prefill.by_cause. Repeatable.",
+        ),
+    ] = [],  # noqa: B006
+    format: Annotated[Format, typer.Option(help="How to print the comparison.")] = Format.TEXT,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder to make: table, plot, all summaries, scenarios."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Let --out replace earlier results.")] = False,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Runs at a time; as many as there are cores if absent."),
+    ] = None,
+) -> None:
+    """Run scenarios with the same seeds, or read saved results, and print them side by side."""
+    from sim.commands.console import console
+    from sim.commands.folder import new_folder
+    from sim.compare import plan
+    from sim.results.comparison import render_comparison
+    from sim.results.metrics import to_json
+    from sim.results.plots import PLOTTED, write_plot
+    from sim.results.quantities import MAIN, select
+    from sim.results.saved import write_comparison
+    from sim.results.summary import WIDTH
+
+    with nullcontext() if out is None else new_folder(out, replace=force) as folder:
+        comparison = _run(plan(sources, overrides, repeat), metrics, jobs)
+        if len(comparison.failed) == len(comparison.runs):
+            raise InputError("\n".join(_failures(comparison)))
+        chosen = select(metrics or MAIN, comparison.metrics)
+        if folder is not None:
+            write_comparison(comparison, chosen, folder)
+            write_plot(comparison, select(metrics or PLOTTED, comparison.metrics), folder)
+    if format is Format.JSON:
+        typer.echo(to_json(comparison.to_dict(chosen)), nl=False)
+    else:
+        console(WIDTH).print(render_comparison(comparison, chosen))
+    for failure in _failures(comparison):
+        typer.echo(f"Failed: {failure}", err=True)
+    if comparison.failed:
+        raise typer.Exit(1)
+
+
+def _run(plan: "Plan", metrics: Sequence[str], jobs: int | None) -> "Comparison":
+    from joblib import cpu_count
+
+    from sim.compare import execute
+    from sim.progress import count_bar
+    from sim.results.quantities import names_in, select
+
+    numbers = {run.scenario: run.numbers for run in plan.saved}
+    with count_bar(f"{', '.join(plan.names)}", len(plan.jobs)) as on_one_more:
+
+        def on_run(run: "Run") -> None:
+            on_one_more()
+            if run.summary is not None and run.scenario not in numbers:
+                numbers[run.scenario] = run.numbers
+                if len(numbers) == len(plan.names):
+                    # A misspelt name is worth a message now, not after hours.
+                    select(metrics, names_in(numbers.values()))
+
+        return execute(plan, jobs or max(1, min(cpu_count(), len(plan.jobs))), on_run)
+
+
+def _failures(comparison: "Comparison") -> Iterator[str]:
+    """Yield a line for each scenario, point and message, with the seeds it concerns."""
+    seeds: dict[tuple[str, str], list[int]] = {}
+    for run in comparison.failed:
+        point = ", ".join(f"{key}={value}" for key, value in run.written.items())
+        seeds.setdefault((f"{run.scenario}{point and f' at {point}'}", run.error), []).append(run.seed)
+    for (where, error), found in seeds.items():
+        yield f"{where}, seed {', '.join(map(str, found))}: {error}"

@@ -1,0 +1,187 @@
+"""Runs several scenarios at the same points with the same seeds, in parallel processes; reads saved ones.
+
+sources, --set, seeds -> plan -> jobs, saved runs -> execute -> sim.results.compared.Comparison
+"""
+
+import signal
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sim.errors import InputError
+from sim.points import combinations, read_axes
+from sim.results.compared import Comparison, Run
+from sim.results.saved import read_runs
+from sim.run import run
+from sim.scenario import Scenario, load_scenario
+from sim.shipped import scenario_names
+
+OnRun = Callable[[Run], None]
+"""Called with every run as it ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A run to make."""
+
+    name: str
+    """What the comparison calls the scenario."""
+    scenario: Scenario
+    settings: Mapping[str, Any]
+    """The scenario as scenario.toml would have it, with the first of the seeds."""
+    written: Mapping[str, str]
+    """The swept keys and their values here, as the user wrote them."""
+
+    def done(self, summary: Mapping[str, Any] | None, notes: Sequence[str] = (), error: str = "") -> Run:
+        """Return what it came to."""
+        return Run(self.name, self.settings, self.written, self.scenario.seed, summary, notes, error)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a comparison is made of."""
+
+    names: list[str]
+    """The scenarios, the one first that the others are compared with."""
+    saved: list[Run]
+    """Runs that were read."""
+    jobs: list[Job]
+    """Runs to make."""
+
+
+def plan(sources: Sequence[str], overrides: Sequence[str] = (), repeat: int | None = None) -> Plan:
+    """Return what is to be run, and read what has been.
+
+    Args:
+        sources: names of shipped scenarios, TOML files, or folders that `--out` made.
+        overrides: `key=value` for all scenarios; lists and ranges make points (`sim.points`).
+        repeat: seeds, from the first scenario's own on, the same for all; one if not given.
+
+    Raises:
+        InputError: a source or an override cannot be used.
+
+    """
+    names = _names(sources)
+    folders = {source: name for source, name in names.items() if _is_folder(source)}
+    scenarios = {name: source for source, name in names.items() if source not in folders}
+    if not scenarios and (overrides or repeat):
+        option = "--set" if overrides else "--repeat"
+        raise InputError(f"{option}: {', '.join(folders)} ran already; give a scenario to run")
+    saved = {name: read_runs(Path(source), name) for source, name in folders.items()}
+    order = [column for name in names.values() for column in _columns(saved.get(name, []), name)]
+    for column, times in Counter(order).items():
+        if times > 1:
+            raise InputError(
+                f"{column}: is in several of {', '.join(sources)}; every scenario needs its own name"
+            )
+    runs = [run for found in saved.values() for run in found]
+    return Plan(order, runs, _jobs(scenarios, overrides, repeat or 1) if scenarios else [])
+
+
+def execute(plan: Plan, processes: int, on_run: OnRun) -> Comparison:
+    """Make all runs. One that fails becomes a run with an error; the others go on.
+
+    Args:
+        plan: what to run.
+        processes: runs at a time; 1: in this process.
+        on_run: called with every run as it ends; what it raises ends the others.
+
+    """
+    finished: dict[int, Run] = {}
+    try:
+        with closing(_outcomes(plan.jobs, processes)) as outcomes:
+            for place, outcome in outcomes:
+                finished[place] = outcome
+                on_run(outcome)
+    except BrokenProcessPool:
+        lost = "a process ended abruptly; was it out of memory? try a smaller --jobs"
+        for place, job in enumerate(plan.jobs):
+            if place not in finished:
+                finished[place] = job.done(None, error=lost)
+    return Comparison(plan.names, [*(run for _, run in sorted(finished.items())), *plan.saved])
+
+
+def _is_folder(source: str) -> bool:
+    """Tell a folder from a scenario; a bare name that is a shipped scenario's is the scenario."""
+    return Path(source).is_dir() and ("/" in source or source not in scenario_names())
+
+
+def _names(sources: Sequence[str]) -> dict[str, str]:
+    """Return what the comparison calls each source: its last part where that is enough."""
+    short = {
+        source: Path(source).stem if source.endswith(".toml") else Path(source).name for source in sources
+    }
+    if len(short) < len(sources):
+        twice = next(source for source in sources if sources.count(source) > 1)
+        raise InputError(f"{twice}: is given twice")
+    times = Counter(short.values())
+    return {source: name if name and times[name] == 1 else source for source, name in short.items()}
+
+
+def _columns(saved: Sequence[Run], name: str) -> list[str]:
+    return list(dict.fromkeys(run.scenario for run in saved)) or [name]
+
+
+def _jobs(scenarios: Mapping[str, str], overrides: Sequence[str], repeat: int) -> list[Job]:
+    """Return every run to make: points slowest, then seeds, then scenarios."""
+    fixed, axes = read_axes(overrides)
+    if any(axis.key == "seed" for axis in axes):
+        raise InputError("--set seed: several seeds are repeats, not points; give --repeat")
+    jobs = []
+    for written in combinations(axes):
+        changes = [*fixed, *(f"{key}={value}" for key, value in written.items())]
+        loaded = {name: load_scenario(source, changes) for name, source in scenarios.items()}
+        first = next(iter(loaded.values())).seed
+        seeded = {name: scenario.model_copy(update={"seed": first}) for name, scenario in loaded.items()}
+        settings = {name: tomllib.loads(scenario.to_toml()) for name, scenario in seeded.items()}
+        jobs += [
+            Job(name, scenario.model_copy(update={"seed": seed}), settings[name], written)
+            for seed in range(first, first + repeat)
+            for name, scenario in seeded.items()
+        ]
+    _check_distinct(jobs)
+    return jobs
+
+
+def _outcomes(jobs: Sequence[Job], processes: int) -> Generator[tuple[int, Run], None, None]:
+    """Yield the place of every job and what it came to, in the order in which they end."""
+    from joblib import Parallel, delayed  # noqa: PLC0415 - slow to import
+
+    pool = Parallel(n_jobs=processes, batch_size=1, return_as="generator_unordered")
+    attempt = _attempt if processes == 1 else _attempt_elsewhere
+    outcomes: Generator[tuple[int, Run], None, None] = pool(
+        delayed(attempt)(*numbered) for numbered in enumerate(jobs)
+    )
+    return outcomes
+
+
+def _attempt_elsewhere(place: int, job: Job) -> tuple[int, Run]:
+    # Ctrl-C reaches every process of a terminal; the parent ends the others.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return _attempt(place, job)
+
+
+def _attempt(place: int, job: Job) -> tuple[int, Run]:
+    try:
+        result = run(job.scenario)
+    except InputError as error:
+        return place, job.done(None, error=str(error))
+    except Exception as error:  # noqa: BLE001 - one run that fails must not lose the others
+        return place, job.done(None, error=f"{type(error).__name__}: {error}")
+    return place, job.done(result.summary, result.notes)
+
+
+def _check_distinct(jobs: Sequence[Job]) -> None:
+    """Refuse points that differ in how they are written only."""
+    seen: dict[tuple[Any, ...], Mapping[str, str]] = {}
+    for job in jobs:
+        values = (job.name, job.scenario.seed, *(job.done(None).value(key) for key in job.written))
+        other = seen.setdefault(values, job.written)
+        for key, text in job.written.items():
+            if other[key] != text:
+                raise InputError(f"--set {key}: {other[key]} and {text} are the same value; give it once")

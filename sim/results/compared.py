@@ -1,0 +1,203 @@
+"""Runs of several scenarios beside each other: same points, same seeds, everything against the first."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from sim.results.intervals import CONFIDENCE, Interval, interval
+from sim.results.paired import Estimate, difference, ratio
+from sim.results.quantities import flat, names_in
+
+SCHEMA_VERSION = 1
+
+Value = str | int | float | bool | None
+"""What a key of a scenario is set to; a table stands for itself as text."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A scenario at one point with one seed."""
+
+    scenario: str
+    """The name it has in the comparison."""
+    settings: Mapping[str, Any]
+    """The whole scenario, as scenario.toml has it."""
+    written: Mapping[str, str]
+    """The keys that were swept and their values as the user wrote them."""
+    seed: int
+    summary: Mapping[str, Any] | None
+    """None if it failed."""
+    notes: Sequence[str] = ()
+    """What a reader must know beside the numbers."""
+    error: str = ""
+    """Why it failed."""
+
+    def value(self, key: str) -> Value:
+        """Return what a dotted key is set to; None if it is not."""
+        node: Any = self.settings
+        for part in key.split("."):
+            node = node.get(part) if isinstance(node, Mapping) else None
+        if isinstance(node, Mapping | list):
+            named = node.get("name") if isinstance(node, Mapping) else None
+            return str(named) if named else json.dumps(node, sort_keys=True)
+        value: Value = node
+        return value
+
+    @cached_property
+    def numbers(self) -> dict[str, float | None]:
+        """The numbers of its summary by dotted name; none if it failed."""
+        return {} if self.summary is None else flat(self.summary)
+
+    @property
+    def thin_percentiles(self) -> Sequence[str]:
+        """The percentiles with few samples beyond them."""
+        return [] if self.summary is None else self.summary.get("thin_percentiles", [])
+
+
+Point = tuple[Value, ...]
+"""Values of the swept keys, in their order."""
+
+
+class Row(NamedTuple):
+    """One number at one point, for every scenario."""
+
+    metric: str
+    point: Point
+    means: dict[str, Interval]
+    """Over seeds, by scenario."""
+    differences: dict[str, Estimate]
+    """Less the first scenario, by scenario: all but the first."""
+    ratios: dict[str, Estimate]
+    """Divided by the first scenario."""
+    thin: Sequence[str]
+    """The scenarios where it is a percentile with too few samples beyond it, in some run."""
+
+
+class Comparison:
+    """Runs side by side. The first scenario is the one that the others are compared with."""
+
+    def __init__(self, scenarios: Sequence[str], runs: Sequence[Run]) -> None:
+        """Arrange the runs; `scenarios` are their names in order."""
+        self.scenarios = tuple(scenarios)
+        self.runs = tuple(runs)
+        self.keys = tuple(dict.fromkeys(key for run in runs for key in run.written))
+        self.points = tuple(dict.fromkeys(self.point(run) for run in runs))
+        self.seeds = tuple(sorted({run.seed for run in runs}))
+        self.failed = tuple(run for run in runs if run.summary is None)
+        self._cells: dict[tuple[str, Point], dict[int, Run]] = {}
+        for run in runs:
+            self._cells.setdefault((run.scenario, self.point(run)), {})[run.seed] = run
+
+    def point(self, run: Run) -> Point:
+        """Return where a run stands. One that was not swept stands where its settings say."""
+        return tuple(run.value(key) for key in self.keys)
+
+    def runs_at(self, scenario: str, point: Point) -> list[Run]:
+        """Return the runs of a scenario at a point, by seed."""
+        return [run for _, run in sorted(self._cells.get((scenario, point), {}).items())]
+
+    def values_of(self, key: str) -> list[Value]:
+        """Return what a swept key is set to at any point."""
+        place = self.keys.index(key)
+        return list(dict.fromkeys(point[place] for point in self.points))
+
+    def written(self, key: str, value: Value) -> str:
+        """Return a value of a swept key as the user wrote it."""
+        texts = (run.written[key] for run in self.runs if key in run.written and run.value(key) == value)
+        return next(texts, "none" if value is None else str(value))
+
+    @cached_property
+    def metrics(self) -> list[str]:
+        """The names of all numbers that any run has."""
+        return names_in(run.numbers for run in self.runs)
+
+    def rows(self, metrics: Sequence[str]) -> Iterator[Row]:
+        """Yield a row for each of these numbers and each point, the points fastest."""
+        for metric in metrics:
+            for point in self.points:
+                yield self._row(metric, point)
+
+    def records(self) -> Iterator[tuple[str, Point, int, str, float]]:
+        """Yield every number of every run: scenario, point, seed, metric, value."""
+        for run in self.runs:
+            for metric, value in run.numbers.items():
+                if value is not None:
+                    yield run.scenario, self.point(run), run.seed, metric, value
+
+    def to_dict(self, metrics: Sequence[str]) -> dict[str, Any]:
+        """Return the comparison ready for JSON: the rows of these numbers, and every run's whole summary."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "scenarios": list(self.scenarios),
+            "keys": list(self.keys),
+            "seeds": list(self.seeds),
+            "confidence": CONFIDENCE,
+            "rows": [self._row_to_dict(row) for row in self.rows(metrics)],
+            "runs": [
+                {
+                    "scenario": run.scenario,
+                    "point": self._named(self.point(run)),
+                    "written": dict(run.written),
+                    "seed": run.seed,
+                    "settings": self.settings_file(run),
+                    "error": run.error or None,
+                    "notes": list(run.notes),
+                    "summary": run.summary,
+                }
+                for run in self.runs
+            ],
+        }
+
+    def settings_file(self, run: Run) -> str:
+        """Return the name of the file that has the settings of a run and of its other seeds."""
+        return self._files[run.scenario, self.point(run)]
+
+    @cached_property
+    def _files(self) -> dict[tuple[str, Point], str]:
+        digits = len(str(len(self._cells)))
+        names = {}
+        for number, (scenario, point) in enumerate(self._cells, start=1):
+            parts = [
+                scenario,
+                *(f"{key}={self.written(key, value)}" for key, value in self._named(point).items()),
+            ]
+            words = "".join(c if c.isalnum() or c in "._=-" else "-" for c in "_".join(parts))
+            names[scenario, point] = f"{number:0{digits}}_{words[:100]}.toml"
+        return names
+
+    def _row(self, metric: str, point: Point) -> Row:
+        values = {name: self._values(metric, name, point) for name in self.scenarios}
+        first = values[self.scenarios[0]]
+        differences, ratios = {}, {}
+        for name in self.scenarios[1:]:
+            pairs = [(first[seed], value) for seed, value in values[name].items() if seed in first]
+            left, right = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+            differences[name], ratios[name] = difference(left, right), ratio(left, right)
+        means = {name: interval(list(found.values())) for name, found in values.items()}
+        thin = [name for name in self.scenarios if self._is_thin(metric, name, point)]
+        return Row(metric, point, means, differences, ratios, thin)
+
+    def _values(self, metric: str, scenario: str, point: Point) -> dict[int, float]:
+        """Return a number by seed, where it was measured."""
+        values = {run.seed: run.numbers.get(metric) for run in self.runs_at(scenario, point)}
+        return {seed: value for seed, value in values.items() if value is not None}
+
+    def _is_thin(self, metric: str, scenario: str, point: Point) -> bool:
+        return any(metric in run.thin_percentiles for run in self.runs_at(scenario, point))
+
+    def _row_to_dict(self, row: Row) -> dict[str, Any]:
+        return {
+            "metric": row.metric,
+            "point": self._named(row.point),
+            "thin": list(row.thin),
+            "scenarios": {name: mean._asdict() for name, mean in row.means.items()},
+            "against_first": {
+                name: {"difference": row.differences[name]._asdict(), "ratio": row.ratios[name]._asdict()}
+                for name in self.scenarios[1:]
+            },
+        }
+
+    def _named(self, point: Point) -> dict[str, Value]:
+        return dict(zip(self.keys, point, strict=True))

@@ -1,0 +1,216 @@
+"""What a person reads after a comparison: numbers side by side, and how far each is from the first scenario.
+
+One row for each number and point, a column for each scenario. Differences and ratios stand beside two
+scenarios, and in tables of their own below more.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from textwrap import wrap
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from sim.results import show
+from sim.results.compared import Comparison, Row
+from sim.results.intervals import CONFIDENCE
+from sim.results.paired import LEAST_PAIRS, Estimate
+from sim.results.quantities import Unit, label, unit
+from sim.results.summary import WIDTH, footnotes, heading, thin_note
+
+_LABEL_WIDTH = 26
+_HEADER_WIDTH = 16
+_GAP = 2
+
+
+def render_comparison(comparison: Comparison, metrics: Sequence[str]) -> RenderableType:
+    """Return a comparison of these numbers, ready to print."""
+    rows = list(comparison.rows(metrics))
+    first, *others = comparison.scenarios
+    if len(others) == 1:
+        tables = [_table(comparison, rows, comparison.scenarios, others[0])]
+    else:
+        tables = [_table(comparison, rows, names) for names in _pages(comparison, rows)]
+        tables += [_table(comparison, rows, (), other) for other in others]
+    head = f"Compared with {first}" if others else first
+    return Group(
+        heading(head, _seeds(comparison.seeds)),
+        _titles(comparison),
+        *(part for table in tables for part in (Text(), table)),
+        footnotes(
+            _paired_note(comparison),
+            thin_note([name for row in rows for name in row.thin]),
+            _fewer_note(comparison, rows),
+            _differing_inputs(comparison),
+            _common_notes(comparison),
+        ),
+    )
+
+
+def _seeds(seeds: Sequence[int]) -> str:
+    if len(seeds) == 1:
+        return f"seed {seeds[0]}"
+    return f"means of {len(seeds)} seeds: {', '.join(map(str, seeds))}"
+
+
+def _titles(comparison: Comparison) -> Table:
+    grid = Table.grid(padding=(0, _GAP, 0, 0))
+    for name in comparison.scenarios:
+        run = next(run for run in comparison.runs if run.scenario == name)
+        grid.add_row(Text(name, style="bold"), Text(run.settings.get("title", "")))
+    return grid
+
+
+def _table(
+    comparison: Comparison, rows: Sequence[Row], names: Sequence[str], against_first: str = ""
+) -> Table:
+    """Return the values of some scenarios, and one scenario's distance from the first if it is named."""
+    grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
+    grid.add_column("")
+    headers = [_folded(name) for name in (*_key_headers(comparison.keys), *names)]
+    if against_first:
+        headers += [_pair(against_first, sign, comparison.scenarios[0]) for sign in "-/"]
+    for header in headers:
+        grid.add_column(header, justify="right", no_wrap=True)
+    swept = len(comparison.points) > 1
+    for metric, group in groupby(rows, key=lambda row: row.metric):
+        # With points, a long label goes on beside the next of them.
+        lines = wrap(label(metric), _LABEL_WIDTH if swept else WIDTH)
+        if swept and grid.row_count:
+            grid.add_row()
+        for row in group:
+            name = lines.pop(0) if lines else ""
+            grid.add_row(name, *_cells(comparison, row, names, against_first))
+    return grid
+
+
+def _cells(
+    comparison: Comparison, row: Row, names: Sequence[str], against_first: str
+) -> Iterator[str | Text]:
+    shown = unit(row.metric)
+    for key, value in zip(comparison.keys, row.point, strict=True):
+        yield Text(comparison.written(key, value), style="dim")
+    for name in names:
+        yield _value(comparison, row, name, shown)
+    if against_first:
+        yield _distance(row.differences[against_first], shown.show_difference, 0.0, plus="+")
+        yield _distance(row.ratios[against_first], show.number, 1.0)
+
+
+def _value(comparison: Comparison, row: Row, name: str, shown: Unit) -> str:
+    fewer = "†" if _has_fewer(comparison, row, name) else ""
+    thin = "*" if name in row.thin else ""
+    return shown.show(row.means[name].mean) + fewer + thin
+
+
+def _distance(estimate: Estimate, shown: Callable[[float | None], str], equal: float, plus: str = "") -> Text:
+    """Return an estimate and half its interval: bold if the interval leaves out what equal scenarios have."""
+    if estimate.value is None:
+        return Text(show.MISSING, style="dim")
+    text = (plus if estimate.value > 0 else "") + shown(estimate.value)
+    if estimate.high is None:
+        return Text(text)
+    half = estimate.high - estimate.value
+    # What is left of sums that cancel out is no width.
+    if half > abs(estimate.value) * 1e-9:
+        text += f" ± {shown(half)}"
+    return Text(text, style="bold" if estimate.excludes(equal) else "dim")
+
+
+def _has_fewer(comparison: Comparison, row: Row, name: str) -> bool:
+    """Whether a value is missing for some seeds, but not for all."""
+    return 0 < row.means[name].n < len(comparison.seeds)
+
+
+def _key_headers(keys: Sequence[str]) -> list[str]:
+    """Return the last part of each key where that tells them apart."""
+    short = [key.rpartition(".")[2] for key in keys]
+    return short if len(set(short)) == len(keys) else list(keys)
+
+
+def _folded(header: str) -> str:
+    """Break a long header where names have their joints."""
+    return "\n".join(part.replace("_ ", "_") for part in wrap(header.replace("_", "_ "), _HEADER_WIDTH))
+
+
+def _pair(other: str, sign: str, first: str) -> str:
+    header = f"{other} {sign} {first}"
+    return header if len(header) <= _HEADER_WIDTH else f"{_folded(other)}\n{_folded(f'{sign} {first}')}"
+
+
+def _pages(comparison: Comparison, rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
+    """Yield as many scenarios as fit beside each other, the first one on every page."""
+    first, *others = comparison.scenarios
+    widths = {name: _width(comparison, rows, name) for name in comparison.scenarios}
+    keys = sum(
+        _GAP + max(len(header), *(len(comparison.written(key, point[place])) for point in comparison.points))
+        for place, (key, header) in enumerate(
+            zip(comparison.keys, _key_headers(comparison.keys), strict=True)
+        )
+    )
+    room = WIDTH - _LABEL_WIDTH - _GAP - keys - widths[first]
+    page: list[str] = []
+    for name in others:
+        if page and sum(widths[shown] for shown in page) + widths[name] > room:
+            yield (first, *page)
+            page = []
+        page.append(name)
+    yield (first, *page)
+
+
+def _width(comparison: Comparison, rows: Sequence[Row], name: str) -> int:
+    cells = [len(_value(comparison, row, name, unit(row.metric))) for row in rows]
+    return _GAP + max(*map(len, _folded(name).splitlines()), *cells, 0)
+
+
+def _paired_note(comparison: Comparison) -> list[str]:
+    if len(comparison.scenarios) == 1:
+        return []
+    level = f"{100 * CONFIDENCE:.0f} %"
+    if len(comparison.seeds) < LEAST_PAIRS:
+        return [f"no intervals: they take {LEAST_PAIRS} seeds or more"]
+    return [
+        f"± is half of a {level} interval over the seeds, paired by seed; bold: it leaves out no difference"
+    ]
+
+
+def _fewer_note(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
+    if any(_has_fewer(comparison, row, name) for row in rows for name in comparison.scenarios):
+        return ["† without some of the seeds: nothing was measured there"]
+    return []
+
+
+def _differing_inputs(comparison: Comparison) -> list[str]:
+    """Return what is not the same for all scenarios although only then a comparison is fair."""
+    first, *others = comparison.scenarios
+    notes = []
+    for other in others:
+        for section in ("workload", "replay"):
+            if any(
+                left.settings.get(section) != right.settings.get(section)
+                for point in comparison.points
+                for left, right in zip(
+                    comparison.runs_at(first, point), comparison.runs_at(other, point), strict=False
+                )
+            ):
+                notes.append(
+                    f"[{section}] of {other} is not that of {first}: they were sent different requests"
+                )
+    return notes
+
+
+def _common_notes(comparison: Comparison) -> list[str]:
+    """Return the notes that hold for every run of a scenario, with its name if not for all scenarios."""
+    common = {}
+    for name in comparison.scenarios:
+        kept = [run.notes for run in comparison.runs if run.scenario == name and run.summary is not None]
+        common[name] = [
+            note for note in dict.fromkeys(sum(map(list, kept), [])) if all(note in n for n in kept)
+        ]
+    notes = []
+    for note in dict.fromkeys(note for found in common.values() for note in found):
+        names = [name for name, found in common.items() if note in found]
+        everyone = len(names) == len(comparison.scenarios)
+        notes.append(note if everyone else f"{', '.join(names)}: {note}")
+    return notes

@@ -1,0 +1,70 @@
+"""How far one scenario is from another, from runs of both with the same seeds.
+
+Equal seeds mean equal workloads, so the seeds are pairs: what a hard workload does to both cancels out.
+"""
+
+from collections.abc import Sequence
+from math import fsum, sqrt
+from typing import NamedTuple
+
+from sim.results.intervals import student_t
+
+LEAST_PAIRS = 3
+"""An interval of fewer is too wide to say anything."""
+
+
+class Estimate(NamedTuple):
+    """A difference or ratio over seeds, and its 95 % confidence interval."""
+
+    value: float | None
+    """None without pairs, and for a ratio to 0."""
+    low: float | None
+    """None for fewer than three pairs."""
+    high: float | None
+    n: int
+    """Pairs."""
+
+    def excludes(self, value: float) -> bool:
+        """Whether there is an interval and a value lies outside."""
+        return self.low is not None and self.high is not None and not self.low <= value <= self.high
+
+
+def difference(first: Sequence[float], other: Sequence[float]) -> Estimate:
+    """Return mean(other) - mean(first), with Student's t interval of the pairs' differences."""
+    n = len(first)
+    if not n:
+        return Estimate(None, None, None, 0)
+    differences = [b - a for a, b in zip(first, other, strict=True)]
+    return _estimate(_mean(differences), _half_width(differences), n)
+
+
+def ratio(first: Sequence[float], other: Sequence[float]) -> Estimate:
+    """Return r = mean(other) / mean(first), with the interval of a ratio estimator.
+
+    Its variance is that of the mean of other - r first, over mean(first) squared (W. G. Cochran, Sampling
+    Techniques, chapter 6): pairs that all have the same ratio leave no doubt about it.
+    """
+    n = len(first)
+    if not n or not (below := _mean(first)):
+        return Estimate(None, None, None, n)
+    r = _mean(other) / below
+    half = _half_width([b - r * a for a, b in zip(first, other, strict=True)])
+    return _estimate(r, None if half is None else half / abs(below), n)
+
+
+def _estimate(value: float, half: float | None, n: int) -> Estimate:
+    return Estimate(value, None, None, n) if half is None else Estimate(value, value - half, value + half, n)
+
+
+def _half_width(values: Sequence[float]) -> float | None:
+    """Return half the width of Student's t interval of a mean; None for fewer than three values."""
+    n = len(values)
+    if n < LEAST_PAIRS:
+        return None
+    mean = _mean(values)
+    variance = fsum((value - mean) ** 2 for value in values) / (n - 1)
+    return student_t(n - 1) * sqrt(variance / n)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return fsum(values) / len(values)

@@ -1,0 +1,162 @@
+"""The numbers of a JSON summary by name: which there are, what a person calls them, how they are shown."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+from sim.errors import InputError
+from sim.results import show
+from sim.results.summary import CAUSE_LABELS, LATENCY_LABELS, SOURCE_LABELS
+
+MAIN = (
+    "ttft_s.p50",
+    "ttft_s.p95",
+    "itl_s.p50",
+    "itl_s.p99.9",
+    "e2e_s.p50",
+    "prefill.recomputation",
+    "prefill.recomputation_by_counter",
+    "workers_per_session.mean",
+    "requests.completed",
+    "requests.rejected",
+    "requests.unfinished",
+    "throughput.requests_per_s",
+    "throughput.output_tokens_per_s",
+    "gpu_hours",
+)
+"""What most comparisons are made for."""
+
+_LABELS = {
+    "requests.total": "Requests",
+    "requests.completed": "Requests completed",
+    "requests.rejected": "Requests rejected",
+    "requests.unfinished": "Requests unfinished",
+    "prefill.recomputation": "Recomputation",
+    "prefill.recomputation_by_counter": "Recomputation, counters",
+    "prefill.computed_tokens": "Prompt tokens computed",
+    "prefill.required_tokens": "Prompt tokens required",
+    "workers_per_session.mean": "Workers a session",
+    "workers_per_session.max": "Workers a session, most",
+    "router.ties": "Routing ties",
+    "router.overcredit_tokens": "Over-credit tokens",
+    "preemptions": "Preemptions",
+    "occupancy.pool.mean": "KV pool in use",
+    "occupancy.cpu_tier.mean": "CPU tier filled",
+    "throughput.requests_per_s": "Requests/s",
+    "throughput.output_tokens_per_s": "Output tokens/s",
+    "goodput.requests_per_s": "Goodput, requests/s",
+    "gpu_hours": "GPU hours",
+    "simulated_s": "Simulated time",
+}
+_TABLES = {
+    "prefill.by_cause": ("Recomputed", CAUSE_LABELS),
+    "prefill.by_source": ("Prompt tokens", SOURCE_LABELS),
+}
+_SHARES = ("recomputation", "recomputation_by_counter", "share", "utilization")
+
+
+class Unit(NamedTuple):
+    """How a kind of number is shown."""
+
+    show: Callable[[float | None], str]
+    show_difference: Callable[[float | None], str]
+    axis: str
+    """What an axis says behind the name, "" for plain counts."""
+    per_axis_unit: float = 1.0
+    """So much of the summary's unit is one on the axis."""
+
+
+def _whole(value: float | None) -> str:
+    """Return a count without decimals, a mean of counts with some."""
+    return show.number(value) if value is None or value % 1 else show.count(value)
+
+
+SECONDS = Unit(show.seconds, show.seconds, "s")
+MILLISECONDS = Unit(show.seconds, show.seconds, "ms", 1e-3)
+SHARE = Unit(show.percent, lambda share: show.percent(share).replace("%", "pp"), "%", 0.01)
+TOKENS = Unit(show.count, show.count, "tokens")
+COUNT = Unit(_whole, _whole, "")
+PLAIN = Unit(show.number, show.number, "")
+
+
+def flat(summary: Mapping[str, Any]) -> dict[str, float | None]:
+    """Return the numbers of a summary by dotted name: null for a table without numbers; no text, no lists."""
+    return dict(_leaves(summary, ""))
+
+
+def names_in(flat_summaries: Iterable[Mapping[str, float | None]]) -> list[str]:
+    """Return the names of all numbers in any of several summaries."""
+    names = list(dict.fromkeys(name for summary in flat_summaries for name in summary))
+    # A table that is null in one summary may hold numbers in another.
+    tables = {table for name in names for table in _tables_of(name)}
+    return [name for name in names if name not in tables]
+
+
+def select(names: Sequence[str], known: Collection[str]) -> list[str]:
+    """Return the numbers that these names stand for; the name of a table stands for all numbers in it.
+
+    Raises:
+        InputError: a name is neither; names the nearest.
+
+    """
+    chosen = []
+    for name in names:
+        within = [number for number in known if number == name or name in _tables_of(number)]
+        if not within and not any(table in known for table in _tables_of(name)):
+            raise InputError(
+                f"--metric {name}: no number of the summary has this name{_nearest(name, known)}"
+            )
+        chosen += within or [name]
+    return list(dict.fromkeys(chosen))
+
+
+def label(name: str) -> str:
+    """Return what a person calls a number."""
+    table, _, last = name.rpartition(".")
+    if table in _TABLES:
+        title, labels = _TABLES[table]
+        return f"{title}: {labels.get(last, last)}"
+    first, _, rest = name.partition(".")
+    if first in LATENCY_LABELS and rest:
+        return f"{LATENCY_LABELS[first]} {rest}"
+    return _LABELS.get(name, name)
+
+
+def unit(name: str) -> Unit:
+    """Return how a number is shown, from its name."""
+    first = name.partition(".")[0]
+    table, _, last = name.rpartition(".")
+    if last in _SHARES or first == "occupancy":
+        return SHARE
+    if table in _TABLES or last.endswith("_tokens"):
+        return TOKENS
+    if first in {"requests", "router", "preemptions"} or last == "n":
+        return COUNT
+    if first in LATENCY_LABELS or (last.endswith("_s") and not last.endswith("_per_s")):
+        return SECONDS
+    return PLAIN
+
+
+def _leaves(node: Any, name: str) -> Iterator[tuple[str, float | None]]:
+    if isinstance(node, Mapping) and not node:
+        yield name, None
+    elif isinstance(node, Mapping):
+        for key, inner in node.items():
+            yield from _leaves(inner, f"{name}.{key}" if name else key)
+    elif node is None or (isinstance(node, int | float) and not isinstance(node, bool)):
+        yield name, node
+
+
+def _tables_of(name: str) -> list[str]:
+    """Return the tables that a number may stand in, from its name: "a" and "a.b" for "a.b.c"."""
+    return [name[:place] for place, character in enumerate(name) if character == "."]
+
+
+def _nearest(name: str, known: Collection[str]) -> str:
+    last = name.rpartition(".")[2]
+    near = [other for other in known if other.rpartition(".")[2] == last]
+    near += get_close_matches(name, known, n=3)
+    if not near:
+        groups = sorted({other.partition(".")[0] for other in known})
+        return f"; it has {', '.join(groups)}"
+    return f"; did you mean {' or '.join(dict.fromkeys(near[:3]))}?"

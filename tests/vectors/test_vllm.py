@@ -1,0 +1,193 @@
+"""The engine core against recordings of the real scheduler (vLLM 0.28.0); a few of them are in data/."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.vectors import vllm
+
+ROOT = Path(__file__).resolve().parents[2]
+RECORDED = Path(__file__).parent / "data" / "vllm"
+ALL_RECORDED = ROOT / ".." / "shared" / "vectors" / "vllm"
+
+Row = dict[str, Any]
+
+
+def command(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run the checker as a user does; it sees to the hash seed itself."""
+    return subprocess.run(
+        [sys.executable, "-m", "tests.vectors.vllm", str(folder)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_recorded_decisions_agree() -> None:
+    run = command(RECORDED)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout.splitlines()[-1] == "2208 of 2208 decisions agree"
+
+
+@pytest.mark.skipif(not ALL_RECORDED.is_dir(), reason="../shared/vectors/vllm is not there")
+def test_all_recorded_decisions_agree() -> None:
+    run = command(ALL_RECORDED)
+    assert run.returncode == 0, run.stdout
+    agree, _, compared, *_ = run.stdout.splitlines()[-1].split()
+    assert agree == compared
+
+
+def rows_of(name: str) -> list[Row]:
+    return [json.loads(line) for line in (RECORDED / f"{name}.jsonl").read_text().splitlines()]
+
+
+def write(folder: Path, rows: list[Row], name: str = "full_x") -> None:
+    (folder / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+
+
+def a_step(rows: list[Row], key: str) -> Row:
+    return next(row for row in rows if row["k"] == "step" and row.get(key))
+
+
+def alter(key: str, value: Callable[[Any], Any]) -> Callable[[list[Row]], None]:
+    def change(rows: list[Row]) -> None:
+        step = a_step(rows, key)
+        step[key] = value(step[key])
+
+    return change
+
+
+def alter_request(key: str) -> Callable[[list[Row]], None]:
+    def change(rows: list[Row]) -> None:
+        next(row for row in rows if row["k"] == "req")[key] += 1
+
+    return change
+
+
+ALTERATIONS: dict[str, Callable[[list[Row]], None]] = {
+    "sched": alter("sched", lambda sched: [[sched[0][0], sched[0][1] + 1], *sched[1:]]),
+    "free": alter("free", lambda free: free - 1),
+    "free2": alter("free2", lambda free: free + 1),
+    "run": alter("run", lambda running: running + 1),
+    "wait": alter("wait", lambda waiting: waiting + 1),
+    "upd": alter("upd", lambda number: number + 1),
+    "ev": alter("ev", lambda events: events[1:]),
+    "fin": alter("fin", lambda names: []),
+    "load": alter("load", lambda jobs: [[*jobs[0][:3], [jobs[0][3][0] + 1]]]),
+    "store": alter("store", lambda jobs: [[jobs[0][0] + 1, *jobs[0][1:]]]),
+    "flush": alter("flush", lambda jobs: []),
+    "done": alter("done", lambda jobs: jobs[1:]),
+    "ord": alter("ord", lambda orders: [[orders[0][0], orders[0][1][1:]], *orders[1:]]),
+    "cpu": alter("cpu", lambda blocks: blocks - 1),
+    **{
+        key: alter_request(key)
+        for key in ("local", "ext", "computed", "created", "preempt", "first_sched", "first_token", "finish")
+    },
+}
+
+
+@pytest.mark.parametrize("key", ALTERATIONS)
+def test_an_altered_value_is_noticed(key: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = rows_of("full_store_while_loading_async")
+    ALTERATIONS[key](rows)
+    write(tmp_path, rows)
+    assert vllm.main([str(tmp_path)]) == 1
+    printed = capsys.readouterr().out
+    assert f"{key}: recorded" in printed
+    agree, _, compared, *_ = printed.splitlines()[-1].split()
+    assert int(agree) < int(compared)
+
+
+def test_an_altered_preemption_is_noticed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = rows_of("hyb120_cpu300_preempt_async")
+    del a_step(rows, "pre")["pre"]
+    write(tmp_path, rows)
+    assert vllm.main([str(tmp_path)]) == 1
+    assert "pre: recorded []" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("last", [True, False])
+def test_a_missing_step_is_noticed(last: bool, tmp_path: Path) -> None:
+    rows = rows_of("hyb_duplicate_checkpoint_sync")
+    rows.remove([row for row in rows if row["k"] == "step"][-1 if last else 5])
+    write(tmp_path, rows)
+    assert vllm.main([str(tmp_path)]) == 1
+
+
+def test_a_step_too_many_is_noticed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = rows_of("hyb_duplicate_checkpoint_sync")
+    write(tmp_path, [*rows, {**rows[-1], "i": 99}])
+    assert vllm.main([str(tmp_path)]) == 1
+    assert "step 99: not predicted" in capsys.readouterr().out
+
+
+def test_a_request_that_was_never_recorded_is_noticed(tmp_path: Path) -> None:
+    rows = rows_of("hyb_duplicate_checkpoint_sync")
+    rows.remove(next(row for row in rows if row["k"] == "req"))
+    write(tmp_path, rows)
+    assert vllm.main([str(tmp_path)]) == 1
+
+
+def test_an_unknown_key_is_not_passed_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = rows_of("hyb_duplicate_checkpoint_sync")
+    next(row for row in rows if row["k"] == "step")["colour"] = "blue"
+    write(tmp_path, rows)
+    assert vllm.main([str(tmp_path)]) == 1
+    assert "colour: recorded blue, predicted nothing" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "needs settings, steps and requests"),
+        ('{"k":"cfg"', "line 1 is not JSON"),
+        ("[1]", "line 1: no object"),
+        ('{"k":"tick"}', "line 1: no object"),
+        ('{"k":"cfg","groups":[]}', "needs settings, steps and requests"),
+    ],
+)
+def test_a_broken_file_disagrees_and_the_others_go_on(
+    text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "full_broken.jsonl").write_text(text)
+    write(tmp_path, rows_of("hyb_duplicate_checkpoint_sync"), "hyb_whole")
+    assert vllm.main([str(tmp_path)]) == 1
+    printed = capsys.readouterr().out
+    assert message in printed
+    assert "full_broken.jsonl: 0 of 1 steps and requests agree" in printed
+    assert printed.splitlines()[-1] == "30 of 31 decisions agree"
+
+
+def test_an_exception_in_the_middle_is_a_disagreement(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = rows_of("hyb_duplicate_checkpoint_sync")
+    for row in rows:
+        if row["k"] == "req":
+            row["blocks"] = []  # a full block without an identity
+    write(tmp_path, rows)
+    assert vllm.main([str(tmp_path)]) == 1
+    assert "exception after 0 of 26 steps: IndexError" in capsys.readouterr().out
+
+
+def test_prefill_decode_pairs_are_ignored_and_it_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, rows_of("hyb_duplicate_checkpoint_sync"), "hyb_whole")
+    write(tmp_path, [{"k": "cfg"}], "pdmc_x")
+    assert vllm.main([str(tmp_path)]) == 0
+    assert capsys.readouterr().out.startswith("1 other files ignored: prefill/decode pairs")
+
+
+def test_nothing_to_replay_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert vllm.main([str(tmp_path)]) == 2
+    assert "no file full_*.jsonl or hyb*.jsonl" in capsys.readouterr().err
+    assert vllm.main([str(tmp_path / "absent")]) == 2
+    assert vllm.main([]) == 2
+    assert "usage: python -m tests.vectors.vllm DIR" in capsys.readouterr().err
