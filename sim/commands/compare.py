@@ -19,7 +19,7 @@ def compare(
     sources: Annotated[
         list[str],
         typer.Argument(
-            metavar="SCENARIO_OR_FOLDER...",
+            metavar="SCENARIO_OR_FOLDER",
             help="TOML files, names of shipped scenarios, or folders that --out made.",
         ),
     ],
@@ -29,28 +29,32 @@ def compare(
         typer.Option(
             "--set",
             metavar="KEY=VALUES",
-            help="Change a key of all scenarios; a list a,b,c or a range start:stop:step gives points. Repeatable.",
+            help="Change a key of all; a list a,b,c or a range start:stop:step gives points. Repeatable.",
         ),
     ] = [],  # noqa: B006 - typer only reads it
     repeat: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Run N seeds, from the first scenario's own on, for intervals."),
+        typer.Option(
+            min=1, metavar="N", help="Run N seeds, from the first scenario's own on, for intervals."
+        ),
     ] = None,
     metrics: Annotated[
         list[str],
         typer.Option(
             "--metric",
             metavar="NAME",
-            help="Show this number of the JSON summary, or a table of them, such as prefill.by_cause. Repeatable.",
+            help="Show this number of the JSON summary, or all of a table: prefill.by_cause. Repeatable.",
         ),
     ] = [],  # noqa: B006
     format: Annotated[Format, typer.Option(help="How to print the comparison.")] = Format.TEXT,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder to make: table, plot, all summaries, scenarios.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder to make: table, plot, all summaries, scenarios."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Let --out replace earlier results.")] = False,
     jobs: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Runs at a time; as many as there are cores if absent.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Runs at a time; as many as there are cores if absent."),
     ] = None,
 ) -> None:
     """Run scenarios with the same seeds, or read saved results, and print them side by side."""

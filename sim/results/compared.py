@@ -159,7 +159,10 @@ class Comparison:
         digits = len(str(len(self._cells)))
         names = {}
         for number, (scenario, point) in enumerate(self._cells, start=1):
-            parts = [scenario, *(f"{key}={self.written(key, value)}" for key, value in self._named(point).items())]
+            parts = [
+                scenario,
+                *(f"{key}={self.written(key, value)}" for key, value in self._named(point).items()),
+            ]
             words = "".join(c if c.isalnum() or c in "._=-" else "-" for c in "_".join(parts))
             names[scenario, point] = f"{number:0{digits}}_{words[:100]}.toml"
         return names

@@ -103,7 +103,9 @@ def select(names: Sequence[str], known: Collection[str]) -> list[str]:
     for name in names:
         within = [number for number in known if number == name or name in _tables_of(number)]
         if not within and not any(table in known for table in _tables_of(name)):
-            raise InputError(f"--metric {name}: no number of the summary has this name{_nearest(name, known)}")
+            raise InputError(
+                f"--metric {name}: no number of the summary has this name{_nearest(name, known)}"
+            )
         chosen += within or [name]
     return list(dict.fromkeys(chosen))
 
@@ -151,8 +153,7 @@ def _tables_of(name: str) -> list[str]:
 
 
 def _nearest(name: str, known: Collection[str]) -> str:
-    last = name.rpartition(".")[2]
-    near = [other for other in known if other.rpartition(".")[2] == last]
+    near = [other for other in known if other.rpartition(".")[2] == name]
     near += get_close_matches(name, known, n=3)
     if not near:
         groups = sorted({other.partition(".")[0] for other in known})

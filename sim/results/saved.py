@@ -39,7 +39,7 @@ def read_runs(folder: Path, name: str) -> list[Run]:
 
 
 def write_comparison(comparison: Comparison, metrics: Sequence[str], folder: Path) -> None:
-    """Write comparison.json with the rows of these numbers, comparison.parquet with all, and the scenarios."""
+    """Write comparison.json (rows of these numbers), comparison.parquet (all numbers), the scenarios."""
     import pyarrow.parquet as pq  # noqa: PLC0415 - slow to import
     import tomlkit  # noqa: PLC0415
 
@@ -59,7 +59,9 @@ def _compared_runs(folder: Path) -> list[Run]:
     content = _read_json(folder / COMPARISON)
     version = content.get("schema_version")
     if version != SCHEMA_VERSION:
-        raise InputError(f"{folder / COMPARISON}: schema_version is {version}; {SCHEMA_VERSION} is understood")
+        raise InputError(
+            f"{folder / COMPARISON}: schema_version is {version}; {SCHEMA_VERSION} is understood"
+        )
     try:
         return [_compared_run(folder, run) for run in content["runs"]]
     except (KeyError, TypeError) as error:

@@ -45,7 +45,9 @@ def test_earlier_results_are_replaced_as_a_whole_and_only_when_allowed(tmp_path:
 
 def test_what_holds_no_results_is_never_replaced(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(InputError, match=r"has no summary\.json and no comparison\.json, so it holds no earlier results"):
+    with pytest.raises(
+        InputError, match=r"has no summary\.json and no comparison\.json, so it holds no earlier results"
+    ):
         write(tmp_path, "1", replace=True)
     assert names(tmp_path) == ["thesis.tex"]
 
