@@ -4,12 +4,13 @@ sources, --set, seeds -> plan -> jobs, saved runs -> execute -> sim.results.comp
 """
 
 import signal
+import threading
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing
-from dataclasses import dataclass
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -73,14 +74,14 @@ def plan(sources: Sequence[str], overrides: Sequence[str] = (), repeat: int | No
         option = "--set" if overrides else "--repeat"
         raise InputError(f"{option}: {', '.join(folders)} ran already; give a scenario to run")
     saved = {name: read_runs(Path(source), name) for source, name in folders.items()}
-    order = [column for name in names.values() for column in _columns(saved.get(name, []), name)]
-    for column, times in Counter(order).items():
-        if times > 1:
-            raise InputError(
-                f"{column}: is in several of {', '.join(sources)}; every scenario needs its own name"
-            )
+    _keep_apart(names.values(), saved)
+    order = dict.fromkeys(
+        column
+        for name in names.values()
+        for column in [run.scenario for run in saved.get(name, [])] or [name]
+    )
     runs = [run for found in saved.values() for run in found]
-    return Plan(order, runs, _jobs(scenarios, overrides, repeat or 1) if scenarios else [])
+    return Plan(list(order), runs, _jobs(scenarios, overrides, repeat or 1) if scenarios else [])
 
 
 def execute(plan: Plan, processes: int, on_run: OnRun) -> Comparison:
@@ -103,7 +104,8 @@ def execute(plan: Plan, processes: int, on_run: OnRun) -> Comparison:
         for place, job in enumerate(plan.jobs):
             if place not in finished:
                 finished[place] = job.done(None, error=lost)
-    return Comparison(plan.names, [*(run for _, run in sorted(finished.items())), *plan.saved])
+    runs = [*(finished[place] for place in range(len(plan.jobs))), *plan.saved]
+    return Comparison(plan.names, sorted(runs, key=lambda run: plan.names.index(run.scenario)))
 
 
 def _is_folder(source: str) -> bool:
@@ -123,8 +125,18 @@ def _names(sources: Sequence[str]) -> dict[str, str]:
     return {source: name if name and times[name] == 1 else source for source, name in short.items()}
 
 
-def _columns(saved: Sequence[Run], name: str) -> list[str]:
-    return list(dict.fromkeys(run.scenario for run in saved)) or [name]
+def _keep_apart(names: Iterable[str], saved: dict[str, list[Run]]) -> None:
+    """Put a folder's name before each scenario of a saved comparison that another source has too."""
+    scenarios = Counter(
+        scenario for name in names for scenario in {run.scenario for run in saved.get(name, [])} or {name}
+    )
+    for name, runs in saved.items():
+        saved[name] = [
+            replace(run, scenario=f"{name}/{run.scenario}")
+            if scenarios[run.scenario] > 1 and run.scenario != name
+            else run
+            for run in runs
+        ]
 
 
 def _jobs(scenarios: Mapping[str, str], overrides: Sequence[str], repeat: int) -> list[Job]:
@@ -153,17 +165,24 @@ def _outcomes(jobs: Sequence[Job], processes: int) -> Generator[tuple[int, Run],
     from joblib import Parallel, delayed  # noqa: PLC0415 - slow to import
 
     pool = Parallel(n_jobs=processes, batch_size=1, return_as="generator_unordered")
-    attempt = _attempt if processes == 1 else _attempt_elsewhere
-    outcomes: Generator[tuple[int, Run], None, None] = pool(
-        delayed(attempt)(*numbered) for numbered in enumerate(jobs)
-    )
+    with _deaf_to_ctrl_c():
+        outcomes: Generator[tuple[int, Run], None, None] = pool(
+            delayed(_attempt)(*numbered) for numbered in enumerate(jobs)
+        )
     return outcomes
 
 
-def _attempt_elsewhere(place: int, job: Job) -> tuple[int, Run]:
-    # Ctrl-C reaches every process of a terminal; the parent ends the others.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return _attempt(place, job)
+@contextmanager
+def _deaf_to_ctrl_c() -> Iterator[None]:
+    """Let processes start that ignore Ctrl-C. It reaches all of a terminal; this one ends the others."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _attempt(place: int, job: Job) -> tuple[int, Run]:
@@ -171,7 +190,8 @@ def _attempt(place: int, job: Job) -> tuple[int, Run]:
         result = run(job.scenario)
     except InputError as error:
         return place, job.done(None, error=str(error))
-    except Exception as error:  # noqa: BLE001 - one run that fails must not lose the others
+    except Exception as error:
+        # Whatever it is, it must not lose the other runs.
         return place, job.done(None, error=f"{type(error).__name__}: {error}")
     return place, job.done(result.summary, result.notes)
 

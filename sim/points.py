@@ -1,7 +1,7 @@
 """`--set` with several values for a key: a list `key=a,b,c` or a range `key=start:stop:step`.
 
-Every combination of values is a point of a sweep or comparison. A range includes its stop if a whole number of
-steps leads there, and its steps are exact decimals: 0:2:0.25 has 0.75, never 0.7500000000000001.
+Every combination of values is a point of a sweep or comparison. A range includes its stop if a whole number
+of steps leads there, and its steps are exact decimals: 0:2:0.1 has 0.3, never 0.30000000000000004.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ def read_axes(texts: Sequence[str]) -> tuple[list[str], list[Axis]]:
     Commas inside brackets, braces or quotes belong to a value.
 
     Raises:
-        InputError: a list with an empty value, a range without an end, or a key with several values given twice.
+        InputError: an empty value in a list, a range without an end, or a key that is given again.
 
     """
     fixed, axes = [], []

@@ -122,7 +122,8 @@ class RandomCluster:
         self.block_tokens = 16 if self.state_groups else random.choice([4, 8, 16])
         self.trace = self._trace()
         self.law = random.choice(
-            [Pace(self._tick_s), Pace(2 * self._tick_s, self._tick_s), Pace(0.013, 1.7e-4, 2.3e-5), Pace(0)]
+            [Pace(self._tick_s), Pace(self._tick_s, self._tick_s), Pace(0.013, 1.7e-4, 2.3e-5)] * 3
+            + [Pace(0)]
         )
         sections = {
             "seed": random.randint(0, 3),
@@ -139,7 +140,7 @@ class RandomCluster:
             },
             "output": {"worker_interval_s": random.choice([0, 0.05])},
         }
-        if random.random() < 0.7:
+        if random.random() < 0.8:
             sections["offload"] = self._offload()
         self.scenario = scenario(self.state_groups, **sections)
 
@@ -148,10 +149,10 @@ class RandomCluster:
         chunk_tokens = random.choice([4, 8, 16])
         shared = range(random.randint(0, 6))
         next_chunk, turns = 100, []
-        for session in range(random.randint(1, 5)):
+        for session in range(random.randint(1, 6)):
             chunks = [*shared[: random.randint(0, len(shared))]]
             at_s = random.randint(0, 20) * self._tick_s
-            for _ in range(random.randint(1, 4)):
+            for _ in range(random.randint(1, 5)):
                 if chunks and random.random() < 0.1:
                     del chunks[(len(chunks) + 1) // 2 :]
                 new = random.randint(0 if chunks else 1, 60 // chunk_tokens + 1)
@@ -177,6 +178,7 @@ class RandomCluster:
             "kv_blocks": blocks + random.randint(1, 4),
             "max_num_batched_tokens": random.choice([16, 48, 64, 200]),
             "max_num_seqs": random.choice([1, 2, 3, 100]),
+            "max_model_len": max(random.choice([longest, longest, longest - 5]), 16),
             "async_scheduling": random.random() < 0.6,
             "watermark": random.choice([0, 0, 0.1, 0.3]),
         }
@@ -200,7 +202,7 @@ class RandomCluster:
     def _offload(self) -> dict[str, Any]:
         random = self._random
         return {
-            "cpu_bytes": HOST_BLOCK_BYTES * random.choice([1, 3, 5, 10, 20, 100]),
+            "cpu_bytes": HOST_BLOCK_BYTES * random.choice([1, 5, 20, 50, 200]),
             "eviction_policy": random.choice(["lru", "arc"]),
             "offload_prompt_only": random.random() < 0.5,
             "kv_events": random.choice(["placeholder", "self-describing"]),

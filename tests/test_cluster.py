@@ -1,4 +1,4 @@
-"""Whole clusters under pressure: what has to hold whatever happens, in whatever order SimPy holds its events."""
+"""Whole clusters under pressure: what has to hold whatever happens, in whatever order SimPy keeps events."""
 
 from collections import Counter
 from random import Random

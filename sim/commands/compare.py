@@ -19,7 +19,7 @@ def compare(
     sources: Annotated[
         list[str],
         typer.Argument(
-            metavar="SCENARIO_OR_FOLDER...",
+            metavar="SCENARIO_OR_FOLDER",
             help="TOML files, names of shipped scenarios, or folders that --out made.",
         ),
     ],
@@ -29,7 +29,7 @@ def compare(
         typer.Option(
             "--set",
             metavar="KEY=VALUES",
-            help="Change a key of all scenarios; a list a,b,c or a range start:stop:step gives points. Repeatable.",
+            help="Change a key of all; a list a,b,c or a range start:stop:step gives points. Repeatable.",
         ),
     ] = [],  # noqa: B006 - typer only reads it
     repeat: Annotated[
@@ -43,7 +43,7 @@ def compare(
         typer.Option(
             "--metric",
             metavar="NAME",
-            help="Show this number of the JSON summary, or a table of them, such as prefill.by_cause. Repeatable.",
+            help="Show this number of the JSON summary, or all of a table: prefill.by_cause. Repeatable.",
         ),
     ] = [],  # noqa: B006
     format: Annotated[Format, typer.Option(help="How to print the comparison.")] = Format.TEXT,

@@ -16,7 +16,7 @@ from sim.results import show
 from sim.results.compared import Comparison, Row
 from sim.results.intervals import CONFIDENCE
 from sim.results.paired import LEAST_PAIRS, Estimate
-from sim.results.quantities import Unit, label, unit
+from sim.results.quantities import label, unit
 from sim.results.summary import WIDTH, footnotes, heading, thin_note
 
 _LABEL_WIDTH = 26
@@ -74,6 +74,7 @@ def _table(
     for header in headers:
         grid.add_column(header, justify="right", no_wrap=True)
     swept = len(comparison.points) > 1
+    marks = max((len(_marks(comparison, row, name)) for row in rows for name in names), default=0)
     for metric, group in groupby(rows, key=lambda row: row.metric):
         # With points, a long label goes on beside the next of them.
         lines = wrap(label(metric), _LABEL_WIDTH if swept else WIDTH)
@@ -81,27 +82,25 @@ def _table(
             grid.add_row()
         for row in group:
             name = lines.pop(0) if lines else ""
-            grid.add_row(name, *_cells(comparison, row, names, against_first))
+            grid.add_row(name, *_cells(comparison, row, names, against_first, marks))
     return grid
 
 
 def _cells(
-    comparison: Comparison, row: Row, names: Sequence[str], against_first: str
+    comparison: Comparison, row: Row, names: Sequence[str], against_first: str, marks: int
 ) -> Iterator[str | Text]:
     shown = unit(row.metric)
     for key, value in zip(comparison.keys, row.point, strict=True):
         yield Text(comparison.written(key, value), style="dim")
     for name in names:
-        yield _value(comparison, row, name, shown)
+        yield shown.show(row.means[name].mean) + _marks(comparison, row, name).ljust(marks)
     if against_first:
         yield _distance(row.differences[against_first], shown.show_difference, 0.0, plus="+")
         yield _distance(row.ratios[against_first], show.number, 1.0)
 
 
-def _value(comparison: Comparison, row: Row, name: str, shown: Unit) -> str:
-    fewer = "†" if _has_fewer(comparison, row, name) else ""
-    thin = "*" if name in row.thin else ""
-    return shown.show(row.means[name].mean) + fewer + thin
+def _marks(comparison: Comparison, row: Row, name: str) -> str:
+    return ("†" if _has_fewer(comparison, row, name) else "") + ("*" if name in row.thin else "")
 
 
 def _distance(estimate: Estimate, shown: Callable[[float | None], str], equal: float, plus: str = "") -> Text:
@@ -160,7 +159,7 @@ def _pages(comparison: Comparison, rows: Sequence[Row]) -> Iterator[tuple[str, .
 
 
 def _width(comparison: Comparison, rows: Sequence[Row], name: str) -> int:
-    cells = [len(_value(comparison, row, name, unit(row.metric))) for row in rows]
+    cells = [len(unit(row.metric).show(row.means[name].mean) + _marks(comparison, row, name)) for row in rows]
     return _GAP + max(*map(len, _folded(name).splitlines()), *cells, 0)
 
 
@@ -205,9 +204,7 @@ def _common_notes(comparison: Comparison) -> list[str]:
     common = {}
     for name in comparison.scenarios:
         kept = [run.notes for run in comparison.runs if run.scenario == name and run.summary is not None]
-        common[name] = [
-            note for note in dict.fromkeys(sum(map(list, kept), [])) if all(note in n for n in kept)
-        ]
+        common[name] = [note for note in (kept[0] if kept else ()) if all(note in other for other in kept)]
     notes = []
     for note in dict.fromkeys(note for found in common.values() for note in found):
         names = [name for name, found in common.items() if note in found]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
 PLOTTED = (
     "ttft_s.p50",
@@ -75,7 +76,8 @@ def _style() -> AbstractContextManager[Any]:
     import matplotlib as mpl  # noqa: PLC0415 - slow to import
     import seaborn as sns  # noqa: PLC0415
 
-    return mpl.rc_context({**sns.axes_style("whitegrid"), **_STYLE})
+    style: dict[Any, Any] = {**sns.axes_style("whitegrid"), **_STYLE}
+    return mpl.rc_context(style)
 
 
 class _Picture:
@@ -140,9 +142,7 @@ class _Picture:
         value = point[self._comparison.keys.index(self._key)]
         return value if self._numeric else self._comparison.written(self._key, value)
 
-    def _row(
-        self, panels: Sequence["Axes"], metric: str, facets: Sequence[str], data: "pd.DataFrame"
-    ) -> None:
+    def _row(self, panels: "NDArray[Any]", metric: str, facets: Sequence[str], data: "pd.DataFrame") -> None:
         """Draw one number, a panel for each facet."""
         shown = _axis_unit(unit(metric), data)
         data = data.assign(value=data["value"] / shown.per_axis_unit)
@@ -187,7 +187,7 @@ class _Picture:
             set_limits(0, None)
         elif largest == 0:
             set_limits(0, 1)
-        if shown is TOKENS:
+        if shown is TOKENS and largest > 0:
             axis.set_major_formatter(EngFormatter(sep=""))
 
     def _set_labels(self, panel: "Axes", name: str, shown: Unit) -> None:
@@ -196,7 +196,7 @@ class _Picture:
             panel.set(xlabel=self._key, ylabel=name)
         else:
             panel.set(xlabel=name, ylabel="")
-        values = self._comparison.values_of(self._key) if self._numeric else []
+        values: list[Any] = self._comparison.values_of(self._key) if self._numeric else []
         if 0 < len(values) <= _MOST_TICKS:
             panel.set_xticks(values, [self._comparison.written(self._key, value) for value in values])
 

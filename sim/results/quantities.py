@@ -153,8 +153,7 @@ def _tables_of(name: str) -> list[str]:
 
 
 def _nearest(name: str, known: Collection[str]) -> str:
-    last = name.rpartition(".")[2]
-    near = [other for other in known if other.rpartition(".")[2] == last]
+    near = [other for other in known if other.rpartition(".")[2] == name]
     near += get_close_matches(name, known, n=3)
     if not near:
         groups = sorted({other.partition(".")[0] for other in known})

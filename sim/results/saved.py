@@ -39,7 +39,7 @@ def read_runs(folder: Path, name: str) -> list[Run]:
 
 
 def write_comparison(comparison: Comparison, metrics: Sequence[str], folder: Path) -> None:
-    """Write comparison.json with the rows of these numbers, comparison.parquet with all, and the scenarios."""
+    """Write comparison.json (rows of these numbers), comparison.parquet (all numbers), the scenarios."""
     import pyarrow.parquet as pq  # noqa: PLC0415 - slow to import
     import tomlkit  # noqa: PLC0415
 
