@@ -1,0 +1,1 @@
+"""A discrete-event simulator of KV-aware routing for LLM serving: vLLM behind NVIDIA Dynamo."""

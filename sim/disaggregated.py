@@ -1,8 +1,8 @@
 """The front door of a disaggregated cluster: a prefill leg, then a decode leg (Dynamo 1.5.0, vLLM 0.28.0).
 
-A request is routed to a prefill worker and booked there; its answer releases that booking. Then it is routed once
-more, to a decode worker, which pulls the prompt's blocks and generates. With conditional disaggregation some requests
-skip the first leg and are served by their decode worker alone.
+A request is routed to a prefill worker and booked there; its answer releases that booking. Then it is routed
+once more, to a decode worker, which pulls the prompt's blocks and generates. With conditional disaggregation
+some requests skip the first leg and are served by their decode worker alone.
 """
 
 from functools import partial
@@ -10,8 +10,8 @@ from typing import Any
 
 from sim.frontend import Frontend, Pool
 from sim.record import Record
-from sim.router.conditional import ConditionalDisaggSettings, decide
 from sim.router import Booking
+from sim.router.conditional import ConditionalDisaggSettings, decide
 from sim.worker.active import ActiveRequest
 from sim.worker.engine import StepOutput
 from sim.worker.pulls import Pulls
@@ -65,7 +65,7 @@ class DisaggregatedFrontend(Frontend):
         self._to_worker.send(record.request.index, lambda: self._enqueue_whole(record, worker))
 
     def _stays_local(self, record: Record, settings: ConditionalDisaggSettings) -> int | None:
-        """Return the rank of the decode worker that is to compute this prompt too; None: it takes both legs."""
+        """Return the rank of the decode worker that computes this prompt too; None: it takes both legs."""
         peek = self._choose(record, Pool("peek", self.decode.router, alive=self.decode.alive))
         prefill = self._choose(record, self.pool) if settings.asks_prefill else None
         if peek is None:
@@ -110,7 +110,8 @@ class DisaggregatedFrontend(Frontend):
         record.decode = self._active(record)
         record.decode_queued_s = self._env.now
         nixl = self.pool.workers[source].engine.nixl
-        assert nixl is not None and record.active is not None
+        assert nixl is not None
+        assert record.active is not None
         if self._pulls.awaited(record.request.index):
             record.decode.remote = nixl.offer(record.active, source)
         target.add(record.decode)
@@ -148,7 +149,7 @@ class DisaggregatedFrontend(Frontend):
             self._to_client.send(worker, partial(self._prefilled, self._record(request), worker))
 
     def _booked(self, record: Record) -> tuple[Pool, Booking]:
-        """Where a request that a worker serves is booked now: with its prefill worker until that has answered."""
+        """Where a request is booked now: with its prefill worker until that has answered."""
         if record.decode_booking is not None:
             return self.decode, record.decode_booking
         return super()._booked(record)

@@ -22,6 +22,7 @@ from sim.kv.prefix import PrefixTable
 from sim.record import Record
 from sim.recorder import Recorder
 from sim.router import Booking, Decision, NoEligibleWorkerError, Overrides, Query, Router, Tier
+from sim.router.query import NO_OVERRIDES
 from sim.worker.active import ActiveRequest
 from sim.worker.engine import StepOutput
 from sim.worker.scheduler import StepPlan
@@ -50,7 +51,7 @@ class Pool:
     leg: str
     """What its workers do: "aggregated", "prefill" or "decode"."""
     router: Router
-    overrides: Overrides = Overrides()
+    overrides: Overrides = NO_OVERRIDES
     """Of every query."""
     first: int = 0
     workers: Sequence[Worker] = ()

@@ -75,7 +75,7 @@ class Recorder:
         self._ledger.sent(request.index, record.blocks, request.prompt_tokens, required)
 
     def routed(self, record: Record, decision: Decision, leg: str, first: int, now_s: float) -> None:
-        """A worker was chosen for a leg, rank 0 being worker `first`; every candidate's terms become a row."""
+        """A worker was chosen for a leg; rank 0 is worker `first`. Every candidate's terms become a row."""
         table = self.rows.tables.get("decisions")
         if table is not None:
             index, chosen = record.request.index, decision.chosen.rank
@@ -207,7 +207,7 @@ class Recorder:
         return self.records[request.request_id].active
 
     def _continues(self, admission: Admission) -> bool:
-        """Whether a decode worker has the whole prompt from elsewhere: its one token of prompt does not count."""
+        """Whether a decode worker has the whole prompt from elsewhere; the token it computes does not count."""
         request = admission.request
         had = admission.local_tokens + admission.external_tokens
         decode_leg = request is not self._leg_of_prompt(request)

@@ -69,8 +69,8 @@ class EngineSettings(Settings):
     )
     """Blocks of the KV pool, as the engine's log has them; unset: derived from the GPU's memory."""
     vllm_0_28_faults: bool = False
-    """Whether a prefill engine dies of a prompt of which nothing is left to compute, as vLLM 0.28.0's does; else
-    such a prompt is counted, and its last block is computed again, as in later versions."""
+    """Whether a prefill engine dies of a prompt of which nothing is left to compute, as vLLM 0.28.0's does.
+    Otherwise such a prompt is counted, and its last block is computed again, as in later versions."""
     fast_forward: bool = True
     """Whether steps in which nothing but decoding happens are taken together; changes no result."""
 
@@ -97,7 +97,7 @@ class DisaggregationSettings(Settings):
     """How prefill and decode workers are joined: vLLM's NixlConnector, the decode side pulls."""
 
     prefill_kv_role: KvRole = "kv_both"
-    """A producer drops what a preempted request was generating; a consumer lets its blocks go a step later."""
+    """A producer drops what a preempted request was generating, a consumer frees its blocks a step later."""
     decode_kv_role: KvRole = "kv_both"
     """The same on the decode workers: with kv_both a full pool can hang them (vLLM 0.28.0)."""
     connector_order: tuple[Literal["nixl", "offload"], Literal["nixl", "offload"]] = ("nixl", "offload")
@@ -113,7 +113,7 @@ class DisaggregationSettings(Settings):
     lease_extension_s: Seconds = 20.0
     """How long blocks are kept after such a heartbeat at least."""
     network: NetworkSettings = NetworkSettings()
-    """The links between workers."""
+    """The links that pulls go over."""
     placement: PlacementSettings = PlacementSettings()
     """Which node each worker stands on."""
     conditional: ConditionalDisaggSettings | None = None

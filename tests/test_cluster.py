@@ -96,7 +96,7 @@ def test_nothing_is_left_behind(seed):
         assert sorted(engine.cache.pool.free_queue()) == list(range(1, engine.cache.pool.num_blocks))
         assert not engine.has_work
         assert not engine.steps
-    loads = cluster.router.loads
+    loads = cluster.frontend.pool.router.loads
     assert not any(loads.prefill_tokens + loads.active_blocks + loads.requests)
 
 
@@ -109,7 +109,9 @@ def test_the_router_credits_no_more_than_the_attention_blocks_that_are_there(see
         request = random.trace.requests[record["index"]]
         blocks = cluster.frontend._prefixes.prompt_blocks(request.chunks, request.prompt_tokens)
         query = Query(request.index, request.prompt_tokens, blocks)
-        for terms, worker in zip(cluster.router.terms(query, cluster.env.now), cluster.workers, strict=True):
+        for terms, worker in zip(
+            cluster.frontend.pool.router.terms(query, cluster.env.now), cluster.workers, strict=True
+        ):
             cache = worker.engine.cache
             present = cache.lookup(blocks, request.prompt_tokens + cache.block_tokens).attention_tokens
             assert terms.device_blocks * cache.block_tokens <= present

@@ -46,8 +46,11 @@ def test_a_value_is_toml_where_it_can_be_and_a_string_elsewhere(text: str, value
     ("text", "message"),
     [
         ("workload.sesions=3", "unknown key; did you mean 'sessions'? (known: chunk_tokens, format"),
-        ("worklod.sessions=3", "unknown key; did you mean 'workload'? (known: engine, frontend"),
-        ("sessions=3", "unknown key; did you mean 'workload.sessions'? (known here: engine"),
+        (
+            "worklod.sessions=3",
+            "unknown key; did you mean 'workload'? (known: disaggregation, engine, frontend",
+        ),
+        ("sessions=3", "unknown key; did you mean 'workload.sessions'? (known here: disaggregation, engine"),
         ("model.kv_dtyp=fp8", "unknown key; did you mean 'kv_dtype'?"),
         ("model.presets=x", "unknown key; did you mean 'preset'?"),
         ("gpu.achieved.fp8=1", "unknown key (known here: bf16_dense"),
@@ -128,6 +131,7 @@ def test_every_key_of_the_schema_can_be_set() -> None:
         "model.kv_dtype=bf16",
         "gpu.achieved.weight_read=0.9",
         "workers.count=2",
+        "disaggregation.network.roce.latency_s=1ms",
         "engine.kv_blocks=1,000",
         "offload.link.bandwidth_bytes_per_s=20GB/s",
         "router.temperature=0.1",

@@ -41,21 +41,15 @@ def run(
     with nullcontext() if out is None else new_folder(out, replace=force) as folder:
         if repeat == 1:
             result = _simulate(chosen, folder)
-            summary, notes = result.summary, result.notes
+            summary, notes, summaries = result.summary, result.notes, [result.summary]
         else:
-            summary, notes = _repeat(chosen, repeat, folder)
+            summary, notes, summaries = _repeat(chosen, repeat, folder)
     if format is Format.JSON:
         typer.echo(to_json(summary), nl=False)
     else:
         _print(summary, chosen.title, notes, repeated=repeat > 1)
-    if _unfinished(summary):
+    if any(seed["requests"]["unfinished"] for seed in summaries):
         raise typer.Exit(UNFINISHED)
-
-
-def _unfinished(summary: Mapping[str, Any]) -> bool:
-    """Whether requests were left over when nothing could move any more, in any seed."""
-    left = summary["requests"]["unfinished"]
-    return bool(left["mean"] if isinstance(left, Mapping) else left)
 
 
 def _simulate(scenario: "Scenario", folder: Path | None) -> "RunResult":
@@ -69,8 +63,10 @@ def _simulate(scenario: "Scenario", folder: Path | None) -> "RunResult":
     return result
 
 
-def _repeat(scenario: "Scenario", n: int, folder: Path | None) -> tuple[dict[str, Any], list[str]]:
-    """Return the combined summary of `n` seeds and all their notes; each seed's results have a folder."""
+def _repeat(
+    scenario: "Scenario", n: int, folder: Path | None
+) -> tuple[dict[str, Any], list[str], list[dict[str, Any]]]:
+    """Return the combined summary of `n` seeds, all their notes, and each one's summary."""
     from sim.results.intervals import combine
     from sim.results.metrics import to_json
 
@@ -86,7 +82,7 @@ def _repeat(scenario: "Scenario", n: int, folder: Path | None) -> tuple[dict[str
     combined = combine(seeds, summaries)
     if folder is not None:
         (folder / "summary.json").write_text(to_json(combined), encoding="utf-8")
-    return combined, list(dict.fromkeys(notes))
+    return combined, list(dict.fromkeys(notes)), summaries
 
 
 def _print(summary: Mapping[str, Any], title: str, notes: Sequence[str], *, repeated: bool) -> None:

@@ -21,6 +21,8 @@ class Hit:
     blocks: tuple[Sequence[int], ...] = ()
     attention_tokens: int = 0
     """Length of the attention run alone: beyond `tokens` it lacks a state checkpoint."""
+    stateless: bool = False
+    """No checkpoint stands at `tokens`: the hit is good for nothing unless the state comes from elsewhere."""
 
 
 NO_HIT = Hit()
@@ -65,16 +67,19 @@ class KvCache:
         return Hit(length * self.block_tokens, length, blocks, len(run) * self.block_tokens)
 
     def lookup_attention(self, hashes: Sequence[int], num_tokens: int) -> Hit:
-        """Return the hit of a request whose recurrent state comes from elsewhere: the attention run alone.
+        """Return the hit of a request whose recurrent state may come from elsewhere: the attention run alone.
 
-        Unless a checkpoint lies beyond that run; then the hit is that of `lookup`.
+        Its blocks count the deepest checkpoint, as vLLM 0.28.0's admission does. If a checkpoint lies beyond
+        the run, the hit is that of `lookup`.
         """
         limit = (num_tokens - 1) // self.block_tokens
         run = self.pool.run(islice(hashes, limit), self.attention_group)
-        if self.recurrent and self._deepest_checkpoint(hashes, limit)[0] > len(run):
+        length, states = self._deepest_checkpoint(hashes, limit) if self.recurrent else (len(run), [])
+        if length > len(run):
             return self.lookup(hashes, num_tokens)
         tokens = len(run) * self.block_tokens
-        return Hit(tokens, len(run), (*self._no_hits[:-1], run), tokens)
+        held = tuple((state,) for state in states) or self._no_hits[:-1]
+        return Hit(tokens, len(run), (*held, run), tokens, length < len(run))
 
     def _deepest_checkpoint(self, hashes: Sequence[int], run: int) -> tuple[int, list[int]]:
         first, *others = self.pool.cached[: self.attention_group]

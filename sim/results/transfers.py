@@ -1,4 +1,4 @@
-"""What went over the links of a cluster: rows by link, and the pulls from prefill to decode workers in all."""
+"""What went over the links of a cluster, by link, and what decode workers pulled in all."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple

@@ -19,7 +19,7 @@ class Status(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RemoteBlocks:
-    """What a prefill engine offers to be read: computed tokens, and blocks by group (one recurrent state each)."""
+    """What a prefill engine offers to be read: tokens, and blocks by group (recurrent: one state)."""
 
     worker: int
     tokens: int

@@ -29,10 +29,10 @@ class DecodeRun:
 def decode_run(engine: Engine) -> DecodeRun | None:
     """Return the run that starts now, right after a `schedule`, or None. Changes nothing.
 
-    All steps in flight must have been quiet themselves. Then whatever follows from an earlier one with a delay
-    (a token processed, a state that goes back to the pool) is over; a waiting request that was passed over in
-    the last one is passed over in every step of the run, a store that found no room finds none, and such
-    retries leave no trace but in counters.
+    All steps in flight must have been quiet themselves. Then whatever follows from an earlier one with a
+    delay (a token processed, a state that goes back to the pool) is over; a waiting request that was passed
+    over in the last one is passed over in every step of the run, a store that found no room finds none, and
+    such retries leave no trace but in counters.
     """
     running = engine.scheduler.running
     if len(engine.steps) < engine.max_steps or not running or not all(plan.quiet for plan in engine.steps):

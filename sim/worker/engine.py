@@ -18,7 +18,6 @@ from sim.worker.connector import OffloadingConnector
 from sim.worker.nixl import NixlConnector
 from sim.worker.scheduler import Limits, Scheduler, StepPlan
 
-
 LIVELOCK_STEPS = 1000
 """Steps that preempt, without a token between them, after which none is expected any more."""
 
@@ -77,8 +76,8 @@ class Engine:
     def livelocked(self) -> bool:
         """Whether requests have preempted each other for so long that nothing but a new one can change it.
 
-        vLLM 0.28.0 does so for ever when two requests in turn recompute a few tokens, need one block more than
-        there are, and are both preempted because the first one's blocks return a step too late.
+        vLLM 0.28.0 does so for ever when two requests in turn recompute a few tokens, need one block more
+        than there are, and are both preempted because the first one's blocks return a step too late.
         """
         return self._barren_steps > LIVELOCK_STEPS
 
@@ -96,8 +95,8 @@ class Engine:
     def fits(self, tokens: int) -> bool:
         """Whether a request of so many tokens can always be served by a pool that it has to itself.
 
-        A recurrent group holds two states at once, the one a step starts from and the one it makes: vLLM 0.28.0
-        counts so when it checks the longest sequence against the pool.
+        A recurrent group holds two states at once, the one a step starts from and the one it makes: vLLM
+        0.28.0 counts so when it checks the longest sequence against the pool.
         """
         blocks = blocks_for(tokens, self.cache.block_tokens) + 2 * len(self.cache.recurrent)
         return blocks < self.cache.pool.num_blocks
@@ -144,8 +143,8 @@ class Engine:
     ) -> StepOutput:
         """Process the oldest step's output, with what was reported by then.
 
-        Copies to and from the host (job, order of its keys); requests whose pull has ended; requests held here
-        whose blocks were read by another engine.
+        Copies to and from the host (job, order of its keys); requests whose pull has ended; requests held
+        here whose blocks were read by another engine.
         """
         plan = self.steps.popleft()
         for request, tokens in plan.tokens:

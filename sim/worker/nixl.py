@@ -1,8 +1,8 @@
-"""vLLM 0.28.0's NixlConnector in pull mode: what a prefill engine keeps for a decode engine, and what that pulls.
+"""vLLM 0.28.0's NixlConnector in pull mode: what a prefill engine keeps, and what a decode engine pulls.
 
-The prefill engine computes a prompt (of a hybrid model all but its last token: the decode engine then computes one
-token and has the state) and keeps its blocks until they were read or the lease ends. The decode engine pulls the
-attention blocks it lacks, whole, and always the last recurrent state of every group.
+The prefill engine computes a prompt (of a hybrid model all but its last token: the decode engine then
+computes one token and has the state) and keeps its blocks until they were read or the lease ends. The decode
+engine pulls the attention blocks it lacks, whole, and always the last recurrent state of every group.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Pull:
 
 
 class NixlConnector:
-    """One engine's side. `producer`: it must deliver its output; `consumer`: freed blocks wait for their step.
+    """One engine's side. `producer`: it must deliver its output. `consumer`: freed blocks wait for their step.
 
     vLLM's kv_both is both, kv_producer and kv_consumer one of them.
     """
@@ -41,17 +41,24 @@ class NixlConnector:
         self._cache = cache
 
     def lookup(self, request: ActiveRequest, local_tokens: int) -> int:
-        """Tokens to pull beyond a local hit. A prefill request loses its prompt's last token at the first call."""
+        """Tokens to pull beyond a local hit; a prefill request loses its last token at the first call."""
         if request.remote is not None:
-            external = request.remote.tokens - local_tokens
-            if external <= 0:
-                request.remote = None
-                self.unneeded.append(request.request_id)
-            return max(0, external)
-        if request.for_remote and self._cache.recurrent and not request.truncated:
+            return max(0, request.remote.tokens - local_tokens)
+        if (
+            request.for_remote
+            and self._cache.recurrent
+            and not request.truncated
+            and request.prompt_tokens > 1
+        ):
             request.truncated = True
             request.prompt_tokens -= 1
         return 0
+
+    def decline(self, request: ActiveRequest) -> None:
+        """It was admitted and lacks nothing that another engine has: the blocks there can go."""
+        if request.remote is not None:
+            request.remote = None
+            self.unneeded.append(request.request_id)
 
     def start_pull(self, request: ActiveRequest, local_tokens: int) -> Pull:
         """Read what `lookup` promised into the blocks that were allocated for it."""

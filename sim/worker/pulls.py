@@ -1,8 +1,8 @@
 """The pulls of a disaggregated cluster: transfers between workers, and the leases on what waits to be read.
 
-A prefill worker keeps the blocks of a prompt for `lease_s` seconds after it has answered. While the request waits on
-a decode worker, that worker's heartbeats prolong the lease. A lease that ends all the same lets the blocks go: the
-decode worker then computes the prompt itself.
+A prefill worker keeps the blocks of a prompt for `lease_s` seconds after it has answered. While the request
+waits on a decode worker, that worker's heartbeats prolong the lease. A lease that ends all the same lets the
+blocks go: the decode worker then computes the prompt itself.
 """
 
 from collections.abc import Callable, Sequence
@@ -47,8 +47,8 @@ class _Held:
 class Pulls:
     """Starts transfers for decode workers, tells both sides of their ends, and watches the leases.
 
-    `workers` are all workers by index, to be set before the first request. `pulled` is told of every transfer that
-    ended: request, bytes, start and end in seconds; `expired` of every lease that ended before.
+    `workers` are all workers by index, to be set before the first request. `pulled` is told of every transfer
+    that ended: request, bytes, start and end in seconds; `expired` of every lease that ended before.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Pulls:
             event.callbacks.append(lambda _: self._check(request, held))
 
     def _lease_end_s(self, held: _Held) -> float:
-        """When the lease ends as things stand: never, if each heartbeat comes before the last one's time is over."""
+        """When the lease ends as things stand: never, if heartbeats come before their extension is over."""
         lease, end_s = self._lease, held.ended_s + self._lease.lease_s
         interval_s, since_s = lease.heartbeat_interval_s, held.waiting_since_s
         if since_s == inf or not interval_s:

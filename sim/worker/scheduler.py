@@ -71,7 +71,7 @@ class StepPlan:
 
 
 class Scheduler:
-    """Queues and admission of one engine. Without `offload` there is no CPU tier, without `nixl` no other engine.
+    """Queues and admission of one engine: without `offload` no CPU tier, without `nixl` no other engine.
 
     With both, vLLM's MultiConnector asks them in order: `nixl` first unless `offload_first`.
     """
@@ -91,7 +91,9 @@ class Scheduler:
         self.nixl = nixl
         children = (offload, nixl) if offload_first else (nixl, offload)
         self._children = [child for child in children if child is not None]
+        # The offload connector never brings a state without the attention blocks before it.
         # A connector that consumes lets blocks go only when no step in flight can write to them.
+        self._stateless_hits = nixl is not None and offload is None
         self._frees_late = nixl.consumer if nixl is not None else offload is not None
         self.running: list[ActiveRequest] = []
         self.waiting: deque[ActiveRequest] = deque()
@@ -211,21 +213,28 @@ class Scheduler:
     def _lookup(self, request: ActiveRequest) -> tuple[Hit, int | None]:
         if request.computed:
             return NO_HIT, 0  # its load has arrived
-        cache, num_tokens = self.cache, request.num_tokens
-        pulls = request.remote is not None
-        hit = (cache.lookup_attention if pulls else cache.lookup)(request.hashes, num_tokens)
-        external = 0
-        for child in self._children:
-            found = child.lookup(request, hit.tokens)
-            if found is None:
-                return hit, None
-            external = external or found
-        if pulls and not external:
-            hit = cache.lookup(request.hashes, num_tokens)
+        cache = self.cache
+        lookup = cache.lookup_attention if self._stateless_hits else cache.lookup
+        hit = lookup(request.hashes, request.num_tokens)
+        external = self._ask_connectors(request, hit.tokens)
+        if external is None:
+            return hit, None
+        if hit.stateless and not external:
+            hit = cache.lookup(request.hashes, request.num_tokens)
         if not external and hit.tokens == request.num_tokens:
             hit = self._nothing_left(request)
         request.boundary_tokens = hit.attention_tokens if hit.attention_tokens > hit.tokens else 0
         return hit, external
+
+    def _ask_connectors(self, request: ActiveRequest, local_tokens: int) -> int | None:
+        """Tokens that the first connector to have any adds to a local hit; None: one must be asked again."""
+        external = 0
+        for child in self._children:
+            found = child.lookup(request, local_tokens)
+            if found is None:
+                return None
+            external = external or found
+        return external
 
     def _nothing_left(self, request: ActiveRequest) -> Hit:
         """The token taken off a prompt was all that a hit had left to compute: hit a block less."""
@@ -252,6 +261,8 @@ class Scheduler:
                 assert self.offload is not None
                 plan.loads.append(self.offload.start_load(request, hit.tokens, external))
         else:
+            if self.nixl is not None:
+                self.nixl.decline(request)
             request.status = Status.RUNNING
             if self.loading.pop(request.request_id, None) is not None:
                 self.cache.retake(request.tables)

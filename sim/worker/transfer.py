@@ -30,11 +30,11 @@ class Stream:
     """One direction of one link, and what went over it."""
 
     __slots__ = (
-        "bytes_per_s",
         "_latency_s",
         "_per_piece_s",
         "busy_s",
         "busy_until_s",
+        "bytes_per_s",
         "jobs",
         "n_bytes",
         "waited_s",

@@ -25,7 +25,6 @@ from sim.worker.host_link import HostLink
 from sim.worker.scheduler import EngineDiedError, StepPlan
 from sim.worker.timing import StepTime
 
-
 ENGINE_DIED = "engine_died"
 """Why requests of a worker are given up whose engine met a fault of vLLM 0.28.0."""
 

@@ -36,6 +36,7 @@ def completed(**more):
         "first_token_s": 1.0,
         "end_s": 3.0,
         "prompt_tokens": 100,
+        "counted_prompt_tokens": 100,
         "output_tokens": 5,
         "local_hit_tokens": 60,
         "external_hit_tokens": 10,
@@ -102,6 +103,7 @@ def test_requests_are_counted_by_how_they_ended():
         "rejected": 3,
         "unfinished": 0,
         "rejected_by_reason": {"exceeds_pool": 2, "outgrew_pool": 1},
+        "unfinished_by_reason": {},
     }
 
 
@@ -160,8 +162,8 @@ def test_prefill_adds_up():
 
 def test_shares_are_ratios_of_sums_not_means_of_ratios():
     """One block without a hit and a hundred with 99 hits: 99 of 101, not the mean of 0 and 0.99."""
-    nothing = completed(prompt_tokens=1, local_hit_tokens=0, external_hit_tokens=0)
-    most = completed(prompt_tokens=100, local_hit_tokens=99, external_hit_tokens=0)
+    nothing = completed(counted_prompt_tokens=1, local_hit_tokens=0, external_hit_tokens=0)
+    most = completed(counted_prompt_tokens=100, local_hit_tokens=99, external_hit_tokens=0)
     prefill = summary(nothing, most)["prefill"]
 
     assert prefill["by_source"]["local_cache_hit"] / prefill["prompt_tokens"] == pytest.approx(99 / 101)
@@ -196,7 +198,11 @@ def test_throughput_and_gpu_hours_are_over_the_simulated_time():
 
 
 def test_occupancy_is_passed_on_and_null_without_a_cpu_tier():
-    assert summary()["occupancy"] == {"pool": {"mean": 0.5, "max": 1.0}, "cpu_tier": None}
+    assert summary()["occupancy"] == {
+        "pool": {"mean": 0.5, "max": 1.0},
+        "cpu_tier": None,
+        "decode_pool": None,
+    }
     full = summary(cpu_tier=Occupancy(0.25, 0.75))["occupancy"]
     assert full["cpu_tier"] == {"mean": 0.25, "max": 0.75}
 

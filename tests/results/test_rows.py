@@ -92,7 +92,7 @@ def test_the_decisions_table_is_a_decision_and_every_cost_term():
     names = [column.name for column in DECISIONS]
 
     assert CostTerms._fields[0] == "rank"
-    assert names == ["request", "now_s", "chosen", "worker", *CostTerms._fields[1:]]
+    assert names == ["request", "leg", "now_s", "chosen", "worker", *CostTerms._fields[1:]]
 
 
 def test_an_account_fills_its_columns():

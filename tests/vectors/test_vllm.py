@@ -176,18 +176,16 @@ def test_an_exception_in_the_middle_is_a_disagreement(
     assert "exception after 0 of 26 steps: IndexError" in capsys.readouterr().out
 
 
-def test_prefill_decode_pairs_are_ignored_and_it_says_so(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_other_files_are_ignored_and_it_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tmp_path, rows_of("hyb_duplicate_checkpoint_sync"), "hyb_whole")
-    write(tmp_path, [{"k": "cfg"}], "pdmc_x")
+    write(tmp_path, [{"k": "cfg"}], "other_x")
     assert vllm.main([str(tmp_path)]) == 0
-    assert capsys.readouterr().out.startswith("1 other files ignored: prefill/decode pairs")
+    assert capsys.readouterr().out.startswith("1 other files ignored: recordings are named")
 
 
 def test_nothing_to_replay_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert vllm.main([str(tmp_path)]) == 2
-    assert "no file full_*.jsonl or hyb*.jsonl" in capsys.readouterr().err
+    assert "no file full_*.jsonl, hyb*.jsonl, pd_*.jsonl or pdmc_*.jsonl" in capsys.readouterr().err
     assert vllm.main([str(tmp_path / "absent")]) == 2
     assert vllm.main([]) == 2
     assert "usage: python -m tests.vectors.vllm DIR" in capsys.readouterr().err

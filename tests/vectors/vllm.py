@@ -1,8 +1,9 @@
 """Replay recorded decisions of vLLM 0.28.0's scheduler: `python -m tests.vectors.vllm DIR`.
 
-Every `full_*.jsonl` and `hyb*.jsonl` of DIR (one engine), `pd_*.jsonl` and `pdmc_*.jsonl` (a prefill and a decode
-engine) is predicted as a whole and compared: each step and each request counts as one decision. The last line is `N of M decisions agree`; the exit status is 0 only if all do, 1 if
-not, and 2 if there is nothing to replay.
+Every `full_*.jsonl` and `hyb*.jsonl` of DIR (one engine), `pd_*.jsonl` and `pdmc_*.jsonl` (a prefill and a
+decode engine) is predicted as a whole and compared: each step and each request counts as one decision. The
+last line is `N of M decisions agree`; the exit status is 0 only if all do, 1 if not, and 2 if there is
+nothing to replay.
 """
 
 import json

@@ -1,14 +1,14 @@
 """A recorded pair of engines of vLLM 0.28.0, prefill and decode, against two engine cores in lock step.
 
 Both engines make one step a tick, the prefill engine first; a request that it ends reaches the decode engine
-in the same tick. From the recording come its settings, the arrivals, the steps that a copy and a pull take, the
-order of the keys of a finished copy, and the order in which requests read at once were released.
+in the same tick. From the recording come its settings, the arrivals, the steps that a copy and a pull take,
+the order of the keys of a finished copy, and the order in which requests read at once were released.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sim.kv.hybrid import Hit, KvCache
+from sim.kv.hybrid import KvCache
 from sim.kv.offload import POLICIES, Key
 from sim.worker.active import ActiveRequest
 from sim.worker.connector import OffloadingConnector
@@ -95,17 +95,16 @@ class Side:
             offload.ended.sort(key=lambda ended: walk.index(self.id_of(ended[0].request_id)))
 
     def _listen_to_lookups(self) -> None:
+        """Take down each call of the connector's look-up: the local hit it is given, and what it answers."""
         scheduler = self.engine.scheduler
-        lookup = scheduler._lookup
+        ask = scheduler._ask_connectors
 
-        def listening(request: ActiveRequest) -> tuple[Hit, int | None]:
-            asked = not request.computed
-            hit, external = lookup(request)
-            if asked:
-                self._asks.append([self.id_of(request.request_id), hit.tokens, external])
-            return hit, external
+        def listening(request: ActiveRequest, local_tokens: int) -> int | None:
+            external = ask(request, local_tokens)
+            self._asks.append([self.id_of(request.request_id), local_tokens, external])
+            return external
 
-        scheduler._lookup = listening  # type: ignore[method-assign]
+        scheduler._ask_connectors = listening  # type: ignore[method-assign]
 
     def tick(self, sent_order: list[str]) -> tuple[Row | None, list[int], list[ActiveRequest]]:
         """Go through vLLM's loop once: (row, requests whose pull ended, requests that finished)."""
@@ -282,6 +281,6 @@ class PairReplay:
         self.decode.add(decode)
 
     def request(self, name: str) -> Row:
-        """Return what was predicted of a request up to now: p`X` on the prefill side, `X` on the decode side."""
+        """Return what was predicted of a request up to now: "pX" is prefilled, "X" decoded."""
         side = self.decode if name in self._decode else self.prefill
         return side.request(name)

@@ -85,8 +85,8 @@ class Bench:
         self.ends += [(request.request_id, self.env.now) for request in output.finished]
         self.cpu_events += [(self.env.now, event.stored) for event in output.events if event.tier == "CPU"]
 
-    def outgrown(self, worker, request):
-        self.ends.append((f"{request.request_id} outgrown", self.env.now))
+    def given_up(self, worker, request, reason):
+        self.ends.append((f"{request.request_id} {reason}", self.env.now))
 
 
 # -- the loop ------------------------------------------------------------------------------------------------
@@ -323,7 +323,7 @@ def test_a_request_that_has_outgrown_the_pool_is_given_up(async_scheduling):
     bench.arrive(0, prompts.request(("b", 32)))
     bench.run()
     # The 33rd token has been generated (at 17) when the block for its own KV is missing.
-    assert bench.ends == [("0 outgrown", 17), (1, 18)]
+    assert bench.ends == [("0 outgrew_pool", 17), (1, 18)]
     assert (request.outputs, request.status) == (17, Status.FINISHED)
     assert bench.engine.cache.pool.free_blocks == 2
 
