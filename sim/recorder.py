@@ -207,7 +207,7 @@ class Recorder:
         return self.records[request.request_id].active
 
     def _continues(self, admission: Admission) -> bool:
-        """Whether a decode worker has the whole prompt from elsewhere; the token it computes does not count."""
+        """Whether a decode worker has the whole prompt from elsewhere: its one token does not count."""
         request = admission.request
         had = admission.local_tokens + admission.external_tokens
         decode_leg = request is not self._leg_of_prompt(request)

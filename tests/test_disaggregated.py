@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from sim.cli import app
+from sim.results.account import CAUSES
 from sim.results.metrics import to_json
 from sim.run import summary_of
 from tests.clusters import Pace, rows, run_cluster, scenario, trace, turn
@@ -112,7 +113,7 @@ def test_pulls_between_nodes_take_the_network_card():
     client=st.sampled_from(["open-loop", "max-concurrency", "turn-dependent"]),
 )
 def test_bytes_and_blocks_are_conserved_and_skipping_changes_nothing(
-    seed, state_groups, blocks, sync, offload, client
+    *, seed, state_groups, blocks, sync, offload, client
 ):
     def build(fast_forward):
         engine = {
@@ -147,14 +148,8 @@ def test_bytes_and_blocks_are_conserved_and_skipping_changes_nothing(
         assert not worker.engine.nixl.held
     for pool in (fast.frontend.pool, fast.frontend.decode):
         loads = pool.router.loads
-        assert not any(loads.prefill_tokens) and not any(loads.active_blocks) and not any(loads.requests)
-    causes = [
-        name
-        for name in found[0]
-        if name.endswith("_tokens")
-        and name[:-7]
-        in ("preempted", "bound", "checkpoint", "in_flight", "evicted_here", "elsewhere", "gone")
-    ]
+        assert not any([*loads.prefill_tokens, *loads.active_blocks, *loads.requests])
+    causes = [f"{cause}_tokens" for cause in CAUSES]
     assert all(sum(row[name] for name in causes) == row["recomputed_tokens"] for row in found)
 
 

@@ -26,7 +26,7 @@ class Pull:
 
 
 class NixlConnector:
-    """One engine's side. `producer`: it must deliver its output. `consumer`: freed blocks wait for their step.
+    """One engine's side. `producer`: it must deliver its output; `consumer`: blocks freed wait for a step.
 
     vLLM's kv_both is both, kv_producer and kv_consumer one of them.
     """

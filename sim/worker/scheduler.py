@@ -91,9 +91,9 @@ class Scheduler:
         self.nixl = nixl
         children = (offload, nixl) if offload_first else (nixl, offload)
         self._children = [child for child in children if child is not None]
-        # The offload connector never brings a state without the attention blocks before it.
-        # A connector that consumes lets blocks go only when no step in flight can write to them.
+        # A pull always brings the state, a load from the CPU tier only together with attention blocks.
         self._stateless_hits = nixl is not None and offload is None
+        # A connector that consumes lets blocks go only when no step in flight can write to them.
         self._frees_late = nixl.consumer if nixl is not None else offload is not None
         self.running: list[ActiveRequest] = []
         self.waiting: deque[ActiveRequest] = deque()
