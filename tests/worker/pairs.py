@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 
 from sim.kv.hybrid import KvCache
-from sim.kv.offload import CpuLru, Key
+from sim.kv.offload import Key, LruTier
 from sim.worker.active import ActiveRequest
 from sim.worker.connector import OffloadingConnector
 from sim.worker.engine import Engine, StepOutput
-from sim.worker.nixl import NixlConnector
+from sim.worker.nixl import NixlConnector, Pull
 from sim.worker.scheduler import Limits, StepPlan
 from tests.worker.helpers import Driver
 
@@ -124,8 +124,18 @@ def build_pair(
         cache = KvCache(blocks + 1, block_tokens, recurrent)
         producer, consumer = ROLES[role]
         nixl = NixlConnector(cache, producer=producer, consumer=consumer)
-        offload = OffloadingConnector(cache, CpuLru(cpu_blocks)) if cpu_blocks else None
+        offload = OffloadingConnector(cache, LruTier(cpu_blocks)) if cpu_blocks else None
         bounds = Limits(**limits)  # type: ignore[arg-type]
         return PairSide(Engine(cache, bounds, offload, nixl, offload_first=offload_first), pull_steps)
 
     return Pair(side(prefill_blocks, prefill_role, cpu_blocks), side(decode_blocks, decode_role, 0))
+
+
+def computed(side: PairSide, request: ActiveRequest) -> list[int]:
+    """Tokens that an engine computed of a request, step by step."""
+    return [tokens for plan in side.plans for other, tokens in plan.tokens if other is request]
+
+
+def pulls(pair: Pair) -> dict[int, Pull]:
+    """What the decode engine has read, by request."""
+    return {pull.request_id: pull for plan in pair.decode.plans for pull in plan.pulls}

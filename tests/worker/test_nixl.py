@@ -1,0 +1,130 @@
+"""NIXL in pull mode: what the prefill engine keeps and offers, what the decode engine reads."""
+
+import pytest
+
+from sim.kv.hybrid import NO_HIT, KvCache
+from sim.worker.active import ActiveRequest, RemoteBlocks
+from sim.worker.nixl import NixlConnector
+from sim.worker.scheduler import EngineDiedError
+from tests.worker.helpers import Prompts
+from tests.worker.pairs import build_pair
+
+HASHES = list(range(100))
+
+
+def connector(recurrent: int = 3, block_tokens: int = 800) -> NixlConnector:
+    cache = KvCache(101, block_tokens, recurrent)
+    return NixlConnector(cache, producer=True, consumer=True)
+
+
+def prefill_leg(prompt_tokens: int) -> ActiveRequest:
+    request = ActiveRequest(7, prompt_tokens, 1, HASHES)
+    request.for_remote = True
+    return request
+
+
+def decode_leg(remote: RemoteBlocks, prompt_tokens: int = 2000) -> ActiveRequest:
+    request = ActiveRequest(7, prompt_tokens, 5, HASHES)
+    request.remote = remote
+    return request
+
+
+class TestPrefillLeg:
+    def test_a_hybrid_prompt_loses_its_last_token_once(self) -> None:
+        nixl, request = connector(), prefill_leg(2000)
+        assert [nixl.lookup(request, 0), nixl.lookup(request, 800)] == [0, 0]
+        assert (request.prompt_tokens, request.hashed_tokens) == (1999, 2000)
+
+    @pytest.mark.parametrize(("recurrent", "prompt"), [(0, 2000), (3, 1)])
+    def test_a_plain_prompt_and_a_single_token_stay_whole(self, recurrent: int, prompt: int) -> None:
+        nixl, request = connector(recurrent), prefill_leg(prompt)
+        nixl.lookup(request, 0)
+        assert request.prompt_tokens == prompt
+
+    def test_a_request_that_is_served_here_alone_stays_whole(self) -> None:
+        nixl, request = connector(), ActiveRequest(7, 2000, 5, HASHES)
+        assert nixl.lookup(request, 0) == 0
+        assert request.prompt_tokens == 2000
+        assert not nixl.keep(request)
+
+    def test_it_is_kept_until_it_is_released_once(self) -> None:
+        nixl, request = connector(), prefill_leg(2000)
+        assert nixl.keep(request)
+        assert nixl.held == {7: request}
+        assert nixl.release(7) is request
+        assert nixl.release(7) is None
+
+    def test_all_attention_blocks_and_one_state_a_group_are_offered(self) -> None:
+        cache = KvCache(101, 800, 3)
+        nixl, request = NixlConnector(cache, producer=True, consumer=True), prefill_leg(2001)
+        nixl.lookup(request, 0)
+        cache.admit(request.tables, NO_HIT, 0)
+        for end in (800, 1600, 2000):
+            cache.extend(request.tables, end)
+        assert [len(table.blocks) for table in request.tables] == [3, 3, 3, 3]
+        assert nixl.offer(request, 4) == RemoteBlocks(4, 2000, (1, 1, 1, 3))
+
+
+class TestDecodeLeg:
+    def test_it_pulls_what_lies_beyond_the_local_hit(self) -> None:
+        nixl, request = connector(), decode_leg(RemoteBlocks(4, 1999, (1, 1, 1, 3)))
+        assert nixl.lookup(request, 800) == 1199
+        pull = nixl.start_pull(request, 800)
+        assert (pull.request_id, pull.remote.worker) == (7, 4)
+        assert (pull.blocks_by_group, pull.blocks) == ((1, 1, 1, 2), 5)
+        assert nixl.lookup(request, 0) == 0  # there is nothing on the other side any more
+
+    def test_a_plain_model_has_no_state_to_pull(self) -> None:
+        nixl, request = connector(0, 16), decode_leg(RemoteBlocks(4, 100, (7,)), 100)
+        assert nixl.lookup(request, 32) == 68
+        assert nixl.start_pull(request, 32).blocks_by_group == (5,)
+
+    def test_asking_alone_gives_nothing_up(self) -> None:
+        nixl, request = connector(), decode_leg(RemoteBlocks(4, 1600, (1, 1, 1, 2)), 1601)
+        assert [nixl.lookup(request, 1600), nixl.lookup(request, 800)] == [0, 800]
+        assert nixl.unneeded == []
+
+    def test_an_admission_that_lacks_nothing_lets_the_other_side_go_once(self) -> None:
+        nixl, request = connector(), decode_leg(RemoteBlocks(4, 1600, (1, 1, 1, 2)), 1601)
+        nixl.decline(request)
+        nixl.decline(request)
+        assert (nixl.unneeded, request.remote) == ([7], None)
+
+
+class TestNothingLeft:
+    """A hybrid prompt of whole blocks and one token, sent again: taken off is all there was to compute."""
+
+    @pytest.mark.parametrize("cpu_blocks", [0, 50])
+    @pytest.mark.parametrize("offload_first", [False, True])
+    def test_the_engine_dies_of_it(self, cpu_blocks: int, offload_first: bool) -> None:
+        pair = build_pair(
+            60, 60, 800, 3, cpu_blocks=cpu_blocks, offload_first=offload_first, dies_of_nothing=True
+        )
+        prompts = Prompts(800)
+        pair.run(prompts.request(("a", 1601)))
+        with pytest.raises(EngineDiedError):
+            pair.run(prompts.request(("a", 1601)))
+
+    def test_or_it_is_counted_and_a_block_less_is_hit(self) -> None:
+        pair, prompts = build_pair(60, 60, 800, 3, max_batched_tokens=800), Prompts(800)
+        pair.run(prompts.request(("a", 1601)))
+        again = prompts.request(("a", 1601))
+        pair.run(again)
+        leg = pair.legs[again.request_id][0]
+        assert pair.prefill.engine.scheduler.nothing_left == 1
+        assert (leg.prompt_tokens, leg.local_tokens) == (1600, 800)
+
+    @pytest.mark.parametrize("prompt", [1600, 1602])
+    def test_a_token_more_or_less_is_no_danger(self, prompt: int) -> None:
+        pair, prompts = build_pair(60, 60, 800, 3, max_batched_tokens=800, dies_of_nothing=True), Prompts(800)
+        pair.run(prompts.request(("a", prompt)))
+        again = prompts.request(("a", prompt))
+        pair.run(again)
+        assert pair.legs[again.request_id][0].local_tokens == (prompt - 2) // 800 * 800
+
+    def test_a_plain_prompt_is_never_truncated(self) -> None:
+        pair, prompts = build_pair(60, 60, dies_of_nothing=True), Prompts()
+        pair.run(prompts.request(("a", 33)))
+        again = prompts.request(("a", 33))
+        pair.run(again)
+        assert pair.legs[again.request_id][0].local_tokens == 32
