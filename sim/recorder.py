@@ -48,7 +48,7 @@ class Recorder:
         """Requests sent and not yet ended, by index."""
         self.due_s: Sequence[float] = ()
         """When the client means to send each request, by index, nan until it is known; set before the run."""
-        self.rows = Rows(keep={"requests", *tables})
+        self.rows = Rows(keep=("requests", *tables))
         self.itl_s = WeightedSample()
         self.pool = [Gauge() for _ in range(workers)]
         self.cpu_tier = [Gauge() for _ in range(workers)]
