@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sim.cluster import Cluster
+from sim.results.rows import Rows
 from sim.scenario import Scenario
 from sim.workload.request import Request, Trace
 
@@ -105,8 +106,13 @@ def run_cluster(settings: Scenario, requests: Trace, law=None, **options: Any) -
 
 
 def rows(cluster: Cluster, table="requests") -> list[dict[str, Any]]:
-    """The rows of a table, by column name."""
-    found = cluster.recorder.rows.tables[table]
+    """The rows of a table of a cluster, by column name."""
+    return named_rows(cluster.recorder.rows, table)
+
+
+def named_rows(tables: Rows, table="requests") -> list[dict[str, Any]]:
+    """The rows of one of the tables, by column name."""
+    found = tables.tables[table]
     names = [column.name for column in found.columns]
     values = zip(*(found.column(name) for name in names), strict=True)
     return [dict(zip(names, row, strict=True)) for row in values]
@@ -175,7 +181,7 @@ class RandomCluster:
             [prompt + states, 2 * prompt + states, 4 * prompt, longest // self.block_tokens + states]
         )
         engine = {
-            "kv_blocks": blocks + random.randint(1, 4),
+            "kv_blocks": blocks + random.randint(2, 4),
             "max_num_batched_tokens": random.choice([16, 48, 64, 200]),
             "max_num_seqs": random.choice([1, 2, 3, 100]),
             "max_model_len": max(random.choice([longest, longest, longest - 5]), 16),

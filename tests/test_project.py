@@ -93,6 +93,15 @@ def test_the_output_in_the_readme_is_that_of_the_command() -> None:
     assert shown == printed, "put what `sim run agg8` prints into README.md"
 
 
+def test_the_comparison_in_the_readme_is_what_its_command_prints() -> None:
+    line = next(block for block in fenced(README, "sh") if block.startswith("sim compare"))
+    result = CliRunner().invoke(app, shlex.split(line)[1:])
+    printed = [line.rstrip() for line in result.stdout.splitlines()]
+    assert fenced(README, "text")[1].splitlines() == printed, (
+        f"put what `{line.strip()}` prints into README.md"
+    )
+
+
 def test_the_scenario_in_the_readme_is_one(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(fenced(README, "toml")[0])

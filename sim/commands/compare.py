@@ -94,7 +94,7 @@ def _run(plan: "Plan", metrics: Sequence[str], jobs: int | None) -> "Comparison"
     from sim.results.quantities import names_in, select
 
     numbers = {run.scenario: run.numbers for run in plan.saved}
-    with count_bar(f"{', '.join(plan.names)}", len(plan.jobs)) as on_one_more:
+    with count_bar("comparing", len(plan.jobs)) as on_one_more:
 
         def on_run(run: "Run") -> None:
             on_one_more()

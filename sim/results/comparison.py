@@ -72,7 +72,7 @@ def _table(
     if against_first:
         headers += [_pair(against_first, sign, comparison.scenarios[0]) for sign in "-/"]
     for header in headers:
-        grid.add_column(header, justify="right", no_wrap=True)
+        grid.add_column(Text(header), justify="right", no_wrap=True)
     swept = len(comparison.points) > 1
     marks = max((len(_marks(comparison, row, name)) for row in rows for name in names), default=0)
     for metric, group in groupby(rows, key=lambda row: row.metric):
@@ -81,7 +81,7 @@ def _table(
         if swept and grid.row_count:
             grid.add_row()
         for row in group:
-            name = lines.pop(0) if lines else ""
+            name = Text(lines.pop(0) if lines else "")
             grid.add_row(name, *_cells(comparison, row, names, against_first, marks))
     return grid
 
@@ -169,9 +169,7 @@ def _paired_note(comparison: Comparison) -> list[str]:
     level = f"{100 * CONFIDENCE:.0f} %"
     if len(comparison.seeds) < LEAST_PAIRS:
         return [f"no intervals: they take {LEAST_PAIRS} seeds or more"]
-    return [
-        f"± is half of a {level} interval over the seeds, paired by seed; bold: it leaves out no difference"
-    ]
+    return [f"± is half of a {level} interval over the seeds, paired by seed; bold: equal is outside of it"]
 
 
 def _fewer_note(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
@@ -193,9 +191,7 @@ def _differing_inputs(comparison: Comparison) -> list[str]:
                     comparison.runs_at(first, point), comparison.runs_at(other, point), strict=False
                 )
             ):
-                notes.append(
-                    f"[{section}] of {other} is not that of {first}: they were sent different requests"
-                )
+                notes.append(f"[{section}] of {other} is not that of {first}: what was sent differs")
     return notes
 
 

@@ -1,5 +1,6 @@
 """The numbers of a JSON summary by name: which there are, what a person calls them, how they are shown."""
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, NamedTuple
@@ -52,6 +53,8 @@ _TABLES = {
     "prefill.by_cause": ("Recomputed", CAUSE_LABELS),
     "prefill.by_source": ("Prompt tokens", SOURCE_LABELS),
 }
+_BETWEEN_KEYS = re.compile(r"(?<!\bp\d\d)\.")
+"""Every dot but that of a percentile such as p99.9."""
 _SHARES = ("recomputation", "recomputation_by_counter", "share", "utilization")
 
 
@@ -148,8 +151,8 @@ def _leaves(node: Any, name: str) -> Iterator[tuple[str, float | None]]:
 
 
 def _tables_of(name: str) -> list[str]:
-    """Return the tables that a number may stand in, from its name: "a" and "a.b" for "a.b.c"."""
-    return [name[:place] for place, character in enumerate(name) if character == "."]
+    """Return the tables that a number stands in, from its name: "a" and "a.b" for "a.b.c"."""
+    return [name[: dot.start()] for dot in _BETWEEN_KEYS.finditer(name)]
 
 
 def _nearest(name: str, known: Collection[str]) -> str:

@@ -63,9 +63,12 @@ def _compared_runs(folder: Path) -> list[Run]:
             f"{folder / COMPARISON}: schema_version is {version}; {SCHEMA_VERSION} is understood"
         )
     try:
-        return [_compared_run(folder, run) for run in content["runs"]]
+        runs = [_compared_run(folder, run) for run in content["runs"]]
     except (KeyError, TypeError) as error:
         raise InputError(f"{folder / COMPARISON}: not as `sim compare` writes it: {error!r}") from error
+    if not runs:
+        raise InputError(f"{folder / COMPARISON}: holds no run")
+    return runs
 
 
 def _compared_run(folder: Path, run: dict[str, Any]) -> Run:

@@ -11,7 +11,7 @@ from sim.kv.offload import ArcTier
 from sim.results.metrics import to_json
 from sim.run import summary_of
 from sim.worker.decode_run import DecodeRun, commit, decode_run, output_times
-from tests.clusters import Pace, RandomCluster, rows, run_cluster, scenario, trace, turn
+from tests.clusters import RandomCluster, rows, run_cluster, scenario, trace, turn
 from tests.worker.helpers import Driver, Prompts, build
 
 
@@ -43,26 +43,6 @@ def test_fast_forward_saves_events():
         events[fast_forward] = next(cluster.env._eid)
     assert events[False] > 100
     assert events[True] < 45, "100 tokens touch 7 block boundaries, and a few steps at each are normal"
-
-
-def test_steps_of_no_time_are_not_taken_together():
-    """What ends at one instant may bring something else at that instant, to be scheduled before the rest."""
-    requests = trace(
-        turn(0, 16, 30, [1], "a"),
-        turn(0, 16, 2, [2], "b"),
-        turn(0, 16, 2, [3], "b", delay_s=0),
-    )
-    settings = {"replay": {"client": "turn-dependent"}, "router": {"policy": "round-robin"}}
-    logs = [
-        [
-            (row["index"], row["worker"], row["end_s"])
-            for row in rows(
-                run_cluster(scenario(engine={"fast_forward": fast}, **settings), requests, Pace(0))
-            )
-        ]
-        for fast in (True, False)
-    ]
-    assert logs[0] == logs[1]
 
 
 # -- how long a run is ---------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from math import inf, nextafter
 
+import numpy as np
 import pytest
 import simpy
 
@@ -31,7 +32,7 @@ class Link(HostLink):
 class Bench:
     """One worker, the requests that arrive there, and a log of what comes of them."""
 
-    def __init__(self, blocks, *, law=None, fast_forward=True, **engine):
+    def __init__(self, blocks, block_tokens=16, *, law=None, fast_forward=True, **engine):
         self.tokens = []
         """(request, when), in the order of generation."""
         self.plans = []
@@ -40,7 +41,7 @@ class Bench:
         self.cpu_events = []
         self.levels_log = []
         self.env = simpy.Environment()
-        self.engine = build(blocks, **engine).engine
+        self.engine = build(blocks, block_tokens, **engine).engine
         self.link = Link()
         self.worker = Worker(
             self.env,
@@ -190,6 +191,29 @@ def test_steps_that_take_no_time_come_to_an_end(fast_forward, async_scheduling):
     for name in "ab":
         bench.arrive(3, prompts.request((name, 40), output=50))
     assert bench.run() == [(index, 3) for _ in range(50) for index in range(2)]
+
+
+@pytest.mark.parametrize("fast_forward", [True, False])
+def test_steps_that_take_no_time_wait_for_who_arrives_at_their_instant(fast_forward):
+    class Sudden(Pace):
+        """A decode takes 1 s up to 20 tokens of context, and no time beyond."""
+
+        def step_s(self, prefill, decode_batch, decode_context_tokens):
+            free = not prefill and decode_context_tokens >= 20
+            return 0.0 if free else super().step_s(prefill, decode_batch, decode_context_tokens)
+
+        def decode_s(self, batch, sum_context_tokens, n):
+            steps = [self.step_s([], batch, sum_context_tokens + batch * step) for step in range(n)]
+            return np.array(steps)
+
+    bench, prompts = (
+        Bench(9, 64, law=Sudden(), fast_forward=fast_forward, async_scheduling=False),
+        Prompts(64),
+    )
+    bench.arrive(0, prompts.request(("a", 8), output=40))
+    bench.arrive(13, prompts.request(("b", 8)))
+    bench.run()
+    assert bench.ends == [(1, 14), (0, 14)]
 
 
 # -- copies --------------------------------------------------------------------------------------------------
