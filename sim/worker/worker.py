@@ -141,7 +141,7 @@ class Worker:
             self._die()
             return
         self._observer.levels(self._index, engine, self._env.now)
-        if any(plan.tokens for plan in engine.steps):
+        if self._busy:
             self._start_run()
             output_s = self._ends_s[0] if self._run is None else float(self._run_ends_s[self._run.steps])
             self._wake(output_s, Phase.OUTPUT, self._output)
@@ -154,6 +154,13 @@ class Worker:
         for request in self.engine.requests:
             self._outbox.given_up(self._index, request, ENGINE_DIED)
         self._outbox.died(self._index)
+
+    @property
+    def _busy(self) -> bool:
+        """Whether a step in flight computes something, or waits for the copies that it has to flush."""
+        if any(plan.tokens for plan in self.engine.steps):
+            return True
+        return bool(self._ends_s) and self._ends_s[-1] > self._env.now
 
     def _output(self) -> None:
         """The oldest step has been computed."""

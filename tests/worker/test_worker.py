@@ -316,6 +316,17 @@ def test_a_preempted_request_s_stores_stall_the_step_for_what_is_left():
     assert bench.tokens[:4] == [(0, 1), (1, 1), (0, 5), (0, 6)]
 
 
+@pytest.mark.parametrize("async_scheduling", [True, False])
+def test_a_step_without_tokens_is_stalled_like_any_other(async_scheduling):
+    bench, prompts = Bench(2, cpu_blocks=9, async_scheduling=async_scheduling), Prompts()
+    bench.arrive(0, prompts.request(("a", 32), output=5))
+    bench.arrive(0.5, prompts.request(("b", 32)))
+    bench.run()
+    # The first one's store, from 1 to 3, has to be over before anything else may use its blocks.
+    assert bench.link.copies[0] == ("to host", 1, 3)
+    assert bench.ends == [("0 outgrown", 3), (1, 4)]
+
+
 def test_a_step_is_stalled_by_a_store_of_its_own_plan():
     bench, prompts = Bench(2, cpu_blocks=9, async_scheduling=False, prompt_only=False), Prompts()
     bench.arrive(0, prompts.request(("a", 15), output=17))
