@@ -7,7 +7,7 @@ import simpy
 
 from sim.clock import Phase, at
 from sim.coefficients import FrontendCoefficients
-from sim.frontend import Frontend
+from sim.frontend import Frontend, Pool
 from sim.kv.events import KvEvent
 from sim.kv.prefix import PrefixTable, SeenPrefixes
 from sim.recorder import Recorder
@@ -38,17 +38,17 @@ class Door:
     def __init__(self, *requests, config=None, router=None, **options):
         self.env = simpy.Environment()
         self.router = router or Router(RouterConfig(**config or {}), 16, 2)
+        self.workers = [Worker(self.env) for _ in range(2)]
         self.recorder = Recorder(2, ATTENTION, SeenPrefixes(16, 16), ("decisions",))
         self.frontend = Frontend(
             self.env,
-            self.router,
+            Pool("aggregated", self.router, workers=self.workers),
             PrefixTable(16, 16),
             self.recorder,
             coefficients=FrontendCoefficients(alpha_in_s=0.25, alpha_in_s_per_token=1 / 128, alpha_out_s=0.5),
             delays=SimpleNamespace(dispatch_s=0.125, event_delay_s=0.0625),
             **{"seed": 0, "max_model_len": 200, "attention_group": ATTENTION} | options,
         )
-        self.workers = self.frontend.workers = [Worker(self.env) for _ in range(2)]
         self.ended = []
         self.frontend.ended = lambda request: self.ended.append((request.index, self.env.now))
         for request in trace(*requests).requests:
@@ -204,7 +204,7 @@ def test_a_request_that_a_worker_gives_up_is_rejected_and_its_booking_freed():
     door = Door(turn(0, 64, 9, range(4)))
     door.env.run(until=2)
     rank, active = door.serving()
-    door.frontend.outgrown(rank, active)
+    door.frontend.given_up(rank, active, "outgrew_pool")
     door.env.run()
     row = door.row()
     assert (row["status"], row["reason"], row["end_s"]) == ("rejected", "outgrew_pool", 2.5)

@@ -36,7 +36,10 @@ def test_the_row_of_an_undisturbed_request():
         "reason": None,
         "worker": 0,
         "prompt_tokens": 40,
+        **dict.fromkeys(("decode_worker", "prefilled_s", "decode_queued_s"), None),
+        **dict.fromkeys(("pull_start_s", "pull_end_s", "pulled_bytes"), None),
         "output_tokens": 3,
+        "counted_prompt_tokens": 40,
         "local_hit_tokens": 0,
         "external_hit_tokens": 0,
         "computed_prompt_tokens": 40,
@@ -115,7 +118,8 @@ def test_what_a_preempted_request_computes_again():
 def test_answers_that_are_computed_again_are_reported_apart():
     requests = trace(turn(0, 32, 18, [1, 2]), turn(0, 8, 26, [3]))
     first, second = rows(run_cluster(small_pool(4), requests))
-    # At 17 s the first one needs a fourth block: the second one's 24 tokens but the newest are computed again.
+    # At 17 s the first one needs a third block. The second one comes back to its first block of 16 tokens and
+    # computes the rest of the 24 again, all but the newest.
     assert (first["preemptions"], first["end_s"]) == (0, 18.0)
     assert (second["preemptions"], second["recomputed_output_tokens"]) == (1, 8)
 
@@ -150,7 +154,7 @@ def test_levels_of_a_worker():
 
 def test_tables_that_nobody_asked_for_are_not_kept():
     cluster = run_cluster(scenario(output={"tables": []}), trace(turn(0, 16, 1, [1])))
-    assert list(cluster.recorder.rows.tables) == ["requests"]
+    assert list(cluster.recorder.rows.tables) == ["requests", "links"]
 
 
 def test_what_is_unfinished_says_what_it_waits_for():
@@ -164,7 +168,7 @@ def test_what_is_unfinished_says_what_it_waits_for():
     cluster = Cluster(settings, requests, settings.capacity(), settings.coefficients(), step_time=Pace())
     cluster.client.start()
     cluster.env.run(until=4)
-    cluster.recorder.close(cluster.env.now, requests.requests)
+    cluster.recorder.close(cluster.env.now, requests.requests, {})
     found = rows(cluster)
     assert [(row["index"], row["status"], row["reason"]) for row in found] == [
         (0, "unfinished", "running on worker 0"),

@@ -71,6 +71,7 @@ def test_what_can_never_run_is_rejected_and_leaves_nulls():
         "rejected": 1,
         "unfinished": 0,
         "rejected_by_reason": {"prompt_exceeds_pool": 1},
+        "unfinished_by_reason": {},
     }
     for name in ("ttft_s", "itl_s", "tpot_s", "e2e_s", "queue_s"):
         assert summary[name] == {"n": 0} | dict.fromkeys(("mean", "p50", "p90", "p95", "p99", "p99.9", "max"))
@@ -271,6 +272,7 @@ def test_a_run_of_a_shipped_scenario(tmp_path):
     assert load_scenario(tmp_path / "scenario.toml") == settings
     assert sorted(path.name for path in tmp_path.glob("*.parquet")) == [
         "decisions.parquet",
+        "links.parquet",
         "requests.parquet",
         "workers.parquet",
     ]
