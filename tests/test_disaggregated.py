@@ -189,7 +189,7 @@ def test_an_engine_that_dies_of_nothing_to_compute_takes_its_requests_with_it():
     twice = trace(turn(0.0, 17, 1, (1, 2), "a"), turn(9.0, 17, 1, (1, 2), "b"))
     alive = run_cluster(pair(2), twice)
     assert [row["status"] for row in rows(alive)] == ["completed", "completed"]
-    assert alive.workers[0].engine.scheduler.nothing_left == 1
+    assert alive.workers[0].engine.scheduler.lookup.nothing_left == 1
     dead = run_cluster(pair(2, engine={"vllm_0_28_faults": True}), twice)
     assert [(row["status"], row["reason"]) for row in rows(dead)] == [
         ("completed", None),

@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 
 from sim.kv.hybrid import NO_HIT, Hit, KvCache
 from sim.worker.active import ActiveRequest, Status
+from sim.worker.chunk import chunk_tokens
 from sim.worker.connector import OffloadingConnector, TransferJob
+from sim.worker.lookup import Lookup
 from sim.worker.nixl import NixlConnector, Pull
 
 
@@ -29,10 +31,6 @@ class Limits:
     """Schedule a step before the output of the one before it is processed."""
     dies_of_nothing: bool = False
     """A prompt of which nothing is left to compute kills the engine, as it does in vLLM 0.28.0."""
-
-
-class EngineDiedError(Exception):
-    """The engine met a prompt that vLLM 0.28.0 does not survive; nothing on it will ever be served."""
 
 
 @dataclass(slots=True)
@@ -89,10 +87,9 @@ class Scheduler:
         self.limits = limits
         self.offload = offload
         self.nixl = nixl
-        children = (offload, nixl) if offload_first else (nixl, offload)
-        self._children = [child for child in children if child is not None]
-        # A pull always brings the state, a load from the CPU tier only together with attention blocks.
-        self._stateless_hits = nixl is not None and offload is None
+        self.lookup = Lookup(
+            cache, offload, nixl, offload_first=offload_first, dies_of_nothing=limits.dies_of_nothing
+        )
         # A connector that consumes lets blocks go only when no step in flight can write to them.
         self._frees_late = nixl.consumer if nixl is not None else offload is not None
         self.running: list[ActiveRequest] = []
@@ -103,8 +100,6 @@ class Scheduler:
         """Requests with blocks whose content arrives from outside, until they run."""
         self.arrived: set[int] = set()
         """Requests whose load was reported complete and that were not looked at since."""
-        self.nothing_left = 0
-        """Prompts of which nothing was left to compute when their last token had been taken off."""
         self.last_plan: StepPlan | None = None
         self._steps = 0
         self._watermark_blocks = int(limits.watermark * cache.pool.num_blocks)
@@ -180,7 +175,8 @@ class Scheduler:
             if self._must_wait(request):
                 passed.append(queue.popleft())
                 continue
-            hit, external = self._lookup(request)
+            # Nothing is looked up for a request whose load has arrived.
+            hit, external = (NO_HIT, 0) if request.computed else self.lookup.find(request)
             if external is None:
                 passed.append(queue.popleft())
                 continue
@@ -209,39 +205,6 @@ class Scheduler:
                 return True
             self._promote(request)
         return request.status is Status.PREEMPTED and request.in_flight > 0
-
-    def _lookup(self, request: ActiveRequest) -> tuple[Hit, int | None]:
-        if request.computed:
-            return NO_HIT, 0  # its load has arrived
-        cache = self.cache
-        lookup = cache.lookup_attention if self._stateless_hits else cache.lookup
-        hit = lookup(request.hashes, request.num_tokens)
-        external = self._ask_connectors(request, hit.tokens)
-        if external is None:
-            return hit, None
-        if hit.stateless and not external:
-            hit = cache.lookup(request.hashes, request.num_tokens)
-        if not external and hit.tokens == request.num_tokens:
-            hit = self._nothing_left(request)
-        request.boundary_tokens = hit.attention_tokens if hit.attention_tokens > hit.tokens else 0
-        return hit, external
-
-    def _ask_connectors(self, request: ActiveRequest, local_tokens: int) -> int | None:
-        """Tokens that the first connector to have any adds to a local hit; None: one must be asked again."""
-        external = 0
-        for child in self._children:
-            found = child.lookup(request, local_tokens)
-            if found is None:
-                return None
-            external = external or found
-        return external
-
-    def _nothing_left(self, request: ActiveRequest) -> Hit:
-        """The token taken off a prompt was all that a hit had left to compute: hit a block less."""
-        self.nothing_left += 1
-        if self.limits.dies_of_nothing:
-            raise EngineDiedError(request.request_id)
-        return self.cache.lookup(request.hashes, request.num_tokens)
 
     def _admit(self, request: ActiveRequest, hit: Hit, external: int, plan: StepPlan) -> None:
         resumed = request.preemptions > 0
@@ -316,26 +279,10 @@ class Scheduler:
         return min(tokens, threshold) if threshold > 0 else tokens
 
     def _cut(self, request: ActiveRequest, start: int, tokens: int) -> int:
-        """End a chunk of a hybrid model's prefill where a checkpoint is wanted."""
         if not self.cache.recurrent or tokens <= 0:
             return tokens
-        block, num_tokens = self.cache.block_tokens, request.num_tokens
-        prefill_end = max(request.prompt_tokens, num_tokens - 1)
-        if start >= prefill_end:
-            return tokens
-        end = start + tokens
-        if end < prefill_end:
-            rounded = end // block * block
-            if rounded > start or block <= self._capped(self.limits.max_batched_tokens):
-                end = rounded
-        stops = [num_tokens - num_tokens % block]
-        if start % block:
-            stops.append((start // block + 1) * block)
-        boundary = request.boundary_tokens
-        if start < boundary < end:
-            stops.append(start + (boundary - start) // block * block)
-        end = min([stop for stop in stops if start < stop < end], default=end)
-        return max(end - start, 0)
+        most = self._capped(self.limits.max_batched_tokens)
+        return chunk_tokens(request, start, tokens, self.cache.block_tokens, most)
 
     # -- the end of a schedule call -------------------------------------------------------------------------
 

@@ -22,7 +22,8 @@ from sim.worker.active import ActiveRequest
 from sim.worker.decode_run import DecodeRun, commit, decode_run, output_times
 from sim.worker.engine import Engine, StepOutput
 from sim.worker.host_link import HostLink
-from sim.worker.scheduler import EngineDiedError, StepPlan
+from sim.worker.lookup import EngineDiedError
+from sim.worker.scheduler import StepPlan
 from sim.worker.timing import StepTime
 
 ENGINE_DIED = "engine_died"

@@ -130,3 +130,54 @@ class TestHybrid:
         need, free = cache.need(tables, 800 + tokens), cache.pool.free_blocks
         cache.extend(tables, 800 + tokens)
         assert need == free - cache.pool.free_blocks
+
+
+class TestAttentionAlone:
+    """A hit whose recurrent state is brought from elsewhere."""
+
+    def cache(self, *ends: int) -> KvCache:
+        cache = KvCache(41, 800, 3)
+        cache.free(prefilled(cache, *ends))
+        return cache
+
+    def test_it_is_the_whole_attention_run(self) -> None:
+        hit = self.cache(1600, 4000).lookup_attention(HASHES, 4000)
+        assert (hit.tokens, hit.attention_tokens, hit.stateless) == (3200, 3200, True)
+
+    def test_with_a_checkpoint_at_its_end_it_is_the_common_one(self) -> None:
+        cache = self.cache(1600, 4000)
+        assert cache.lookup_attention(HASHES, 4001) == cache.lookup(HASHES, 4001)
+
+    def test_a_deeper_checkpoint_makes_it_the_common_one(self) -> None:
+        cache = self.cache(1600, 4000)
+        cache.pool.cached[3].pop(HASHES[3])
+        hit = cache.lookup_attention(HASHES, 4001)
+        assert hit == cache.lookup(HASHES, 4001)
+        assert (hit.tokens, hit.attention_tokens, hit.stateless) == (1600, 2400, False)
+
+    def test_without_any_checkpoint(self) -> None:
+        cache = self.cache(4000)
+        hit = cache.lookup_attention(HASHES, 3000)
+        assert (hit.tokens, hit.stateless) == (2400, True)
+        assert [len(blocks) for blocks in hit.blocks] == [0, 0, 0, 3]
+
+    def test_its_checkpoint_counts_as_needed_though_it_is_not_held(self) -> None:
+        cache = self.cache(1600, 4000)
+        hit = cache.lookup_attention(HASHES, 4000)
+        # Five attention blocks (four are hits from the free queue); a state and a checkpoint in each group.
+        assert cache.need([], 3999, hit) == 5 + 3 * 2
+        tables: list[Table] = []
+        cache.admit(tables, hit, 3999)
+        assert [len(table.blocks) for table in tables] == [1, 1, 1, 5]
+        assert cache.pool.used_blocks == 8
+
+    def test_its_checkpoint_must_not_be_of_this_step(self) -> None:
+        cache = self.cache(1600, 4000)
+        hit = cache.lookup_attention(HASHES, 4000)
+        cache.recurrent[1].made_this_step.add(HASHES[1])
+        assert cache.need([], 3999, hit) is None
+
+    def test_a_plain_model_has_no_state(self) -> None:
+        cache = KvCache(11, 16)
+        prefilled(cache, 64)
+        assert cache.lookup_attention(HASHES, 65) == cache.lookup(HASHES, 65)

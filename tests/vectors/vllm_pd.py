@@ -96,15 +96,15 @@ class Side:
 
     def _listen_to_lookups(self) -> None:
         """Take down each call of the connector's look-up: the local hit it is given, and what it answers."""
-        scheduler = self.engine.scheduler
-        ask = scheduler._ask_connectors
+        lookup = self.engine.scheduler.lookup
+        ask = lookup.ask
 
         def listening(request: ActiveRequest, local_tokens: int) -> int | None:
             external = ask(request, local_tokens)
             self._asks.append([self.id_of(request.request_id), local_tokens, external])
             return external
 
-        scheduler._ask_connectors = listening  # type: ignore[method-assign]
+        lookup.ask = listening  # type: ignore[method-assign]
 
     def tick(self, sent_order: list[str]) -> tuple[Row | None, list[int], list[ActiveRequest]]:
         """Go through vLLM's loop once: (row, requests whose pull ended, requests that finished)."""

@@ -112,6 +112,7 @@ def build_pair(
     recurrent: int = 0,
     *,
     cpu_blocks: int = 0,
+    prompt_only: bool = True,
     offload_first: bool = False,
     prefill_role: str = "kv_both",
     decode_role: str = "kv_both",
@@ -124,7 +125,9 @@ def build_pair(
         cache = KvCache(blocks + 1, block_tokens, recurrent)
         producer, consumer = ROLES[role]
         nixl = NixlConnector(cache, producer=producer, consumer=consumer)
-        offload = OffloadingConnector(cache, LruTier(cpu_blocks)) if cpu_blocks else None
+        offload = (
+            OffloadingConnector(cache, LruTier(cpu_blocks), prompt_only=prompt_only) if cpu_blocks else None
+        )
         bounds = Limits(**limits)  # type: ignore[arg-type]
         return PairSide(Engine(cache, bounds, offload, nixl, offload_first=offload_first), pull_steps)
 

@@ -5,9 +5,6 @@ import pytest
 from sim.kv.hybrid import NO_HIT, KvCache
 from sim.worker.active import ActiveRequest, RemoteBlocks
 from sim.worker.nixl import NixlConnector
-from sim.worker.scheduler import EngineDiedError
-from tests.worker.helpers import Prompts
-from tests.worker.pairs import build_pair
 
 HASHES = list(range(100))
 
@@ -89,42 +86,3 @@ class TestDecodeLeg:
         nixl.decline(request)
         nixl.decline(request)
         assert (nixl.unneeded, request.remote) == ([7], None)
-
-
-class TestNothingLeft:
-    """A hybrid prompt of whole blocks and one token, sent again: taken off is all there was to compute."""
-
-    @pytest.mark.parametrize("cpu_blocks", [0, 50])
-    @pytest.mark.parametrize("offload_first", [False, True])
-    def test_the_engine_dies_of_it(self, cpu_blocks: int, offload_first: bool) -> None:
-        pair = build_pair(
-            60, 60, 800, 3, cpu_blocks=cpu_blocks, offload_first=offload_first, dies_of_nothing=True
-        )
-        prompts = Prompts(800)
-        pair.run(prompts.request(("a", 1601)))
-        with pytest.raises(EngineDiedError):
-            pair.run(prompts.request(("a", 1601)))
-
-    def test_or_it_is_counted_and_a_block_less_is_hit(self) -> None:
-        pair, prompts = build_pair(60, 60, 800, 3, max_batched_tokens=800), Prompts(800)
-        pair.run(prompts.request(("a", 1601)))
-        again = prompts.request(("a", 1601))
-        pair.run(again)
-        leg = pair.legs[again.request_id][0]
-        assert pair.prefill.engine.scheduler.nothing_left == 1
-        assert (leg.prompt_tokens, leg.local_tokens) == (1600, 800)
-
-    @pytest.mark.parametrize("prompt", [1600, 1602])
-    def test_a_token_more_or_less_is_no_danger(self, prompt: int) -> None:
-        pair, prompts = build_pair(60, 60, 800, 3, max_batched_tokens=800, dies_of_nothing=True), Prompts(800)
-        pair.run(prompts.request(("a", prompt)))
-        again = prompts.request(("a", prompt))
-        pair.run(again)
-        assert pair.legs[again.request_id][0].local_tokens == (prompt - 2) // 800 * 800
-
-    def test_a_plain_prompt_is_never_truncated(self) -> None:
-        pair, prompts = build_pair(60, 60, dies_of_nothing=True), Prompts()
-        pair.run(prompts.request(("a", 33)))
-        again = prompts.request(("a", 33))
-        pair.run(again)
-        assert pair.legs[again.request_id][0].local_tokens == 32

@@ -70,30 +70,6 @@ class TestOneRequest:
         assert pair.prefill.engine.cache.pool.used_blocks == 0
 
 
-class TestLookup:
-    """The prompt is looked up whole at first, and without its last token from then on."""
-
-    def test_a_prompt_one_token_longer_than_the_boundary_is_hit_less_when_tried_again(self) -> None:
-        pair, prompts = build_pair(60, 60, 800, 3, max_batched_tokens=800), Prompts(800)
-        pair.run(prompts.request(("a", 2400)))
-        scheduler = pair.prefill.engine.scheduler
-        leg = ActiveRequest(99, 1601, 1, prompts.hashes(("a", 1601)))
-        leg.for_remote = True
-        cache = pair.prefill.engine.cache
-        assert cache.lookup(leg.hashes, leg.num_tokens).tokens == 1600
-        assert scheduler._lookup(leg)[0].tokens == 800  # all was hit: a block less, and counted
-        assert scheduler._lookup(leg)[0].tokens == 800  # 1,600 tokens now: nothing to count
-        assert scheduler.nothing_left == 1
-
-    def test_a_run_without_a_checkpoint_is_measured_without_the_last_token(self) -> None:
-        pair, prompts = build_pair(60, 60, 800, 3, max_batched_tokens=8192), Prompts(800)
-        pair.run(prompts.request(("a", 4801)))  # its only checkpoint is at 4,800
-        leg = ActiveRequest(99, 2401, 1, prompts.hashes(("a", 2401)))
-        leg.for_remote = True
-        hit, _ = pair.prefill.engine.scheduler._lookup(leg)
-        assert (hit.tokens, leg.boundary_tokens) == (0, 1600)
-
-
 class TestExample:
     """One session of 213,000 tokens, five strangers before its third turn; vLLM 0.28.0's own figures."""
 
@@ -151,6 +127,20 @@ class TestExample:
             (request.local_tokens, request.external_tokens, pulls(pair)[leg.request_id].blocks_by_group[-1]),
             (pair.prefill.most_blocks, pair.decode.most_blocks),
         )
+
+
+@pytest.mark.parametrize(("prompt_only", "external"), [(True, 7200), (False, 8000)])
+def test_generated_blocks_that_are_stored_too_hold_a_token_never_computed(
+    prompt_only: bool, external: int
+) -> None:
+    pair = build_pair(24, 60, 800, 3, cpu_blocks=100, prompt_only=prompt_only)
+    prompts = Prompts(800)
+    for name in "abc":  # b and c take the blocks of a on the GPU
+        pair.run(prompts.request((name, 8000)))
+    again = prompts.request(("a", 8000), ("d", 1500))
+    pair.run(again)
+    leg = pair.legs[again.request_id][0]
+    assert (leg.local_tokens, leg.external_tokens) == (0, external)
 
 
 class TestFullDecodePool:
