@@ -154,6 +154,31 @@ def test_a_policy_of_ones_own():
     assert [row["worker"] for row in rows(cluster)] == [0, 1] * 3
 
 
+def test_a_hybrid_model_s_prompt_needs_room_for_two_states_a_group():
+    requests = trace(turn(0, 64, 1, range(4)))
+    found = [rows(run_cluster(scenario(2, engine={"kv_blocks": blocks}), requests)) for blocks in (8, 9)]
+    assert [row["reason"] for (row,) in found] == ["prompt_exceeds_pool", None]
+
+
+def test_the_watermark_keeps_blocks_free_while_others_run():
+    requests = trace(turn(0, 16, 9, [1], "a"), turn(1, 64, 1, range(10, 14), "b"))
+    ends = []
+    for watermark in (0, 0.5):
+        settings = scenario(workers={"count": 1}, engine={"kv_blocks": 11, "watermark": watermark})
+        ends.append([row["end_s"] for row in rows(run_cluster(settings, requests))])
+    assert ends == [[4.0, 9.0], [9.0, 10.0]]
+
+
+def test_blocks_of_answers_are_offloaded_only_if_asked_for():
+    requests = trace(turn(0, 16, 40, [1]))
+    used = []
+    for prompt_only in (True, False):
+        settings = scenario(offload={"cpu_bytes": 40_960, "offload_prompt_only": prompt_only})
+        cluster = run_cluster(settings, requests)
+        used.append(sum(worker.engine.offload.tier.used_blocks for worker in cluster.workers))
+    assert used == [1, 3]
+
+
 def test_progress_is_told_of_every_request_that_ends():
     seen = []
     cluster = build_two_turns()

@@ -287,6 +287,12 @@ def test_events_of_a_worker_keep_their_order():
     assert door.device_blocks(door.request) == [0, 2]
 
 
+def test_blocks_whose_parent_is_unknown_are_dropped():
+    door = after_events(stored([1], parent=0), stored([0]))
+    door.env.run()
+    assert door.device_blocks(door.request) == [0, 1]
+
+
 def test_only_attention_reaches_the_router():
     door = after_events(*(stored([0, 1], group=group) for group in range(ATTENTION)), stored([]))
     door.env.run()

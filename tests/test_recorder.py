@@ -82,6 +82,7 @@ def test_a_load_counts_as_queue_time():
         engine={"kv_blocks": 6},
         offload={
             "cpu_bytes": 10 * 4096,
+            "kv_events": "self-describing",
             "link": {"bandwidth_bytes_per_s": 1024, "latency_s": 0, "per_piece_s": 0},
         },
     )
@@ -92,6 +93,8 @@ def test_a_load_counts_as_queue_time():
     )
     row = rows(run_cluster(settings, requests))[2]
     assert (row["local_hit_tokens"], row["external_hit_tokens"], row["computed_prompt_tokens"]) == (0, 32, 8)
+    # Two blocks of the host tier count for three quarters each: less than what was used.
+    assert (row["credit_tokens"], row["overcredit_tokens"]) == (24, 0)
     assert (row["queued_s"], row["first_scheduled_s"], row["queue_s"]) == (40.0, 42.0, 2.0)
     assert (row["first_token_s"], row["recomputed_tokens"], row["bound_tokens"]) == (43.0, 8, 8)
 
