@@ -11,6 +11,8 @@ from sim.errors import InputError
 from sim.model import KERNEL_BLOCK_TOKENS, GpuSettings, ModelSettings
 from sim.units import format_bytes
 
+MAX_BLOCKS = 10_000_000
+"""More than any GPU holds: a number above it is a slip of the pen."""
 HOST_PAGE_BYTES = 4096
 """vLLM 0.28.0 rounds a block of the CPU tier up to this."""
 
@@ -132,6 +134,11 @@ def capacity(
         raise InputError(f"kv_blocks = {kv_blocks}: a pool has 2 blocks or more, one of them the null block")
     else:
         pool, num_blocks = kv_blocks * block_bytes, kv_blocks
+    if num_blocks > MAX_BLOCKS:
+        raise InputError(
+            f"{num_blocks:,} KV blocks of {block_tokens} tokens on {gpu.name}: at most {MAX_BLOCKS:,}; check "
+            "gpu.memory_bytes and engine.kv_blocks"
+        )
     session = _session(model, session_tokens, block_tokens, max_num_batched_tokens)
     free = num_blocks - 1
     # The engine counts two states a group for a sequence of the longest length.

@@ -204,6 +204,8 @@ class Cluster:
         self.client.start()
         self.env.run()
         self.recorder.close(self.env.now, requests, self._stalls())
+        lookups = (worker.engine.scheduler.lookup for worker in self.workers)
+        self.recorder.pulls.nothing_left = sum(lookup.nothing_left for lookup in lookups)
         self.recorder.links(self._links(self.recorder.last_end_s))
 
     def _links(self, end_s: float) -> Iterator[LinkRow]:

@@ -12,6 +12,11 @@ from sim.overrides import Override
 from sim.schema import JsonSchema, KeyPath, description, known_part, unknown_key
 
 _DISAGREEMENT = "disagreement"
+_SHAPES = {
+    **dict.fromkeys(("model_type", "model_attributes_type", "dict_type"), "must be a table of keys"),
+    "tuple_type": "must be a list",
+}
+"""What TOML calls the things that pydantic misses."""
 
 
 class Source:
@@ -98,9 +103,10 @@ def _message(details: ErrorDetails, key: KeyPath, schema: JsonSchema) -> str:
     if kind == "extra_forbidden":
         return unknown_key(schema, key)
     if kind == "missing":
-        return f"is missing: {description(schema, key)}"
-    if kind in {"model_type", "model_attributes_type", "dict_type"}:
-        return "must be a table of keys"
+        in_list = isinstance(details["loc"][-1], int)
+        return "has too few values" if in_list else f"is missing: {description(schema, key)}"
+    if kind in _SHAPES:
+        return _SHAPES[kind]
     return message.removeprefix("Value error, ").replace("Input should be", "must be")
 
 

@@ -70,12 +70,13 @@ def run(
         trace = load_workload(scenario.workload, scenario.seed, Path())
     cluster = Cluster(scenario, trace, capacity, times, policy=policy, step_time=step_time)
     cluster.run(on_progress)
+    notes = _notes(trace, times, own_law=step_time is not None)
     return RunResult(
         scenario,
-        summary_of(cluster),
+        summary_of(cluster) | {"notes": notes},
         cluster.recorder.rows,
         cluster.recorder.itl_s,
-        _notes(trace, times, own_law=step_time is not None),
+        notes,
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from pydantic import NonNegativeInt, ValidationError, model_validator
 
-from sim.capacity import Capacity, capacity
+from sim.capacity import Capacity, capacity, cpu_blocks
 from sim.coefficients import Coefficients, coefficients
 from sim.errors import InputError
 from sim.model import KERNEL_BLOCK_TOKENS
@@ -31,6 +31,7 @@ from sim.sections import (
 )
 from sim.settings import Settings
 from sim.shipped import read_toml, scenario_path
+from sim.units import format_bytes
 from sim.workload.settings import NOT_BESIDE, ReplaySettings, WorkloadSettings
 
 _PATHS = (("workload", "path"), ("model", "config"))
@@ -92,6 +93,13 @@ class Scenario(Settings):
                 "engine.long_prefill_token_threshold",
                 engine.long_prefill_token_threshold,
                 f"must be 0 or at least a block of this hybrid model, {block} tokens",
+            )
+        block_bytes = self.model.block_bytes(engine.block_size or KERNEL_BLOCK_TOKENS)
+        if self.offload and not cpu_blocks(self.offload.cpu_bytes, block_bytes):
+            raise disagreement(
+                "offload.cpu_bytes",
+                self.offload.cpu_bytes,
+                f"does not hold one KV block of {format_bytes(block_bytes)}; give more, or leave offload out",
             )
         return self
 
@@ -176,7 +184,8 @@ def load_scenario(path_or_name: str | Path, overrides: Sequence[str] = ()) -> Sc
         raise InputError(describe(error, schema, source)) from error
     trace = scenario.workload.path
     if trace is not None and not trace.is_file():
-        raise InputError(f"{source.place(('workload', 'path'))}: no such file: {trace}")
+        reason = "is not a file" if trace.exists() else "no such file"
+        raise InputError(f"{source.place(('workload', 'path'))}: {reason}: {trace}")
     return scenario
 
 

@@ -4,8 +4,8 @@ The pydantic types below accept both and hold the plain number: seconds, bytes, 
 floating-point operations per second. The formatters go the other way, for tables and messages.
 """
 
-import math
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -45,11 +45,14 @@ class Quantity:
         factor = self.units.get(match[2], None) if match and match[2] else Decimal(1)
         if match is None or factor is None:
             raise self._refusal(value)
-        amount = Decimal(match[1]) * factor
+        number = Decimal(match[1])
+        if number.adjusted() > sys.float_info.max_10_exp:
+            raise self._refusal(value)
+        amount = number * factor
         return self._checked(round(amount) if self.whole and match[2] else float(amount), value)
 
     def _checked(self, amount: int | float, written: object) -> int | float:
-        if not math.isfinite(amount) or amount < 0 or (self.whole and amount != int(amount)):
+        if not 0 <= amount <= sys.float_info.max or (self.whole and amount != int(amount)):
             raise self._refusal(written)
         return int(amount) if self.whole else float(amount)
 

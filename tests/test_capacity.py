@@ -181,3 +181,11 @@ def test_sessions_hold_at_least_their_tokens_and_more_in_order(tokens: int, budg
 def test_a_plain_session_is_its_tokens(tokens: int, budget: int) -> None:
     session = session_blocks(tokens, 16, 0, budget)
     assert session.cold == session.grown == session.cold_prefill_async == -(-tokens // 16)
+
+
+@pytest.mark.parametrize(
+    ("gpu", "kv_blocks"), [(H100, 10**9), (H100.model_copy(update={"memory_bytes": 10**30}), None)]
+)
+def test_more_blocks_than_any_gpu_has_are_a_slip(gpu: GpuSettings, kv_blocks: int | None) -> None:
+    with pytest.raises(InputError, match=r"at most 10,000,000; check gpu.memory_bytes and engine.kv_blocks"):
+        capacity(QWEN27, gpu, kv_blocks=kv_blocks)

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from sim.cli import app
+from sim.cluster import Cluster
 from sim.results.account import CAUSES
 from sim.results.metrics import to_json
 from sim.run import summary_of
+from sim.worker.lookup import EngineDiedError
 from tests.clusters import Pace, rows, run_cluster, scenario, trace, turn
 
 DATA = Path(__file__).parent / "data"
@@ -142,6 +144,7 @@ def test_bytes_and_blocks_are_conserved_and_skipping_changes_nothing(
     links = [row for row in rows(fast, "links") if row["kind"] != "pcie"]
     assert pulled == sum(row["n_bytes"] for row in links if row["direction"] == "out")
     assert pulled == sum(row["n_bytes"] for row in links if row["direction"] == "in")
+    assert pulled == summary_of(fast)["pulls"]["n_bytes"]
     assert pulled % fast.capacity.block_bytes == 0
     for worker in fast.workers:
         assert worker.engine.cache.pool.used_blocks == 0
@@ -189,7 +192,7 @@ def test_an_engine_that_dies_of_nothing_to_compute_takes_its_requests_with_it():
     twice = trace(turn(0.0, 17, 1, (1, 2), "a"), turn(9.0, 17, 1, (1, 2), "b"))
     alive = run_cluster(pair(2), twice)
     assert [row["status"] for row in rows(alive)] == ["completed", "completed"]
-    assert alive.workers[0].engine.scheduler.lookup.nothing_left == 1
+    assert summary_of(alive)["pulls"]["nothing_left"] == 1
     dead = run_cluster(pair(2, engine={"vllm_0_28_faults": True}), twice)
     assert [(row["status"], row["reason"]) for row in rows(dead)] == [
         ("completed", None),
@@ -203,6 +206,54 @@ def test_zero_progress_is_named_and_ends_the_run_with_status_3():
     assert "zero-progress preemption" in found.stdout
     cured = ["--set", "disaggregation.decode_kv_role=kv_consumer"]
     assert CliRunner().invoke(app, ["run", str(DATA / "livelock.toml"), *cured]).exit_code == 0
+
+
+# -- engines that die ---------------------------------------------------------------------------------------
+
+
+def dying(settings, requests, worker, at_s):
+    """A cluster of which one worker's engine meets a fault with its first plan from a time on."""
+    cluster = Cluster(settings, requests, settings.capacity(), settings.coefficients(), step_time=Pace())
+    engine = cluster.workers[worker].engine
+    schedule = engine.schedule
+
+    def faulty():
+        if cluster.env.now >= at_s:
+            raise EngineDiedError
+        return schedule()
+
+    engine.schedule = faulty
+    cluster.run()
+    return cluster
+
+
+@pytest.mark.parametrize(("worker", "leg"), [(0, "prefill"), (2, "decode")])
+def test_nothing_is_routed_to_a_dead_engine_any_more(worker, leg):
+    requests = trace(*(turn(number * 10.0, 33, 3, (number, 90, 91), f"s{number}") for number in range(12)))
+    cluster = dying(pair(prefill=2, decode=2), requests, worker, 35.0)
+    found = rows(cluster)
+    lost = [row for row in found if row["status"] == "rejected"]
+    assert [row["reason"] for row in lost] == ["engine_died"]
+    late = [
+        row for row in rows(cluster, "decisions") if row["leg"] == leg and row["now_s"] > lost[0]["end_s"]
+    ]
+    assert late
+    assert worker not in {row["worker"] for row in late}
+    assert all(row["status"] == "completed" for row in found if row is not lost[0])
+
+
+def test_without_a_decode_worker_requests_end_rejected_and_what_is_held_is_let_go():
+    requests = trace(*(turn(number * 10.0, 33, 3, (number, 90, 91), f"s{number}") for number in range(3)))
+    cluster = dying(pair(lease_s=5.0), requests, 1, 10.0)
+    assert [(row["status"], row["reason"]) for row in rows(cluster)] == [
+        ("completed", None),
+        ("rejected", "engine_died"),
+        ("rejected", "no_eligible_worker"),
+    ]
+    last = rows(cluster)[2]
+    nothing = ("decode_worker", "decode_queued_s", "pull_start_s", "pull_end_s", "pulled_bytes", "ttft_s")
+    assert {last[name] for name in nothing} == {None}
+    assert summary_of(cluster)["pulls"]["leases_expired"] == 1
 
 
 # -- conditional disaggregation -----------------------------------------------------------------------------
@@ -219,3 +270,19 @@ def test_a_prompt_with_little_to_compute_stays_at_its_decode_worker():
     assert (first["worker"], first["decode_worker"]) == (0, 1)
     assert (second["worker"], second["decode_worker"], second["pulled_bytes"]) == (1, 1, None)
     assert second["local_hit_tokens"] == 48
+
+
+@pytest.mark.parametrize(
+    ("conditional", "bypass"),
+    [
+        ({"eff_isl_threshold": 17}, False),
+        ({"eff_isl_threshold": 18}, True),
+        ({"eff_isl_threshold": 18, "decode_busy_threshold": 0.5}, True),
+        ({"eff_isl_threshold": 18, "decode_busy_threshold": 0.01}, False),
+    ],
+)
+def test_the_policy_and_the_guard_decide_where_a_prompt_is_computed(conditional, bypass):
+    requests = trace(turn(0.0, 48, 1, (1, 2, 3)), turn(50.0, 65, 1, (1, 2, 3, 4, 5)))
+    second = rows(run_cluster(pair(conditional=conditional), requests))[1]
+    assert (second["worker"], second["prefilled_s"] is None) == ((1, True) if bypass else (0, False))
+    assert (second["pulled_bytes"] is None) is bypass

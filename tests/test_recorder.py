@@ -118,6 +118,41 @@ def test_what_a_preempted_request_computes_again():
     assert (second["local_hit_tokens"], second["recomputed_output_tokens"]) == (0, 0)
 
 
+def test_chunks_of_one_token_are_charged_when_they_are_computed_again():
+    requests = trace(turn(0, 32, 3, [1, 2]), turn(0, 31, 5, [3, 4]))
+    settings = scenario(
+        **ONE_WORKER, engine=SYNCHRONOUS | {"kv_blocks": 5, "long_prefill_token_threshold": 1}
+    )
+    first, second = rows(run_cluster(settings, requests))
+    assert (first["preemptions"], second["preemptions"]) == (0, 1)
+    # Preempted with two tokens out; its first block is still there, of the 17 known tokens behind it all
+    # but the newest are computed again, one a step: 15 of the prompt, one of the answer.
+    assert (second["computed_prompt_tokens"], second["preempted_tokens"]) == (31 + 15, 15)
+    assert second["recomputed_output_tokens"] == 1
+
+
+def test_what_another_worker_is_loading_is_in_flight():
+    settings = scenario(
+        engine={"kv_blocks": 6},
+        offload={
+            "cpu_bytes": 10 * 4096,
+            "link": {"bandwidth_bytes_per_s": 1024, "latency_s": 0, "per_piece_s": 0},
+        },
+    )
+    requests = trace(
+        turn(0, 40, 1, [1, 2, 3]),
+        turn(10, 8, 1, [4]),
+        turn(20, 80, 1, range(10, 15)),  # takes all five blocks of the first worker
+        turn(30, 8, 1, [5]),
+        turn(40, 40, 1, [1, 2, 3]),  # loads for two seconds
+        turn(41, 40, 1, [1, 2, 3]),
+    )
+    cluster = run_cluster(settings, requests, policy=lambda terms, query, draw: query.request % 2)
+    *_, computes, loads = rows(cluster)
+    assert (loads["worker"], loads["external_hit_tokens"], loads["first_scheduled_s"]) == (0, 32, 42.0)
+    assert (computes["worker"], computes["in_flight_tokens"], computes["elsewhere_tokens"]) == (1, 32, 0)
+
+
 def test_answers_that_are_computed_again_are_reported_apart():
     requests = trace(turn(0, 32, 18, [1, 2]), turn(0, 8, 26, [3]))
     first, second = rows(run_cluster(small_pool(4), requests))

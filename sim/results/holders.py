@@ -44,7 +44,7 @@ class Holders:
                 self._forget(worker, block)
 
     def _forget(self, worker: int, block: int) -> None:
-        if any(block in tier[worker] for tier in self._copies.values()):
+        if block in self._copies["GPU"][worker] or block in self._copies["CPU"][worker]:
             return
         others = self._now[block] & ~(1 << worker)
         if others:

@@ -39,7 +39,7 @@ def combine(seeds: Sequence[int], summaries: Sequence[Mapping[str, Any]]) -> dic
     A percentile's interval is that of the mean over runs of each run's percentile. A number that is None in
     some runs is averaged over the others; its `n` says over how many.
     """
-    apart = ("schema_version", "thin_percentiles", "slo")
+    apart = ("schema_version", "thin_percentiles", "slo", "notes")
     numbers = [{key: value for key, value in run.items() if key not in apart} for run in summaries]
     return {
         "schema_version": summaries[0]["schema_version"],

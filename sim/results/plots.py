@@ -39,6 +39,7 @@ _LABEL_WIDTH = 26
 _LOG_FROM = 50
 """Durations that differ by this factor are drawn on a logarithmic axis."""
 _MOST_TICKS = 9
+_HEADROOM = 1.05
 _STYLE = {
     "axes.edgecolor": "0.6",
     "axes.spines.right": False,
@@ -184,7 +185,8 @@ class _Picture:
             panel.set_yscale("log")
             axis.set_major_formatter("{x:g}")
         elif largest > 0:
-            set_limits(0, None)
+            # Margins are a share of the range, so a flat line would lie on the edge.
+            set_limits(0, max(*axis.get_view_interval(), _HEADROOM * largest))
         elif largest == 0:
             set_limits(0, 1)
         if shown is TOKENS and largest > 0:

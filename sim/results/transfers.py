@@ -20,11 +20,13 @@ class LinkRow(NamedTuple):
 
 @dataclass(slots=True)
 class PullCounts:
-    """Pulls of decode workers, in all."""
+    """Pulls of decode workers, and what went wrong around them, in all."""
 
     n_bytes: int = 0
     leases_expired: int = 0
     """Prompts whose blocks a prefill worker let go before they were read."""
+    nothing_left: int = 0
+    """Prompts of which a prefill worker had nothing left to compute: one block of the hit was given up."""
     took_s: list[float] = field(default_factory=list)
     """How long each took, from posting the read to its end."""
 
@@ -42,4 +44,5 @@ class PullCounts:
             "mean_s": sum(self.took_s) / n if n else None,
             "max_s": max(self.took_s, default=None),
             "leases_expired": self.leases_expired,
+            "nothing_left": self.nothing_left,
         }

@@ -64,7 +64,8 @@ def place(settings: PlacementSettings, prefill_workers: int, decode_workers: int
 def _check_length(pool: str, nodes: Sequence[int], workers: int) -> None:
     if len(nodes) != workers:
         raise InputError(
-            f"{pool}_nodes = {list(nodes)}: {len(nodes)} nodes for {workers} {pool} workers; give each one"
+            f"disaggregation.placement.{pool}_nodes = {list(nodes)}: {len(nodes)} nodes for "
+            f"{workers} {pool} workers; give each one"
         )
 
 
@@ -73,11 +74,11 @@ def _check_nodes(nodes: Sequence[int], gpus_per_node: int) -> None:
     for node in range(max(nodes) + 1):
         if node not in count:
             raise InputError(
-                f"prefill_nodes, decode_nodes: node {max(nodes)} has a worker and node {node} has none; "
+                f"disaggregation.placement: node {max(nodes)} has a worker and node {node} has none; "
                 "nodes are numbered from 0 without gaps"
             )
         if count[node] > gpus_per_node:
             raise InputError(
-                f"prefill_nodes, decode_nodes: {count[node]} workers stand on node {node}, which has "
+                f"disaggregation.placement: {count[node]} workers stand on node {node}, which has "
                 f"{gpus_per_node} GPUs (gpus_per_node); each worker needs one"
             )

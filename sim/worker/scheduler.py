@@ -169,35 +169,37 @@ class Scheduler:
 
     def _schedule_waiting(self, plan: StepPlan, budget: int) -> None:
         passed: list[ActiveRequest] = []
-        while budget > 0 and (self.waiting or self.skipped) and len(self.running) < self.limits.max_seqs:
-            queue = self.skipped or self.waiting
-            request = queue[0]
-            if self._must_wait(request):
-                passed.append(queue.popleft())
-                continue
-            # Nothing is looked up for a request whose load has arrived.
-            hit, external = (NO_HIT, 0) if request.computed else self.lookup.find(request)
-            if external is None:
-                passed.append(queue.popleft())
-                continue
-            loading = external > 0
-            start = request.computed or hit.tokens + external
-            tokens = 0
-            if not loading:
-                tokens = min(self._capped(request.num_tokens - start), budget)
-                tokens = self._cut(request, start, tokens)
-                if tokens == 0:
+        try:
+            while budget > 0 and (self.waiting or self.skipped) and len(self.running) < self.limits.max_seqs:
+                queue = self.skipped or self.waiting
+                request = queue[0]
+                if self._must_wait(request):
+                    passed.append(queue.popleft())
+                    continue
+                # Nothing is looked up for a request whose load has arrived.
+                hit, external = (NO_HIT, 0) if request.computed else self.lookup.find(request)
+                if external is None:
+                    passed.append(queue.popleft())
+                    continue
+                loading = external > 0
+                start = request.computed or hit.tokens + external
+                tokens = 0
+                if not loading:
+                    tokens = min(self._capped(request.num_tokens - start), budget)
+                    tokens = self._cut(request, start, tokens)
+                    if tokens == 0:
+                        break
+                if not self._allocate(request, tokens, hit, external, joining=True):
                     break
-            if not self._allocate(request, tokens, hit, external, joining=True):
-                break
-            queue.popleft()
-            self._admit(request, hit, external, plan)
-            if loading:
-                passed.append(request)
-                continue
-            plan.tokens.append((request, tokens))
-            budget -= tokens
-        self.skipped.extendleft(reversed(passed))
+                queue.popleft()
+                self._admit(request, hit, external, plan)
+                if loading:
+                    passed.append(request)
+                    continue
+                plan.tokens.append((request, tokens))
+                budget -= tokens
+        finally:  # an engine that dies here must still know them, to give them up
+            self.skipped.extendleft(reversed(passed))
 
     def _must_wait(self, request: ActiveRequest) -> bool:
         if request.status is Status.LOADING:

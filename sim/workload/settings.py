@@ -50,7 +50,9 @@ class WorkloadSettings(Settings):
         if (self.path is None) == (self.profile is None):
             raise ValueError("give either path (a trace file) or profile (sessions to generate), not both")
         source, other = ("profile", "path") if self.path is None else ("path", "profile")
-        misplaced = self.model_fields_set & NOT_BESIDE[source] - {other}
+        misplaced = {
+            key for key in self.model_fields_set & NOT_BESIDE[source] if getattr(self, key) is not None
+        }
         if misplaced:
             raise ValueError(f"{', '.join(sorted(misplaced))}: only beside {other}, but {source} is given")
         if self.profile and self.sessions is None:

@@ -138,6 +138,18 @@ class TestStore:
         stores, _ = offload.plan([], [])
         assert [len(job.blocks) for job in stores] == sizes
 
+    def test_of_a_request_that_outgrew_the_pool_nothing_is_stored_any_more(self) -> None:
+        driver, prompts = build(4, cpu_blocks=8, async_scheduling=False), Prompts()
+        tier, busy = connector(driver).tier, [(-number, 0) for number in range(1, 9)]
+        tier.store(busy)  # no room for its prompt while it runs
+        request = prompts.request(("a", 40), output=60)
+        driver.engine.add(request)
+        while not (outgrown := driver.engine.drop_outgrown()):
+            driver.turn()
+        assert (outgrown, request.num_tokens) == ([request], 65)
+        tier.stored(busy)
+        assert stored(driver.run()) == []
+
 
 class TestLoad:
     def test_the_rest_of_a_prompt_comes_from_the_tier(self) -> None:

@@ -246,3 +246,54 @@ class TestPublicFaults:
         assert all(sum(tokens for _, tokens in plan.tokens) <= 8192 for plan in plans)
         most = max(len(plan.tokens) for plan in plans)
         assert most <= 68 * 8 // 7 + 1  # a prompt of 100 tokens holds seven blocks at least
+
+    @pytest.mark.parametrize(("shared", "together"), [(0, 1), (32, 3)])
+    def test_a_tight_pool_holds_as_many_tokens_as_its_blocks(self, shared: int, together: int) -> None:
+        """Five blocks of 16 tokens: one prompt of 48, or three that have 32 in common."""
+        driver, prompts = build(5, async_scheduling=False), Prompts()
+        requests = [
+            prompts.request(("shared", shared), (name, 48 - shared), output=1 if name == "first" else 9)
+            for name in ("first", "b", "c", "d", "e")
+        ]
+        run(driver, requests[0])
+        for request in requests[1:]:
+            driver.engine.add(request)
+        driver.turn()
+        pool = driver.engine.cache.pool
+        assert len(driver.engine.scheduler.running) == together
+        assert pool.used_blocks == (shared + together * (48 - shared)) // 16
+        assert pool.used_blocks + pool.free_blocks == 5
+
+
+def test_news_are_told_once_whether_published_or_not() -> None:
+    driver, prompts = build(20, async_scheduling=False), Prompts()
+    engine, (first, second) = driver.engine, (prompts.request((name, 48)) for name in "ab")
+    for request in (first, second):
+        engine.add(request)
+        engine.schedule()
+        assert [event.blocks for event in engine.news()] == [request.hashes[:3]]
+        assert engine.news() == []
+        assert [event.blocks for event in engine.complete().events] == [request.hashes[:3]]
+    assert engine.news() == []
+
+
+def test_a_generated_block_can_be_hit_from_its_last_token_on() -> None:
+    """With asynchronous scheduling the token that fills a block is not known when it is computed."""
+    driver, prompts = build(20), Prompts()
+    request = prompts.request(("a", 30), output=3)
+    run(driver, request)
+    assert len(request.hashes) == 2
+    assert driver.engine.cache.lookup(request.hashes, 33).tokens == 32
+
+
+def test_preemptions_with_tokens_between_them_are_no_livelock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sim.worker.engine.LIVELOCK_STEPS", 2)
+    driver, prompts = build(6, async_scheduling=False), Prompts()
+    for number in range(8):
+        driver.engine.add(prompts.request((f"{number}", 30), output=30))
+    preempting = 0
+    while not driver.idle:
+        plan = driver.turn()
+        preempting += plan is not None and bool(plan.preempted)
+        assert not driver.engine.livelocked
+    assert preempting > 3

@@ -5,7 +5,7 @@ import pytest
 from sim.kv.groups import Table
 from sim.kv.hybrid import NO_HIT, KvCache
 from sim.kv.offload import LruTier
-from sim.worker.active import ActiveRequest, RemoteBlocks
+from sim.worker.active import ActiveRequest, RemoteBlocks, Status
 from sim.worker.connector import OffloadingConnector
 from sim.worker.lookup import EngineDiedError, Lookup
 from sim.worker.nixl import NixlConnector
@@ -128,6 +128,19 @@ class TestNothingLeft:
         pair.run(prompts.request(("a", 1601)))
         with pytest.raises(EngineDiedError):
             pair.run(prompts.request(("a", 1601)))
+
+    def test_a_dead_engine_still_knows_those_it_had_passed_over(self) -> None:
+        pair = build_pair(60, 60, 800, 3, cpu_blocks=50, dies_of_nothing=True)
+        prompts, engine = Prompts(800), pair.prefill.engine
+        pair.run(prompts.request(("a", 1601)))
+        passed = prompts.request(("b", 900))
+        passed.status, passed.in_flight = Status.PREEMPTED, 1
+        engine.add(passed)
+        fatal = prompts.request(("a", 1601))
+        pair.add(fatal)
+        with pytest.raises(EngineDiedError):
+            engine.schedule()
+        assert engine.requests == [passed, pair.legs[fatal.request_id][0]]
 
     def test_or_it_is_counted_and_a_block_less_is_hit(self) -> None:
         pair, prompts = build_pair(60, 60, 800, 3, max_batched_tokens=800), Prompts(800)

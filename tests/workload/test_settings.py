@@ -42,6 +42,10 @@ def test_a_workload_that_makes_no_sense_is_refused_with_a_reason(
         WorkloadSettings.model_validate(workload)
 
 
+def test_a_key_without_a_value_is_not_given() -> None:
+    assert WorkloadSettings.model_validate({"path": "a", "turns": None}).turns is None
+
+
 @pytest.mark.parametrize("source", NOT_BESIDE)
 def test_what_has_no_meaning_beside_a_source_is_a_setting_and_belongs_to_the_other(source: str) -> None:
     other = ({"path", "profile"} - {source}).pop()
