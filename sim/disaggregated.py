@@ -140,7 +140,8 @@ class DisaggregatedFrontend(Frontend):
     def output(self, worker: int, output: StepOutput) -> None:
         """Send on what a step of either pool gave."""
         if worker >= self.decode.first:
-            self._send_events(self.decode, worker, output)
+            if self._conditional is not None:  # else the decode leg looks at no index
+                self._send_events(self.decode, worker, output)
             self._send_tokens(worker, output)
             return
         self._send_events(self.pool, worker, output)
