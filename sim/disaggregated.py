@@ -113,7 +113,7 @@ class DisaggregatedFrontend(Frontend):
         assert nixl is not None
         assert record.active is not None
         if self._pulls.awaited(record.request.index):
-            record.decode.remote = nixl.offer(record.active, source)
+            record.decode.remote = nixl.offer(record.active)
         target.add(record.decode)
 
     def pulls(self, worker: int, plan: StepPlan) -> None:

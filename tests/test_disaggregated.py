@@ -286,3 +286,47 @@ def test_the_policy_and_the_guard_decide_where_a_prompt_is_computed(conditional,
     second = rows(run_cluster(pair(conditional=conditional), requests))[1]
     assert (second["worker"], second["prefilled_s"] is None) == ((1, True) if bypass else (0, False))
     assert (second["pulled_bytes"] is None) is bypass
+
+
+@pytest.mark.parametrize("policy", ["prefill_load", "isl_or_load"])
+def test_a_prompt_stays_at_its_decode_worker_while_the_prefill_worker_is_busy(policy):
+    """The first prompt of 48 tokens is booked when the second one, at the same time, is routed."""
+    conditional = {"policy": policy, "prefill_busy_threshold": 0.5, "eff_isl_threshold": 0}
+    cluster = run_cluster(
+        pair(conditional=conditional),
+        trace(turn(0.0, 48, 1, (1, 2, 3), "a"), turn(0.0, 48, 1, (4, 5, 6), "b")),
+    )
+    first, second = sorted(rows(cluster), key=lambda row: row["index"])
+    assert (first["worker"], first["decode_worker"]) == (0, 1)
+    assert (second["worker"], second["decode_worker"], second["pulled_bytes"]) == (1, 1, None)
+
+
+# -- the decode worker's books ------------------------------------------------------------------------------
+
+
+def test_a_decode_worker_s_blocks_are_booked_until_the_answer_ends():
+    """The second request meets the two blocks of the first, and goes to the other decode worker."""
+    cluster = run_cluster(
+        pair(decode=2),
+        trace(turn(0.0, 32, 9, (1, 2), "a"), turn(5.0, 32, 1, (3, 4), "b"), turn(30.0, 32, 1, (5, 6), "c")),
+    )
+    choices = [row for row in rows(cluster, "decisions") if row["leg"] == "decode"]
+    booked = [sorted(row["active_blocks"] for row in choices if row["request"] == n) for n in range(3)]
+    assert booked == [[0, 0], [0, 2], [0, 0]]
+    chosen = {row["index"]: row["decode_worker"] for row in rows(cluster)}
+    assert chosen[0] != chosen[1]
+
+
+def test_what_a_preemption_on_the_decode_side_recomputes_is_counted():
+    """Two answers outgrow eleven blocks together; a decode worker has no checkpoint to start from again."""
+    cluster = run_cluster(
+        pair(2, decode_kv_blocks=12, decode_kv_role="kv_consumer"),
+        trace(turn(0.0, 33, 30, (1, 2, 3), "a"), turn(0.0, 33, 30, (4, 5, 6), "b")),
+    )
+    found = rows(cluster)
+    assert {row["status"] for row in found} == {"completed"}
+    assert sum(row["preemptions"] for row in found) > 0
+    assert sum(row["preempted_tokens"] for row in found) > 0
+    assert sum(row["recomputed_output_tokens"] for row in found) > 0
+    # Nothing but the preemptions makes anyone compute anything twice here.
+    assert all(row["preempted_tokens"] == row["recomputed_tokens"] for row in found)

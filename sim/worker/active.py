@@ -21,7 +21,6 @@ class Status(Enum):
 class RemoteBlocks:
     """What a prefill engine offers to be read: tokens, and blocks by group (recurrent: one state)."""
 
-    worker: int
     tokens: int
     blocks_by_group: tuple[int, ...]
 

@@ -74,7 +74,7 @@ class Engine:
 
     @property
     def livelocked(self) -> bool:
-        """Whether requests have preempted each other for so long that nothing but a new one can change it.
+        """Whether requests have preempted each other for so long that only something from outside ends it.
 
         vLLM 0.28.0 does so for ever when two requests in turn recompute a few tokens, need one block more
         than there are, and are both preempted because the first one's blocks return a step too late.
@@ -103,8 +103,12 @@ class Engine:
 
     def add(self, request: ActiveRequest) -> None:
         """Queue a request; the next `schedule` sees it."""
-        self._barren_steps = 0
+        self.stir()
         self.scheduler.waiting.append(request)
+
+    def stir(self) -> None:
+        """Something came from outside: requests that preempted each other for ever may get on now."""
+        self._barren_steps = 0
 
     def schedule(self) -> StepPlan:
         """Plan the next step; it is in flight until `complete`."""

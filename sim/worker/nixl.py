@@ -75,11 +75,11 @@ class NixlConnector:
             self.held[request.request_id] = request
         return request.for_remote
 
-    def offer(self, request: ActiveRequest, worker: int) -> RemoteBlocks:
+    def offer(self, request: ActiveRequest) -> RemoteBlocks:
         """What the other engine is told of a request that is held here."""
         states = (1,) * len(self._cache.recurrent)
         attention = len(request.tables[self._cache.attention_group].blocks)
-        return RemoteBlocks(worker, request.prompt_tokens, (*states, attention))
+        return RemoteBlocks(request.prompt_tokens, (*states, attention))
 
     def release(self, request_id: int) -> ActiveRequest | None:
         """The blocks were read, or their lease ended; None if they are not held any more."""

@@ -118,6 +118,7 @@ class Worker:
         self._interrupt_run()
         self._pulled += pulled
         self._read += read
+        self.engine.stir()
         if self._polling:
             self._wake(self._env.now, Phase.SCHEDULE, self._poll)
 

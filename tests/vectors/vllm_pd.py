@@ -277,7 +277,7 @@ class PairReplay:
         if row is None:
             return
         decode = ActiveRequest(request.request_id, row["prompt"], row["out"], expand(row["blocks"]))
-        decode.remote = nixl.offer(request, 0)
+        decode.remote = nixl.offer(request)
         self.decode.add(decode)
 
     def request(self, name: str) -> Row:

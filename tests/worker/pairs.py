@@ -88,7 +88,7 @@ class Pair:
             nixl = self.prefill.engine.nixl
             assert nixl is not None
             request = self.legs[leg.request_id][1]
-            request.remote = nixl.offer(leg, 0)
+            request.remote = nixl.offer(leg)
             self.decode.engine.add(request)
         self.decode.step()
         self.prefill.was_read += self.decode.over

@@ -67,7 +67,7 @@ class TestLocalHit:
 
     def decode_leg(self) -> ActiveRequest:
         request = ActiveRequest(0, 4001, 5, HASHES)
-        request.remote = RemoteBlocks(0, 4000, (1, 1, 1, 5))
+        request.remote = RemoteBlocks(4000, (1, 1, 1, 5))
         return request
 
     def test_nixl_alone_brings_it(self) -> None:

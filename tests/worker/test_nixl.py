@@ -59,30 +59,30 @@ class TestPrefillLeg:
         for end in (800, 1600, 2000):
             cache.extend(request.tables, end)
         assert [len(table.blocks) for table in request.tables] == [3, 3, 3, 3]
-        assert nixl.offer(request, 4) == RemoteBlocks(4, 2000, (1, 1, 1, 3))
+        assert nixl.offer(request) == RemoteBlocks(2000, (1, 1, 1, 3))
 
 
 class TestDecodeLeg:
     def test_it_pulls_what_lies_beyond_the_local_hit(self) -> None:
-        nixl, request = connector(), decode_leg(RemoteBlocks(4, 1999, (1, 1, 1, 3)))
+        nixl, request = connector(), decode_leg(RemoteBlocks(1999, (1, 1, 1, 3)))
         assert nixl.lookup(request, 800) == 1199
         pull = nixl.start_pull(request, 800)
-        assert (pull.request_id, pull.remote.worker) == (7, 4)
+        assert pull.request_id == 7
         assert (pull.blocks_by_group, pull.blocks) == ((1, 1, 1, 2), 5)
         assert nixl.lookup(request, 0) == 0  # there is nothing on the other side any more
 
     def test_a_plain_model_has_no_state_to_pull(self) -> None:
-        nixl, request = connector(0, 16), decode_leg(RemoteBlocks(4, 100, (7,)), 100)
+        nixl, request = connector(0, 16), decode_leg(RemoteBlocks(100, (7,)), 100)
         assert nixl.lookup(request, 32) == 68
         assert nixl.start_pull(request, 32).blocks_by_group == (5,)
 
     def test_asking_alone_gives_nothing_up(self) -> None:
-        nixl, request = connector(), decode_leg(RemoteBlocks(4, 1600, (1, 1, 1, 2)), 1601)
+        nixl, request = connector(), decode_leg(RemoteBlocks(1600, (1, 1, 1, 2)), 1601)
         assert [nixl.lookup(request, 1600), nixl.lookup(request, 800)] == [0, 800]
         assert nixl.unneeded == []
 
     def test_an_admission_that_lacks_nothing_lets_the_other_side_go_once(self) -> None:
-        nixl, request = connector(), decode_leg(RemoteBlocks(4, 1600, (1, 1, 1, 2)), 1601)
+        nixl, request = connector(), decode_leg(RemoteBlocks(1600, (1, 1, 1, 2)), 1601)
         nixl.decline(request)
         nixl.decline(request)
         assert (nixl.unneeded, request.remote) == ([7], None)

@@ -374,7 +374,8 @@ def test_a_worker_that_nothing_can_move_stops(async_scheduling):
     assert [too_large.status, behind.status] == [Status.WAITING, Status.WAITING]
 
 
-def test_requests_that_preempt_each_other_for_ever_come_to_rest_until_another_arrives():
+@pytest.mark.parametrize("stir", ["another request", "a report of another worker"])
+def test_requests_that_preempt_each_other_for_ever_come_to_rest_until_something_arrives(stir):
     bench, prompts = Bench(4, cpu_blocks=9, long_prefill_threshold_tokens=3), Prompts()
     for name, prompt, output in (("a", 22, 42), ("b", 15, 58)):
         bench.arrive(0, prompts.request((name, prompt), output=output))
@@ -384,6 +385,9 @@ def test_requests_that_preempt_each_other_for_ever_come_to_rest_until_another_ar
     preempted = [request.preemptions for request in bench.engine.scheduler.waiting]
     assert min(preempted) > LIVELOCK_STEPS
     plans = len(bench.plans)
-    bench.arrive(bench.env.now + 1, prompts.request(("c", 8)))
+    if stir == "another request":
+        bench.arrive(bench.env.now + 1, prompts.request(("c", 8)))
+    else:
+        bench.worker.report()
     bench.run()
     assert len(bench.plans) > plans
