@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from sim.kv.groups import Table
+from sim.kv.runs import BlockRuns
 
 
 class Status(Enum):
@@ -58,7 +59,7 @@ class ActiveRequest:
         self.request_id = request_id
         self.prompt_tokens = prompt_tokens
         self.output_tokens = output_tokens
-        self.hashes = hashes
+        self.hashes = BlockRuns.of(hashes)
         self.status = Status.WAITING
         self.computed = 0
         """Tokens whose KV exists or is being computed by a step in flight."""

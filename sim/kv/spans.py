@@ -1,0 +1,117 @@
+"""A map from whole numbers to values that is constant over runs: what is known of many blocks at once.
+
+Ids that were given together mostly share their fate (a prompt is stored as a whole and evicted from its end),
+so that a map over millions of ids is a few pieces a prompt. It costs time and memory by pieces, not by ids.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+V = TypeVar("V")
+
+PAGE_BITS = 12
+"""Pieces are kept by pages of 2 to the power of so many ids: a change moves only what is behind it there."""
+
+
+class Spans(Generic[V]):
+    """Every number has a value, `empty` until it is changed; pages on which all is `empty` take no memory."""
+
+    __slots__ = ("_pages", "empty")
+
+    def __init__(self, empty: V) -> None:
+        self.empty = empty
+        self._pages: dict[int, tuple[list[int], list[V]]] = {}
+        """Starts of the pieces of a page, ascending from the page's own start, and their values."""
+
+    def __bool__(self) -> bool:
+        """Whether any number has a value other than `empty`."""
+        return bool(self._pages)
+
+    def get(self, key: int) -> V:
+        """Return the value of one number."""
+        page = self._pages.get(key >> PAGE_BITS)
+        if page is None:
+            return self.empty
+        return page[1][bisect_right(page[0], key) - 1]
+
+    def pieces(self, start: int, stop: int) -> list[tuple[int, int, V]]:
+        """Return (start, stop, value) of the pieces that make up a range, in order; neighbours differ."""
+        found: list[tuple[int, int, V]] = []
+        while start < stop:
+            number = start >> PAGE_BITS
+            end = (number + 1) << PAGE_BITS
+            end = min(end, stop)
+            page = self._pages.get(number)
+            if page is None:
+                _append(found, start, end, self.empty)
+                start = end
+                continue
+            starts, values = page
+            at = bisect_right(starts, start)
+            last = len(starts)
+            while start < end:
+                upto = starts[at] if at < last and starts[at] < end else end
+                _append(found, start, upto, values[at - 1])
+                start = upto
+                at += 1
+        return found
+
+    def update(self, start: int, stop: int, change: Callable[[V], V]) -> None:
+        """Change the value of every number of a range; `change` is called once a piece."""
+        while start < stop:
+            number = start >> PAGE_BITS
+            first = number << PAGE_BITS
+            page_end = first + (1 << PAGE_BITS)
+            end = page_end if page_end < stop else stop
+            page = self._pages.get(number)
+            if page is None:
+                page = self._pages[number] = ([first], [self.empty])
+            _update_page(page, (start, end, page_end), change)
+            if len(page[0]) == 1 and page[1][0] == self.empty:
+                del self._pages[number]
+            start = end
+
+
+def _update_page(
+    page: tuple[list[int], list[V]], bounds: tuple[int, int, int], change: Callable[[V], V]
+) -> None:
+    """Put new pieces in place of those that a range touches; join what became equal, at both ends too."""
+    starts, values = page
+    start, end, page_end = bounds
+    low = bisect_right(starts, start) - 1
+    high = low + 1
+    count = len(starts)
+    while high < count and starts[high] < end:
+        high += 1
+    new_starts: list[int] = []
+    new_values: list[V] = []
+    before = low if starts[low] < start else low - 1
+    if before >= 0:
+        new_starts.append(starts[before])
+        new_values.append(values[before])
+    at = start
+    for place in range(low, high):
+        value = change(values[place])
+        if not new_values or new_values[-1] != value:
+            new_starts.append(at)
+            new_values.append(value)
+        if place + 1 < high:
+            at = starts[place + 1]
+    after = starts[high] if high < count else page_end
+    if end < after:
+        if new_values[-1] != values[high - 1]:
+            new_starts.append(end)
+            new_values.append(values[high - 1])
+    elif high < count and new_values[-1] == values[high]:
+        high += 1
+    low = before if before >= 0 else low
+    starts[low:high] = new_starts
+    values[low:high] = new_values
+
+
+def _append(found: list[tuple[int, int, V]], start: int, stop: int, value: V) -> None:
+    if found and found[-1][2] == value:
+        found[-1] = (found[-1][0], stop, value)
+    else:
+        found.append((start, stop, value))
