@@ -5,8 +5,10 @@ order is explicit: first what an engine step gives out (tokens, releases, KV eve
 (arrivals, routing, booking), then the workers' next schedules; within a phase by entity id.
 """
 
+from collections.abc import Callable
 from enum import IntEnum
 from heapq import heappush
+from typing import Any
 
 import simpy
 
@@ -19,12 +21,25 @@ class Phase(IntEnum):
     SCHEDULE = 4
 
 
-def at(env: simpy.Environment, delay_s: float, phase: Phase, entity: int = 0) -> simpy.Event:
+_PLACE = {phase: phase << 32 for phase in Phase}
+
+
+class Moment:
+    """What SimPy needs of an event that only calls back when its time has come."""
+
+    __slots__ = ("callbacks",)
+    _ok = True
+
+    def __init__(self) -> None:
+        self.callbacks: list[Callable[[Any], object]] = []
+
+
+def at(env: simpy.Environment, delay_s: float, phase: Phase, entity: int = 0) -> Moment:
     """Return an event that fires `delay_s` seconds from now, in `phase`, ordered by `entity` within it."""
     return at_time(env, env.now + delay_s, phase, entity)
 
 
-def at_time(env: simpy.Environment, time_s: float, phase: Phase, entity: int = 0) -> simpy.Event:
+def at_time(env: simpy.Environment, time_s: float, phase: Phase, entity: int = 0) -> Moment:
     """Return an event that fires at exactly `time_s`, where a delay would be off by a rounding error.
 
     Raises:
@@ -33,9 +48,8 @@ def at_time(env: simpy.Environment, time_s: float, phase: Phase, entity: int = 0
     """
     if not time_s >= env.now:
         raise ValueError(f"an event at {time_s} s, but it is {env.now} s already")
-    event = simpy.Event(env)
-    event._ok = True
-    event._value = None
+    moment = Moment()
     # SimPy schedules by delay alone.
-    heappush(env._queue, (time_s, (phase << 32) + entity, next(env._eid), event))  # type: ignore[misc]
-    return event
+    queue: list[Any] = env._queue
+    heappush(queue, (time_s, _PLACE[phase] + entity, next(env._eid), moment))
+    return moment

@@ -5,6 +5,7 @@ from typing import Any
 
 import simpy
 
+from sim.agenda import Agenda
 from sim.capacity import Capacity
 from sim.coefficients import Coefficients
 from sim.disaggregated import DisaggregatedFrontend
@@ -66,6 +67,7 @@ class Cluster:
             scenario.output.worker_interval_s,
         )
         self.workers: list[Worker] = []
+        self._agenda = Agenda()
         self.frontend = self._disaggregated(times) if scenario.workers.prefill else self._aggregated(times)
         self.client = make_client(self.env, trace, scenario.replay, self.frontend.submit)
         self.recorder.due_s = self.client.due_s
@@ -139,6 +141,7 @@ class Cluster:
     def _front_door(self, times: Coefficients) -> dict[str, Any]:
         scenario, offload = self.scenario, self.scenario.offload
         return {
+            "agenda": self._agenda,
             "coefficients": times.frontend,
             "delays": scenario.frontend,
             "seed": scenario.seed,
@@ -169,11 +172,19 @@ class Cluster:
         worker = Worker(
             self.env,
             len(self.workers),
-            Engine(cache, self._limits(), connector, nixl, offload_first=offload_first),
+            Engine(
+                cache,
+                self._limits(),
+                connector,
+                nixl,
+                offload_first=offload_first,
+                growth_is_news=scenario.router.track_output_blocks,
+            ),
             step_time=self._law,
             link=HostLink(link, capacity.block_bytes, scenario.model.full_attention_layers),
             observer=self.recorder,
             outbox=frontend,
+            agenda=self._agenda,
             fast_forward=scenario.engine.fast_forward,
         )
         self.workers.append(worker)

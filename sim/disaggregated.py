@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from sim.frontend import Frontend, Pool
+from sim.kv.events import KvEvent
 from sim.record import Record
 from sim.router import Booking
 from sim.router.conditional import ConditionalDisaggSettings, decide
@@ -55,7 +56,7 @@ class DisaggregatedFrontend(Frontend):
 
     def _serve_locally(self, record: Record, rank: int) -> None:
         """Let a decode worker compute prompt and answer, as an aggregated one would."""
-        local = Pool("aggregated", self.decode.router, first=self.decode.first, alive=self.decode.alive)
+        local = self.decode.for_leg("aggregated")
         decision = self._choose(record, local, pinned=rank)
         assert decision is not None
         record.decode_booking = self._book(record, local, decision)
@@ -66,7 +67,7 @@ class DisaggregatedFrontend(Frontend):
 
     def _stays_local(self, record: Record, settings: ConditionalDisaggSettings) -> int | None:
         """Return the rank of the decode worker that computes this prompt too; None: it takes both legs."""
-        peek = self._choose(record, Pool("peek", self.decode.router, alive=self.decode.alive))
+        peek = self._choose(record, self.decode.for_leg("peek"))
         prefill = self._choose(record, self.pool) if settings.asks_prefill else None
         if peek is None:
             return None
@@ -95,7 +96,7 @@ class DisaggregatedFrontend(Frontend):
         assert record.booking is not None
         self.pool.router.first_token(record.booking, now_s)
         self.pool.router.free(record.booking, now_s)
-        decision = self._choose(record, self.decode)
+        decision = self._choose(record, self.decode, heard=-1)  # answers come before the news of an instant
         if decision is None:
             self._end(record, "rejected", "no_eligible_worker")
             return
@@ -140,14 +141,18 @@ class DisaggregatedFrontend(Frontend):
     def output(self, worker: int, output: StepOutput) -> None:
         """Send on what a step of either pool gave."""
         if worker >= self.decode.first:
-            if self._conditional is not None:  # else the decode leg looks at no index
-                self._send_events(self.decode, worker, output)
             self._send_tokens(worker, output)
             return
-        self._send_events(self.pool, worker, output)
         for request in output.finished:
             self._pulls.hold(request.request_id, worker)
             self._to_client.send(worker, partial(self._prefilled, self._record(request), worker))
+
+    def kv_events(self, worker: int, events: list[KvEvent], output_s: float) -> None:
+        """Send the index of either pool what it is to hear of."""
+        if worker < self.decode.first:
+            self._send_events(self.pool, worker, events, output_s)
+        elif self._conditional is not None:  # else the decode leg looks at no index
+            self._send_events(self.decode, worker, events, output_s)
 
     def _booked(self, record: Record) -> tuple[Pool, Booking]:
         """Where a request is booked now: with its prefill worker until that has answered."""

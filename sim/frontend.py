@@ -7,18 +7,23 @@ channel of their own.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 from typing import Literal, Protocol
 
 import simpy
 
+from sim.agenda import Agenda
 from sim.channel import Channel
 from sim.clock import Phase, at
 from sim.coefficients import FrontendCoefficients
 from sim.draw import draw
 from sim.kv.events import KvEvent
 from sim.kv.prefix import PrefixTable
+from sim.kv.runs import BlockRuns, runs_of
+from sim.mailbox import Mailbox
 from sim.record import Record
 from sim.recorder import Recorder
 from sim.router import Booking, Decision, NoEligibleWorkerError, Overrides, Query, Router, Tier
@@ -57,6 +62,24 @@ class Pool:
     workers: Sequence[Worker] = ()
     alive: frozenset[int] | None = None
     """Ranks whose engine is not dead; None: all."""
+    news: Mailbox[KvEvent] = field(init=False)
+    """KV events on their way to the router's index, from ranks."""
+
+    def __post_init__(self) -> None:
+        self.news = Mailbox(self._index)
+
+    def for_leg(self, leg: str) -> "Pool":
+        """Return the same workers behind the same router for another leg, without overrides."""
+        pool = copy(self)
+        pool.leg, pool.overrides = leg, NO_OVERRIDES
+        return pool
+
+    def _index(self, rank: int, event: KvEvent) -> None:
+        tier = _ROUTER_TIERS[event.tier]
+        if event.stored:
+            self.router.stored(rank, event.parent, event.blocks, tier)
+        else:
+            self.router.removed(rank, event.blocks, tier)
 
 
 class Frontend:
@@ -73,6 +96,7 @@ class Frontend:
         prefixes: PrefixTable,
         recorder: Recorder,
         *,
+        agenda: Agenda,
         coefficients: FrontendCoefficients,
         delays: Delays,
         seed: int,
@@ -96,7 +120,8 @@ class Frontend:
         self._track_outputs = track_outputs
         self._to_worker = Channel(env, delays.dispatch_s, Phase.ARRIVAL)
         self._to_client = Channel(env, coefficients.alpha_out_s, Phase.OUTPUT)
-        self._to_index = Channel(env, delays.event_delay_s, Phase.OUTPUT)
+        self._agenda = agenda
+        self.event_delay_s = delays.event_delay_s
 
     # -- the way in -----------------------------------------------------------------------------------------
 
@@ -144,7 +169,12 @@ class Frontend:
             pinned=pinned,
         )
 
-    def _choose(self, record: Record, pool: Pool, pinned: int | None = None) -> Decision | None:
+    def _choose(
+        self, record: Record, pool: Pool, pinned: int | None = None, heard: float = inf
+    ) -> Decision | None:
+        """Ask the router, who has heard from ranks up to `heard` what arrived at this very instant."""
+        self._agenda.settle(self._env.now, -1)
+        pool.news.open(self._env.now, heard)
         number = draw(self._seed, f"route {pool.leg}", record.request.index)
         try:
             return pool.router.choose(self._query(record, pool, pinned), self._env.now, number)
@@ -171,20 +201,26 @@ class Frontend:
         full_blocks = (request.prompt_tokens + request.output_tokens) // self._prefixes.block_tokens
         generated = self._prefixes.private_blocks(full_blocks - len(record.blocks))
         return ActiveRequest(
-            request.index, request.prompt_tokens, request.output_tokens, [*record.blocks, *generated]
+            request.index,
+            request.prompt_tokens,
+            request.output_tokens,
+            BlockRuns((*runs_of(record.blocks), *runs_of(generated))),
         )
 
     # -- the way back ---------------------------------------------------------------------------------------
 
     def output(self, worker: int, output: StepOutput) -> None:
-        """Send on what a step gave: news for the index, first and last tokens for clients and bookings."""
-        self._send_events(self.pool, worker, output)
+        """Send on what a step gave: first and last tokens for clients and bookings."""
         self._send_tokens(worker, output)
 
-    def _send_events(self, pool: Pool, worker: int, output: StepOutput) -> None:
-        events = [event for event in output.events if self._seen_by_router(event)]
-        if events:
-            self._to_index.send(worker, lambda: self._index(pool, worker, events))
+    def kv_events(self, worker: int, events: list[KvEvent], output_s: float) -> None:
+        """Send the router's index what it is to hear of."""
+        self._send_events(self.pool, worker, events, output_s)
+
+    def _send_events(self, pool: Pool, worker: int, events: Iterable[KvEvent], output_s: float) -> None:
+        for event in events:
+            if event.group == self._attention_group and event.tier in self._tiers and event.blocks:
+                pool.news.send(output_s + self.event_delay_s, worker - pool.first, event)
 
     def _send_tokens(self, worker: int, output: StepOutput) -> None:
         for request in output.tokens:
@@ -241,17 +277,3 @@ class Frontend:
     def _end(self, record: Record, status: Literal["completed", "rejected"], reason: str | None) -> None:
         self._recorder.end(record, self._env.now, status, reason)
         self.ended(record.request)
-
-    # -- KV events ------------------------------------------------------------------------------------------
-
-    def _seen_by_router(self, event: KvEvent) -> bool:
-        return event.group == self._attention_group and event.tier in self._tiers and bool(event.blocks)
-
-    def _index(self, pool: Pool, worker: int, events: Iterable[KvEvent]) -> None:
-        rank = worker - pool.first
-        for event in events:
-            tier = _ROUTER_TIERS[event.tier]
-            if event.stored:
-                pool.router.stored(rank, event.parent, event.blocks, tier)
-            else:
-                pool.router.removed(rank, event.blocks, tier)

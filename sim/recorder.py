@@ -195,12 +195,12 @@ class Recorder:
                 self._continued.add(admission.request.request_id)
             else:
                 self._admitted(worker, admission)
-        self._kv(worker, events)
+        self.kv(worker, events)
         for request, tokens in plan.tokens:
-            if request.request_id in self._continued and request is not self._leg_of_prompt(request):
-                continue
             # A single token of a request that has some is decode, unless it was computed before.
-            if tokens > 1 or not request.outputs or request.preemptions:
+            if tokens == 1 and request.outputs and not request.preemptions:
+                continue
+            if request.request_id not in self._continued or request is self._leg_of_prompt(request):
                 self._computed(request, tokens, now_s)
 
     def _leg_of_prompt(self, request: ActiveRequest) -> ActiveRequest | None:
@@ -236,7 +236,7 @@ class Recorder:
 
     def processed(self, worker: int, output: StepOutput, events: list[KvEvent], now_s: float) -> None:
         """See `Observer`."""
-        self._kv(worker, events)
+        self.kv(worker, events)
         for request in output.tokens:
             record = self.records[request.request_id]
             if request.outputs == 1:
@@ -254,6 +254,15 @@ class Recorder:
             record.last_token_s = last_s
         self.itl_s.add_many(np.diff(ends_s), len(run.requests))
 
+    def grew(self, worker: int, used_blocks: int, now_s: float) -> None:
+        """See `Observer`."""
+        self.pool[worker].set(used_blocks, now_s)
+        table = self.rows.tables.get("workers")
+        if table is not None:
+            row = self._levels.grew(worker, now_s, used_blocks)
+            if row is not None:
+                table.append(row)
+
     def levels(self, worker: int, engine: Engine, now_s: float) -> None:
         """See `Observer`."""
         tier = engine.offload.tier if engine.offload is not None else None
@@ -267,7 +276,8 @@ class Recorder:
             if row is not None:
                 table.append(row)
 
-    def _kv(self, worker: int, events: Iterable[KvEvent]) -> None:
+    def kv(self, worker: int, events: Iterable[KvEvent]) -> None:
+        """See `Observer`."""
         for event in events:
             if event.group == self._attention_group:
                 self._ledger.kv(worker, event.stored, True, event.tier, event.blocks)

@@ -22,6 +22,12 @@ class Levels:
             return None
         return latest
 
+    def grew(self, worker: int, now_s: float, used_blocks: int) -> Row | None:
+        """The blocks in use, third of the levels, are these from now on, and the rest as before."""
+        latest = self._latest[worker]
+        assert latest is not None
+        return self.set(worker, now_s, (*latest[2:4], used_blocks, *latest[5:]))
+
     def rest(self) -> list[Row]:
         """The rows not settled yet, at the end of a run."""
         return [row for row in self._latest if row is not None]

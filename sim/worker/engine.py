@@ -44,11 +44,16 @@ class Engine:
         nixl: NixlConnector | None = None,
         *,
         offload_first: bool = False,
+        growth_is_news: bool = False,
     ) -> None:
+        """Join the parts. `growth_is_news`: somebody wants to know of every block that an answer grows by."""
         self.cache = cache
         self.limits = limits
         self.offload = offload
         self.nixl = nixl
+        self.grows_quietly = not (cache.recurrent or offload is not None or growth_is_news)
+        """A decode that goes on in a new block changes nothing but the pool: no state goes back, no copy is
+        planned, nobody is told."""
         self.scheduler = Scheduler(cache, limits, offload, nixl, offload_first=offload_first)
         self.steps: deque[StepPlan] = deque()
         """Planned and not yet processed, oldest first."""
@@ -59,8 +64,11 @@ class Engine:
         self._barren_steps = 0
         self._preempted: list[ActiveRequest] = []
         """Requests that were preempted and have not been looked at by `drop_outgrown` since."""
-        self._heard = (0, 0)
         self._news: list[KvEvent] = []
+        """Events that `news` has not told."""
+        self._gpu_events: list[KvEvent] = []
+        self._cpu_events: list[KvEvent] = []
+        """Events that were not published."""
 
     @property
     def has_work(self) -> bool:
@@ -71,6 +79,18 @@ class Engine:
         if self.nixl is not None and self.nixl.held:
             return True
         return self.offload is not None and bool(self.offload.jobs)
+
+    @property
+    def needs_step(self) -> bool:
+        """`has_work`, but for a step that would only wait for tokens on their way and change nothing."""
+        if not self.has_work or self.livelocked:
+            return False
+        scheduler = self.scheduler
+        if scheduler.waiting or scheduler.skipped or self.offload is not None or self.nixl is not None:
+            return True
+        return any(
+            request.outputs + request.placeholders < request.output_tokens for request in scheduler.running
+        )
 
     @property
     def livelocked(self) -> bool:
@@ -112,18 +132,14 @@ class Engine:
 
     def schedule(self) -> StepPlan:
         """Plan the next step; it is in flight until `complete`."""
-        none_ended = not self._finished_unreported  # else what is left of them may have been stored
+        # What is left of requests that ended may be stored in the step after.
+        settled = self.offload is None or not self._finished_unreported
         self._finished_unreported = False
         before, failed_before = self._state(), self._failed_stores()
         plan = self.scheduler.schedule()
         self.failed_stores = self._failed_stores() - failed_before
-        decodes = len(plan.tokens) == len(self.scheduler.running) == len(plan.emitting)
-        plan.quiet = (
-            decodes
-            and none_ended
-            and self._state() == before
-            and all(tokens == 1 for _, tokens in plan.tokens)
-        )
+        decodes = plan.n_tokens == len(plan.tokens) == len(self.scheduler.running) == len(plan.emitting)
+        plan.quiet = decodes and settled and self._state() == before
         if plan.preempted:
             self._barren_steps += 1
             self._preempted += plan.preempted
@@ -131,10 +147,11 @@ class Engine:
         return plan
 
     def _state(self) -> tuple[int, int, int, int]:
-        """Equal before and after a step that changed no block, queue or tier."""
+        """Equal before and after a step that changed no queue, and no block or tier but by quiet growth."""
+        pool_changes = 0 if self.grows_quietly else self.cache.pool.changes
         tier_changes = self.offload.tier.changes if self.offload is not None else 0
         scheduler = self.scheduler
-        return self.cache.pool.changes, tier_changes, len(scheduler.running), len(scheduler.waiting)
+        return pool_changes, tier_changes, len(scheduler.running), len(scheduler.waiting)
 
     def _failed_stores(self) -> int:
         return self.offload.failed_stores if self.offload is not None else 0
@@ -155,7 +172,9 @@ class Engine:
             request.in_flight -= tokens
         if plan.freed_after:
             self.cache.pool.free(plan.freed_after)
-        received = [request for request in plan.emitting if not self._is_stale(request)]
+        received = plan.emitting
+        if any(request.stale for request in received):
+            received = [request for request in received if not self._is_stale(request)]
         if received:
             self._barren_steps = 0
         finished = [request for request in received if self._receive_token(request)]
@@ -164,7 +183,7 @@ class Engine:
         self.scheduler.arrived.update(pulled)
         for request_id in read:
             self.release(request_id)
-        return StepOutput(received, finished, self._publish())
+        return StepOutput(received, finished, self.publish())
 
     def release(self, request_id: int) -> bool:
         """Let the blocks of a held request go; False if they are not held any more."""
@@ -193,14 +212,23 @@ class Engine:
         news, self._news = self._news, []
         return news
 
-    def _hear(self) -> None:
-        gpu, cpu = self._events()
-        self._news += gpu[self._heard[0] :] + cpu[self._heard[1] :]
-        self._heard = (len(gpu), len(cpu))
+    def publish(self) -> list[KvEvent]:
+        """KV events not published yet: the GPU's first, then the CPU tier's."""
+        self._hear()
+        gpu, self._gpu_events = self._gpu_events, []
+        cpu, self._cpu_events = self._cpu_events, []
+        return gpu + cpu
 
-    def _events(self) -> tuple[list[KvEvent], list[KvEvent]]:
-        """Events of the GPU pool and of the CPU tier that are not published yet."""
-        return self.cache.pool.events, self.offload.events if self.offload is not None else []
+    def _hear(self) -> None:
+        pool, offload = self.cache.pool, self.offload
+        if pool.events:
+            self._news += pool.events
+            self._gpu_events += pool.events
+            pool.events = []
+        if offload is not None and offload.events:
+            self._news += offload.events
+            self._cpu_events += offload.events
+            offload.events = []
 
     def _is_stale(self, request: ActiveRequest) -> bool:
         """Whether the token that came for a request is one to throw away."""
@@ -215,8 +243,7 @@ class Engine:
         request.outputs += 1
         request.placeholders -= 1
         if self.limits.async_scheduling and request.status is Status.RUNNING:
-            known = request.computed - request.placeholders
-            self.cache.register(request.tables, request.hashes, known)
+            self.cache.register(request.tables, request.hashes, request.computed - request.placeholders)
         if request.outputs < request.output_tokens and request.num_tokens < self.limits.max_model_len:
             return False
         self._take_out(request)
@@ -247,12 +274,3 @@ class Engine:
         job = self.offload.complete(job_id, order)
         if job.load:
             self.scheduler.arrived.add(job.request_id)
-
-    def _publish(self) -> list[KvEvent]:
-        self._hear()
-        gpu, cpu = self._events()
-        published = gpu + cpu
-        gpu.clear()
-        cpu.clear()
-        self._heard = (0, 0)
-        return published

@@ -50,6 +50,7 @@ class StepPlan:
     """What one schedule call decided."""
 
     number: int
+    n_tokens: int = 0
     tokens: list[tuple[ActiveRequest, int]] = field(default_factory=list)
     emitting: list[ActiveRequest] = field(default_factory=list)
     """Requests that generate a token in this step."""
@@ -63,7 +64,7 @@ class StepPlan:
     flushes: list[int] = field(default_factory=list)
     """Jobs that must be finished before the step runs."""
     quiet: bool = False
-    """Every running request computes one token, and no block, queue or tier changed."""
+    """Every running request computes one token, and nothing changed that a later step could notice."""
     freed_after: list[int] = field(default_factory=list)
     """Blocks that return to the pool when this step's output has been processed."""
 
@@ -110,8 +111,9 @@ class Scheduler:
         self._steps += 1
         self.cache.begin_step()
         budget = self._schedule_running(plan, self.limits.max_batched_tokens)
-        if not plan.preempted:
-            self._schedule_waiting(plan, budget)
+        if not plan.preempted and (self.waiting or self.skipped):
+            budget = self._schedule_waiting(plan, budget)
+        plan.n_tokens = self.limits.max_batched_tokens - budget
         if self.offload is not None:
             plan.stores, plan.flushes = self.offload.plan(plan.tokens, plan.preempted)
         if self.nixl is not None:
@@ -130,7 +132,7 @@ class Scheduler:
             if tokens == 0:
                 index += 1
                 continue
-            if not self._make_room(request, tokens, plan):
+            if not self._grow(request, tokens) and not self._make_room(request, tokens, plan):
                 break
             plan.tokens.append((request, tokens))
             budget -= tokens
@@ -138,19 +140,23 @@ class Scheduler:
         return budget
 
     def _running_tokens(self, request: ActiveRequest, budget: int) -> int:
-        if request.placeholders > 0 and request.outputs + request.placeholders >= request.output_tokens:
+        placeholders, computed = request.placeholders, request.computed
+        if placeholders > 0 and request.outputs + placeholders >= request.output_tokens:
             return 0  # the step in flight generates its last token
-        tokens = request.num_tokens + request.placeholders - request.computed
-        tokens = min(self._capped(tokens), budget, self.limits.max_model_len - 1 - request.computed)
-        return self._cut(request, request.computed, tokens)
+        tokens = request.prompt_tokens + request.outputs + placeholders - computed
+        if tokens > 1:
+            tokens = min(self._capped(tokens), budget)
+        tokens = min(tokens, self.limits.max_model_len - 1 - computed)
+        return self._cut(request, computed, tokens) if self.cache.recurrent else tokens
 
     def _make_room(self, request: ActiveRequest, tokens: int, plan: StepPlan) -> bool:
-        while not self._allocate(request, tokens):
+        while True:
             victim = self.running.pop()
             self._preempt(victim, plan)
             if victim is request:
                 return False
-        return True
+            if self._grow(request, tokens):
+                return True
 
     def _preempt(self, request: ActiveRequest, plan: StepPlan) -> None:
         if self.nixl is not None and self.nixl.producer:
@@ -167,7 +173,7 @@ class Scheduler:
 
     # -- waiting --------------------------------------------------------------------------------------------
 
-    def _schedule_waiting(self, plan: StepPlan, budget: int) -> None:
+    def _schedule_waiting(self, plan: StepPlan, budget: int) -> int:
         passed: list[ActiveRequest] = []
         try:
             while budget > 0 and (self.waiting or self.skipped) and len(self.running) < self.limits.max_seqs:
@@ -189,7 +195,7 @@ class Scheduler:
                     tokens = self._cut(request, start, tokens)
                     if tokens == 0:
                         break
-                if not self._allocate(request, tokens, hit, external, joining=True):
+                if not self._join(request, tokens, hit, external):
                     break
                 queue.popleft()
                 self._admit(request, hit, external, plan)
@@ -200,6 +206,7 @@ class Scheduler:
                 budget -= tokens
         finally:  # an engine that dies here must still know them, to give them up
             self.skipped.extendleft(reversed(passed))
+        return budget
 
     def _must_wait(self, request: ActiveRequest) -> bool:
         if request.status is Status.LOADING:
@@ -242,18 +249,33 @@ class Scheduler:
 
     # -- blocks and cuts ------------------------------------------------------------------------------------
 
-    def _allocate(
-        self, request: ActiveRequest, tokens: int, hit: Hit = NO_HIT, external: int = 0, joining: bool = False
-    ) -> bool:
-        """Take the blocks for `tokens` more; all or nothing (what is skipped returns in any case)."""
+    def _grow(self, request: ActiveRequest, tokens: int) -> bool:
+        """Take the blocks for `tokens` more of a running request; all or nothing.
+
+        What it reads no longer is skipped, and returned, in any case.
+        """
+        cache, tables, end = self.cache, request.tables, request.computed + tokens
+        if cache.recurrent:
+            cache.skip(tables, max(0, request.computed - request.in_flight))
+        need = cache.need(tables, end)
+        if need is None or need > cache.pool.free_blocks:
+            return False
+        if need:
+            cache.extend(tables, end)
+        cache.register(tables, request.hashes, min(end, request.num_tokens))
+        return True
+
+    def _join(self, request: ActiveRequest, tokens: int, hit: Hit, external: int) -> bool:
+        """Take the blocks for the first `tokens` of a waiting request beyond its hit; all or nothing.
+
+        Its whole known sequence must fit, with a reserve if others run.
+        """
         cache = self.cache
         computed = request.computed or hit.tokens + external
-        watermark = self._watermark_blocks if joining and self.running else 0
-        free = cache.pool.free_blocks
-        if joining:
-            whole = cache.need(request.tables, request.num_tokens, hit)
-            if whole is None or whole + watermark > free:
-                return False
+        watermark = self._watermark_blocks if self.running else 0
+        whole = cache.need(request.tables, request.num_tokens, hit)
+        if whole is None or whole + watermark > cache.pool.free_blocks:
+            return False
         cache.skip(request.tables, max(0, computed - request.in_flight))
         free = cache.pool.free_blocks
         if external:

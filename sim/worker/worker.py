@@ -10,16 +10,17 @@ flush) waits for them. Steps without tokens cost nothing: they stand for the eng
 from collections import deque
 from collections.abc import Callable, Sequence
 from math import inf
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 import simpy
 from numpy.typing import NDArray
 
+from sim.agenda import Agenda
 from sim.clock import Phase, at_time
 from sim.kv.events import KvEvent
 from sim.worker.active import ActiveRequest
-from sim.worker.decode_run import DecodeRun, commit, decode_run, output_times
+from sim.worker.decode_run import DecodeRun, commit, decode_run, next_taking, output_times, settle, takings
 from sim.worker.engine import Engine, StepOutput
 from sim.worker.host_link import HostLink
 from sim.worker.lookup import EngineDiedError
@@ -42,6 +43,12 @@ class Observer(Protocol):
     def decoded(self, worker: int, run: DecodeRun, ends_s: NDArray[np.float64]) -> None:
         """Every request of a run received one token at each of these times."""
 
+    def grew(self, worker: int, used_blocks: int, now_s: float) -> None:
+        """A run took blocks: so many of the pool are in use from then on; nothing else changed."""
+
+    def kv(self, worker: int, events: list[KvEvent]) -> None:
+        """What the blocks that a run took did to the cache."""
+
     def levels(self, worker: int, engine: Engine, now_s: float) -> None:
         """Queues and caches stand as the engine says from now on."""
 
@@ -49,8 +56,14 @@ class Observer(Protocol):
 class Outbox(Protocol):
     """Where a worker sends what others must know: the way there takes time, the sending does not."""
 
+    event_delay_s: float
+    """How long KV events are on their way."""
+
     def output(self, worker: int, output: StepOutput) -> None:
-        """Tokens, ends and KV events of one step."""
+        """Tokens and ends of one step, whose output is processed now."""
+
+    def kv_events(self, worker: int, events: list[KvEvent], output_s: float) -> None:
+        """KV events that are published with the output of this time."""
 
     def given_up(self, worker: int, request: ActiveRequest, reason: str) -> None:
         """A request will never be served: it has outgrown the pool, or the engine has died."""
@@ -75,9 +88,12 @@ class Worker:
         link: HostLink,
         observer: Observer,
         outbox: Outbox,
+        agenda: Agenda,
         fast_forward: bool = True,
     ) -> None:
         self.engine = engine
+        self._agenda = agenda
+        agenda.enter(index, self._catch_up)
         self._env = env
         self._index = index
         self.link = link
@@ -128,8 +144,8 @@ class Worker:
         """Act at a time, unless something else is arranged before."""
         self._alarm += 1
         alarm = self._alarm
-        event = at_time(self._env, time_s, phase, self._index)
-        event.callbacks.append(lambda _: act() if alarm == self._alarm else None)
+        moment = at_time(self._env, time_s, phase, self._index)
+        moment.callbacks.append(lambda _: act() if alarm == self._alarm else None)
 
     def _plan(self) -> None:
         """Plan steps until the pipeline is full, then wait for the oldest one's output."""
@@ -137,7 +153,7 @@ class Worker:
         for request in engine.drop_outgrown():
             self._outbox.given_up(self._index, request, "outgrew_pool")
         try:
-            while engine.has_work and not engine.livelocked and len(engine.steps) < engine.max_steps:
+            while len(engine.steps) < engine.max_steps and engine.needs_step:
                 self._plan_step()
         except EngineDiedError:
             self._die()
@@ -198,18 +214,23 @@ class Worker:
     def _process_oldest(self) -> None:
         engine, now_s = self.engine, self._env.now
         self._ends_s.popleft()
-        done = [(job_id, None) for job_id in self.link.take_done(now_s)]
+        done = [(job_id, None) for job_id in self.link.take_done(now_s)] if self.link.done_s else []
         pulled, self._pulled = self._pulled, []
         read, self._read = self._read, []
         output = engine.complete(done, pulled, read)
         self._observer.processed(self._index, output, engine.news(), now_s)
-        self._outbox.output(self._index, output)
+        if output.events:
+            self._outbox.kv_events(self._index, output.events, now_s)
+        if output.tokens:
+            self._outbox.output(self._index, output)
 
     # -- one step -------------------------------------------------------------------------------------------
 
     def _plan_step(self) -> None:
         now_s = self._env.now
         plan = self.engine.schedule()
+        if plan.admitted:
+            self._agenda.settle(now_s, self._index)  # the ledger looks at what is cached where
         self._observer.planned(self._index, plan, self.engine.news(), now_s)
         if self.engine.nixl is not None:
             self._outbox.pulls(self._index, plan)
@@ -247,7 +268,8 @@ class Worker:
 
     def _start_run(self) -> None:
         """Look for a run of decode steps and its times; nothing of it is visible before it is committed."""
-        run = decode_run(self.engine) if self._fast_forward else None
+        engine = self.engine
+        run = decode_run(engine) if self._fast_forward else None
         if run is None:
             return
         steps_s = self._step_time.decode_s(len(run.requests), run.context_tokens, run.steps)
@@ -255,21 +277,70 @@ class Worker:
         # Strictly before the output that ends the run: at its instant others may have their say first.
         until_s = min(ends_s[run.steps], self.link.next_s())
         run.steps = int(np.searchsorted(ends_s[: run.steps], until_s))
-        if run.steps:
-            self._run, self._run_ends_s = run, ends_s[: run.steps + len(self._ends_s)]
+        if not run.steps:
+            return
+        self._run, self._run_ends_s = run, ends_s[: run.steps + len(self._ends_s)]
+        unpublished = engine.publish()
+        if unpublished:
+            self._outbox.kv_events(self._index, unpublished, self._ends_s[0])
+        if engine.grows_quietly:
+            self._note_next_taking(run)
 
     def _interrupt_run(self) -> None:
         """Something arrives: carry out what was processed before now, and meet the next output in person."""
-        if self._run is None:
+        run = self._run
+        if run is None:
             return
-        passed = int(np.searchsorted(self._run_ends_s[: self._run.steps], self._env.now))
-        self._commit_run(self._run, passed)
+        passed = int(np.searchsorted(self._run_ends_s[: run.steps], self._env.now))
+        self._commit_run(run, max(passed, run.settled))
         self._wake(self._ends_s[0], Phase.OUTPUT, self._output)
 
     def _commit_run(self, run: DecodeRun, steps: int) -> None:
         in_flight = len(self._ends_s)
+        if self.engine.grows_quietly:
+            self._settle(run, steps, self._env.now)
+            self._agenda.note(self._index, inf)
         self._run = None
         if steps:
             commit(self.engine, run, steps)
+            self._observer.kv(self._index, self.engine.news())
             self._ends_s = deque(self._run_ends_s[steps : steps + in_flight].tolist())
             self._observer.decoded(self._index, run, self._run_ends_s[:steps])
+
+    def _note_next_taking(self, run: DecodeRun) -> None:
+        pair = next_taking(self.engine, run)
+        self._agenda.note(self._index, float(self._run_ends_s[pair]) if pair < run.steps else inf)
+
+    def _catch_up(self, now_s: float, worker: float) -> None:
+        """Take the blocks of the run that were planned before `worker` plans at this time."""
+        run = self._run
+        assert run is not None
+        side: Literal["left", "right"] = "right" if self._index < worker else "left"
+        self._settle(run, int(np.searchsorted(self._run_ends_s[: run.steps], now_s, side)), now_s)
+        self._note_next_taking(run)
+
+    def _settle(self, run: DecodeRun, pairs: int, now_s: float) -> None:
+        """Take the blocks of the run's first pairs; what each evicts is published with the output after it.
+
+        What everybody can have heard of by now goes out together.
+        """
+        engine, ends_s, delay_s = self.engine, self._run_ends_s, self._outbox.event_delay_s
+        used = engine.cache.pool.used_blocks
+        group: int | None = None
+        for pair, blocks in takings(engine, run, pairs):
+            used += blocks
+            self._observer.grew(self._index, used, float(ends_s[pair]))
+            if group is not None and ends_s[pair + 1] + delay_s > now_s:
+                self._take(run, group)
+            group = pair
+        if group is not None:
+            self._take(run, group)
+        run.settled = pairs
+
+    def _take(self, run: DecodeRun, pair: int) -> None:
+        """Take the blocks of all pairs up to and with this one."""
+        settle(self.engine, run, pair + 1)
+        events = self.engine.news()
+        if events:
+            self._observer.kv(self._index, events)
+            self._outbox.kv_events(self._index, self.engine.publish(), float(self._run_ends_s[pair + 1]))

@@ -1,0 +1,37 @@
+"""Messages that change nothing until somebody looks: delivered then, in the order of their arrival.
+
+KV events on their way to a router's index are such messages. The router looks at its index when it chooses,
+so that is when they are delivered: none is an event of the simulation.
+"""
+
+from collections.abc import Callable
+from heapq import heappop, heappush
+from itertools import count
+from math import inf
+from typing import Generic, TypeVar
+
+Content = TypeVar("Content")
+
+
+class Mailbox(Generic[Content]):
+    """Calls `deliver(sender, content)` for every message that has arrived when `open` is called.
+
+    Messages arrive by time, at equal times by sender, and those of one sender in the order in which they were
+    sent.
+    """
+
+    def __init__(self, deliver: Callable[[int, Content], None]) -> None:
+        self._deliver = deliver
+        self._messages: list[tuple[float, int, int, Content]] = []
+        self._number = count()
+
+    def send(self, arrival_s: float, sender: int, content: Content) -> None:
+        """Put a message in that arrives at a time."""
+        heappush(self._messages, (arrival_s, sender, next(self._number), content))
+
+    def open(self, now_s: float, sender: float = inf) -> None:
+        """Deliver what has arrived before now, and now from senders up to `sender`."""
+        messages = self._messages
+        while messages and messages[0][:2] <= (now_s, sender):
+            _, origin, _, content = heappop(messages)
+            self._deliver(origin, content)
