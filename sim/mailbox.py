@@ -25,6 +25,10 @@ class Mailbox(Generic[Content]):
         self._messages: list[tuple[float, int, int, Content]] = []
         self._number = count()
 
+    def __len__(self) -> int:
+        """How many messages wait."""
+        return len(self._messages)
+
     def send(self, arrival_s: float, sender: int, content: Content) -> None:
         """Put a message in that arrives at a time."""
         heappush(self._messages, (arrival_s, sender, next(self._number), content))

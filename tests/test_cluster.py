@@ -1,6 +1,7 @@
 """Whole clusters under pressure: what has to hold whatever happens, in whatever order SimPy keeps events."""
 
 from collections import Counter
+from math import inf
 from random import Random
 
 from hypothesis import given, settings
@@ -105,6 +106,7 @@ def test_nothing_is_left_behind(seed):
 def test_the_router_credits_no_more_than_the_attention_blocks_that_are_there(seed):
     random = RandomCluster(Random(seed))
     cluster = random.run()
+    cluster.frontend.pool.news.open(inf)
     for record in rows(cluster):
         request = random.trace.requests[record["index"]]
         blocks = cluster.frontend._prefixes.prompt_blocks(request.chunks, request.prompt_tokens)

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 import simpy
 
+from sim.agenda import Agenda
 from sim.clock import Phase, at
 from sim.coefficients import FrontendCoefficients
 from sim.frontend import Frontend, Pool
@@ -45,6 +46,7 @@ class Door:
             Pool("aggregated", self.router, workers=self.workers),
             PrefixTable(16, 16),
             self.recorder,
+            agenda=Agenda(),
             coefficients=FrontendCoefficients(alpha_in_s=0.25, alpha_in_s_per_token=1 / 128, alpha_out_s=0.5),
             delays=SimpleNamespace(dispatch_s=0.125, event_delay_s=0.0625),
             **{"seed": 0, "max_model_len": 200, "attention_group": ATTENTION} | options,
@@ -64,7 +66,8 @@ class Door:
         """Let a worker give something out now."""
         for request in tokens:
             request.outputs += 1
-        self.frontend.output(rank, StepOutput(list(tokens), list(finished), list(events)))
+        self.frontend.output(rank, StepOutput(list(tokens), list(finished), []))
+        self.frontend.kv_events(rank, list(events), self.env.now)
 
     def loads(self):
         loads = self.router.loads
@@ -75,11 +78,13 @@ class Door:
         return next((rank, w.active[index]) for rank, w in enumerate(self.workers) if index in w.active)
 
     def device_blocks(self, request):
+        self.frontend.pool.news.open(self.env.now)
         blocks = self.frontend._prefixes.prompt_blocks(request.chunks, request.prompt_tokens)
         query = Query(99, request.prompt_tokens, blocks)
         return [terms.device_blocks for terms in self.router.terms(query, self.env.now)]
 
     def host_blocks(self, request):
+        self.frontend.pool.news.open(self.env.now)
         blocks = self.frontend._prefixes.prompt_blocks(request.chunks, request.prompt_tokens)
         query = Query(99, request.prompt_tokens, blocks)
         return [terms.host_blocks for terms in self.router.terms(query, self.env.now)]
@@ -283,28 +288,28 @@ def test_a_choice_at_the_instant_of_an_event_s_arrival_sees_it():
 def test_events_of_a_worker_keep_their_order():
     door = after_events(stored([0, 1, 2]), removed([2]), removed([1]))
     door.output(1, events=[stored([1], parent=0)])
-    door.env.run()
+    door.env.run(until=3)
     assert door.device_blocks(door.request) == [0, 2]
 
 
 def test_blocks_whose_parent_is_unknown_are_dropped():
     door = after_events(stored([1], parent=0), stored([0]))
-    door.env.run()
+    door.env.run(until=3)
     assert door.device_blocks(door.request) == [0, 1]
 
 
 def test_only_attention_reaches_the_router():
     door = after_events(*(stored([0, 1], group=group) for group in range(ATTENTION)), stored([]))
-    door.env.run()
-    assert door.env.now == 2, "nothing was sent"
+    assert not door.frontend.pool.news, "nothing was sent"
+    door.env.run(until=3)
     assert door.device_blocks(door.request) == [0, 0]
 
 
 @pytest.mark.parametrize(("host_events", "host_blocks"), [(False, [0, 0]), (True, [0, 2])])
 def test_the_cpu_tier_is_seen_only_if_its_events_describe_themselves(host_events, host_blocks):
     door = after_events(stored([0], tier="CPU"), stored([1], parent=0, tier="CPU"), host_events=host_events)
-    door.env.run()
+    door.env.run(until=3)
     assert door.host_blocks(door.request) == host_blocks
     door.output(1, events=[removed([0], tier="CPU")])
-    door.env.run()
+    door.env.run(until=4)
     assert door.host_blocks(door.request) == [0, 0]

@@ -6,11 +6,11 @@ last bit. What they take from the pool on the way, `settle` can carry out before
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from sim.kv.groups import blocks_for
 from sim.worker.active import ActiveRequest
@@ -38,8 +38,11 @@ def decode_run(engine: Engine) -> DecodeRun | None:
     no room finds none, and such retries leave no trace but in counters.
     """
     running = engine.scheduler.running
-    if len(engine.steps) < engine.max_steps or not running or not all(plan.quiet for plan in engine.steps):
+    if not running or len(engine.steps) < engine.max_steps:
         return None
+    for plan in engine.steps:
+        if not plan.quiet:
+            return None
     longest = engine.limits.max_model_len - 1
     steps = longest
     for request in running:
@@ -116,7 +119,7 @@ def commit(engine: Engine, run: DecodeRun, steps: int) -> None:
         engine.offload.failed_stores += steps * engine.failed_stores
 
 
-def output_times(in_flight_s: Iterable[float], steps_s: ArrayLike) -> NDArray[np.float64]:
+def output_times(in_flight_s: Sequence[float], steps_s: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return when the output of each step is processed: of those in flight, then of those of a run.
 
     Args:
@@ -124,6 +127,10 @@ def output_times(in_flight_s: Iterable[float], steps_s: ArrayLike) -> NDArray[np
         steps_s: how long each step of the run takes, one after another behind them.
 
     """
-    *earlier_s, last_s = in_flight_s
+    in_flight = len(in_flight_s)
+    ends_s = np.empty(in_flight + len(steps_s))
+    ends_s[:in_flight] = in_flight_s
+    ends_s[in_flight:] = steps_s
     # The sum starts from the time itself, as a loop over the steps would: equal to the last bit.
-    return np.concatenate((earlier_s, np.cumsum(np.concatenate(([last_s], steps_s)))))
+    np.cumsum(ends_s[in_flight - 1 :], out=ends_s[in_flight - 1 :])
+    return ends_s

@@ -62,7 +62,7 @@ class Engine:
         """Stores that found no room in the CPU tier when the last step was planned."""
         self._finished_unreported = False
         self._barren_steps = 0
-        self._preempted: list[ActiveRequest] = []
+        self.preempted: list[ActiveRequest] = []
         """Requests that were preempted and have not been looked at by `drop_outgrown` since."""
         self._news: list[KvEvent] = []
         """Events that `news` has not told."""
@@ -83,14 +83,17 @@ class Engine:
     @property
     def needs_step(self) -> bool:
         """`has_work`, but for a step that would only wait for tokens on their way and change nothing."""
-        if not self.has_work or self.livelocked:
+        if self.livelocked:
             return False
         scheduler = self.scheduler
-        if scheduler.waiting or scheduler.skipped or self.offload is not None or self.nixl is not None:
+        if scheduler.waiting or scheduler.skipped:
             return True
-        return any(
-            request.outputs + request.placeholders < request.output_tokens for request in scheduler.running
-        )
+        if self.offload is not None or self.nixl is not None:
+            return self.has_work
+        for request in scheduler.running:
+            if request.outputs + request.placeholders < request.output_tokens:
+                return True
+        return False
 
     @property
     def livelocked(self) -> bool:
@@ -142,7 +145,7 @@ class Engine:
         plan.quiet = decodes and settled and self._state() == before
         if plan.preempted:
             self._barren_steps += 1
-            self._preempted += plan.preempted
+            self.preempted += plan.preempted
         self.steps.append(plan)
         return plan
 
@@ -194,10 +197,8 @@ class Engine:
 
     def drop_outgrown(self) -> list[ActiveRequest]:
         """Take out preempted requests that have outgrown the pool: they can never be admitted again."""
-        if not self._preempted:
-            return []
-        settled = [request for request in self._preempted if not request.in_flight]
-        self._preempted = [request for request in self._preempted if request.in_flight]
+        settled = [request for request in self.preempted if not request.in_flight]
+        self.preempted = [request for request in self.preempted if request.in_flight]
         outgrown: list[ActiveRequest] = []
         for request in settled:
             if request.status is Status.PREEMPTED and not self.fits(request.num_tokens):

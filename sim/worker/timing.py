@@ -115,7 +115,7 @@ class StepLaw:
             n: steps.
 
         """
-        contexts = (sum_context_tokens + batch * np.arange(n, dtype=np.int64)).astype(np.float64)
+        contexts = np.arange(sum_context_tokens, sum_context_tokens + batch * n, batch, dtype=np.float64)
         return self._fixed_s(batch, batch) + self.c_kv_s * contexts
 
     def _fixed_s(self, tokens: int, sequences: int) -> float:

@@ -150,7 +150,7 @@ class Worker:
     def _plan(self) -> None:
         """Plan steps until the pipeline is full, then wait for the oldest one's output."""
         engine = self.engine
-        for request in engine.drop_outgrown():
+        for request in engine.drop_outgrown() if engine.preempted else ():
             self._outbox.given_up(self._index, request, "outgrew_pool")
         try:
             while len(engine.steps) < engine.max_steps and engine.needs_step:
@@ -176,8 +176,9 @@ class Worker:
     @property
     def _busy(self) -> bool:
         """Whether a step in flight computes something, or waits for the copies that it has to flush."""
-        if any(plan.tokens for plan in self.engine.steps):
-            return True
+        for plan in self.engine.steps:
+            if plan.tokens:
+                return True
         return bool(self._ends_s) and self._ends_s[-1] > self._env.now
 
     def _output(self) -> None:
@@ -275,10 +276,11 @@ class Worker:
         steps_s = self._step_time.decode_s(len(run.requests), run.context_tokens, run.steps)
         ends_s = output_times(self._ends_s, steps_s)
         # Strictly before the output that ends the run: at its instant others may have their say first.
-        until_s = min(ends_s[run.steps], self.link.next_s())
-        run.steps = int(np.searchsorted(ends_s[: run.steps], until_s))
-        if not run.steps:
-            return
+        until_s = min(ends_s[run.steps], self.link.next_s()) if self.link.done_s else ends_s[run.steps]
+        if ends_s[run.steps - 1] >= until_s:
+            run.steps = int(np.searchsorted(ends_s[: run.steps], until_s))
+            if not run.steps:
+                return
         self._run, self._run_ends_s = run, ends_s[: run.steps + len(self._ends_s)]
         unpublished = engine.publish()
         if unpublished:

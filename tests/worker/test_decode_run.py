@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sim.kv.offload import ArcTier
 from sim.results.metrics import to_json
 from sim.run import summary_of
-from sim.worker.decode_run import DecodeRun, commit, decode_run, output_times
+from sim.worker.decode_run import DecodeRun, commit, decode_run, next_taking, output_times, settle, takings
 from tests.clusters import RandomCluster, rows, run_cluster, scenario, trace, turn
 from tests.worker.helpers import Driver, Prompts, build
 
@@ -61,17 +61,39 @@ def decoding(*, prompt=20, output=100, others=(), **settings) -> Driver:
     return driver
 
 
-def test_a_run_stops_before_the_step_that_fills_a_block():
-    run = decode_run(decoding().engine)
-    # Token 21 is in flight; tokens 22 to 31 follow, the 32nd fills the second block.
+def test_with_a_cpu_tier_a_run_stops_before_the_step_that_fills_a_block():
+    run = decode_run(decoding(prompt=10, cpu_blocks=2).engine)
+    # Token 11 is in flight; tokens 12 to 15 follow, the 16th fills the block.
     assert run is not None
-    assert (run.steps, run.context_tokens) == (10, 21)
+    assert (run.steps, run.context_tokens) == (4, 11)
 
 
 def test_with_two_steps_in_flight_the_block_is_full_a_step_after_its_last_token_was_scheduled():
-    run = decode_run(decoding(async_scheduling=True).engine)
+    run = decode_run(decoding(prompt=10, cpu_blocks=2, async_scheduling=True).engine)
     assert run is not None
-    assert (run.steps, run.context_tokens) == (10, 22)
+    assert (run.steps, run.context_tokens) == (4, 12)
+
+
+def test_a_plain_engine_goes_on_in_the_next_block():
+    engine = decoding().engine
+    run = decode_run(engine)
+    assert run is not None
+    assert (run.steps, run.context_tokens) == (98, 21)
+    # 32 tokens fill two blocks: pair 11 plans the 33rd, and every 16th from there takes one more.
+    assert next_taking(engine, run) == 11
+    assert takings(engine, run, 60) == [(11, 1), (27, 1), (43, 1), (59, 1)]
+    settle(engine, run, 28)
+    assert takings(engine, run, 60) == [(43, 1), (59, 1)]
+
+
+def test_a_run_stops_before_the_pair_that_finds_no_block():
+    engine = decoding(others=[(28, 100)]).engine  # 2 + 2 blocks of 50 are taken
+    engine.cache.pool.allocate(43)
+    run = decode_run(engine)
+    assert run is not None
+    # The second request takes a block in pairs 3 and 19, the first in pairs 11 and 27: that is one too many.
+    assert run.steps == 27
+    assert takings(engine, run, run.steps) == [(3, 1), (11, 1), (19, 1)]
 
 
 def test_a_run_stops_before_the_step_that_generates_the_last_token():
@@ -88,9 +110,9 @@ def test_a_run_stops_before_the_longest_sequence():
 
 
 def test_the_first_of_a_batch_to_change_ends_the_run():
-    run = decode_run(decoding(others=[(28, 100)]).engine)
+    run = decode_run(decoding(prompt=10, others=[(12, 100)], cpu_blocks=2).engine)
     assert run is not None
-    assert (run.steps, run.context_tokens) == (2, 21 + 29)
+    assert (run.steps, run.context_tokens) == (2, 11 + 13)
 
 
 @pytest.mark.parametrize("async_scheduling", [False, True])
@@ -111,7 +133,7 @@ def test_no_run_while_the_pipeline_is_not_full():
 
 
 def test_no_run_right_after_a_request_has_ended():
-    driver = decoding(others=[(20, 2)])
+    driver = decoding(prompt=10, others=[(10, 2)], cpu_blocks=2)
     driver.complete()
     driver.schedule()
     assert decode_run(driver.engine) is None
@@ -212,8 +234,8 @@ def test_stores_that_find_no_room_are_counted_once_a_step():
 
 
 def test_output_times_are_those_of_the_steps_in_flight_and_then_of_the_run():
-    assert output_times([4.0, 5.0], [1.0, 2.0, 3.0]).tolist() == [4.0, 5.0, 6.0, 8.0, 11.0]
-    assert output_times([4.0], []).tolist() == [4.0]
+    assert output_times([4.0, 5.0], np.array([1.0, 2.0, 3.0])).tolist() == [4.0, 5.0, 6.0, 8.0, 11.0]
+    assert output_times([4.0], np.array([])).tolist() == [4.0]
 
 
 @given(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import simpy
 
+from sim.agenda import Agenda
 from sim.clock import Phase, at_time
 from sim.worker.active import Status
 from sim.worker.engine import LIVELOCK_STEPS
@@ -40,7 +41,13 @@ class Bench:
         self.ends = []
         self.cpu_events = []
         self.levels_log = []
+        self.grown = []
+        """(used blocks, when) of what runs took."""
+        self.heard = []
+        """(when it is published, event) of the GPU's cache."""
+        self.event_delay_s = 0.25
         self.env = simpy.Environment()
+        self.agenda = Agenda()
         self.engine = build(blocks, block_tokens, **engine).engine
         self.link = Link()
         self.worker = Worker(
@@ -51,6 +58,7 @@ class Bench:
             link=self.link,
             observer=self,
             outbox=self,
+            agenda=self.agenda,
             fast_forward=fast_forward,
         )
 
@@ -84,7 +92,16 @@ class Bench:
 
     def output(self, worker, output):
         self.ends += [(request.request_id, self.env.now) for request in output.finished]
-        self.cpu_events += [(self.env.now, event.stored) for event in output.events if event.tier == "CPU"]
+
+    def kv_events(self, worker, events, output_s):
+        self.cpu_events += [(output_s, event.stored) for event in events if event.tier == "CPU"]
+        self.heard += [(output_s, event) for event in events if event.tier == "GPU"]
+
+    def kv(self, worker, events):
+        """Only the ledger cares."""
+
+    def grew(self, worker, used_blocks, now_s):
+        self.grown.append((used_blocks, now_s))
 
     def given_up(self, worker, request, reason):
         self.ends.append((f"{request.request_id} {reason}", self.env.now))
@@ -102,7 +119,7 @@ def test_two_steps_are_in_flight():
 
 
 def test_synchronous_scheduling_plans_a_step_when_the_one_before_is_done():
-    bench, prompts = Bench(50, max_batched_tokens=16, async_scheduling=False), Prompts()
+    bench, prompts = Bench(50, max_batched_tokens=16, async_scheduling=False, fast_forward=False), Prompts()
     bench.arrive(0, prompts.request(("a", 32), output=3))
     assert bench.run() == [(0, 2), (0, 3), (0, 4)]
     assert bench.plans == [(0, {0: 16}), (1, {0: 16}), (2, {0: 1}), (3, {0: 1})]
