@@ -1,12 +1,12 @@
 """Which prefix is on which worker, as far as the KV events say: for all workers at once."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from sim.kv.runs import BlockRuns, runs_of
 from sim.kv.spans import Spans
 from sim.router.columns import Column
-from sim.router.ranks import depths, follow
+from sim.router.ranks import depths, follow, joins, leaves
 
 Tier = Literal["device", "host", "disk"]
 
@@ -33,8 +33,7 @@ class PrefixIndex:
     def __init__(self, ranks: int) -> None:
         self._ranks = ranks
         self._holders: dict[Tier, Spans[int]] = {"device": Spans(0), "host": Spans(0), "disk": Spans(0)}
-        self._join: list[Callable[[int], int]] = [(1 << rank).__or__ for rank in range(ranks)]
-        self._leave: list[Callable[[int], int]] = [(~(1 << rank)).__and__ for rank in range(ranks)]
+        self._join, self._leave = joins(ranks), leaves(ranks)
 
     def stored(self, rank: int, parent: int | None, blocks: Sequence[int], tier: Tier) -> bool:
         """Add blocks that follow `parent` (None: the first block of a prompt); return whether it counted.

@@ -1,6 +1,6 @@
 """What is booked on each rank: prefill tokens, blocks and requests of everything routed and not yet ended."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sim.kv.runs import BlockRuns, runs_of
 from sim.kv.spans import Spans
 from sim.router.cost import round_half_away
-from sim.router.ranks import depths, follow
+from sim.router.ranks import depths, follow, joins, leaves
 
 
 @dataclass(slots=True, eq=False)
@@ -48,8 +48,7 @@ class Loads:
         """Sum of the weights of each rank's distinct blocks."""
         self._active = Spans(0)
         """The ranks where a running request has a block, as a set."""
-        self._join: list[Callable[[int], int]] = [(1 << rank).__or__ for rank in range(ranks)]
-        self._leave: list[Callable[[int], int]] = [(~(1 << rank)).__and__ for rank in range(ranks)]
+        self._join, self._leave = joins(ranks), leaves(ranks)
         self._shared = [Spans(0) for _ in range(ranks)]
         """How many running requests have a block beside the first that does."""
         self._block_weight = [Spans(1.0) for _ in range(ranks)]

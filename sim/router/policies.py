@@ -7,6 +7,8 @@ The cheapest worker, ties by rank, from a notebook:
 
     def first_cheapest(terms, query, draw):
         return min(terms, key=lambda candidate: candidate.cost).rank
+
+The policies here do without the terms of each single candidate: `Candidates.of(terms)` has them by columns.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,6 +1,6 @@
 """Sets of ranks as the bits of an int, and the walk that follows a prompt on all of them at once."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 import numpy as np
@@ -15,9 +15,21 @@ Ends = list[tuple[int, int]]
 
 @lru_cache(maxsize=1024)
 def members(ranks: int) -> NDArray[np.intp]:
-    """Return the ranks in a set, ascending. The answer is kept: one does not write to it."""
+    """Return the ranks in a set, ascending, as an array that is kept and cannot be written to."""
     octets = np.frombuffer(ranks.to_bytes(-(-ranks.bit_length() // 8), "little"), np.uint8)
-    return np.flatnonzero(np.unpackbits(octets, bitorder="little"))
+    found = np.flatnonzero(np.unpackbits(octets, bitorder="little"))
+    found.setflags(write=False)
+    return found
+
+
+def joins(count: int) -> list[Callable[[int], int]]:
+    """Return for each of `count` ranks what makes a set the one with that rank."""
+    return [(1 << rank).__or__ for rank in range(count)]
+
+
+def leaves(count: int) -> list[Callable[[int], int]]:
+    """Return for each of `count` ranks what makes a set the one without that rank."""
+    return [(~(1 << rank)).__and__ for rank in range(count)]
 
 
 def follow(holders: Spans[int], blocks: BlockRuns, starts: Ends) -> Ends:

@@ -3,7 +3,7 @@ from hypothesis import strategies as st
 
 from sim.kv.runs import BlockRuns
 from sim.kv.spans import Spans
-from sim.router.ranks import depths, follow, members
+from sim.router.ranks import depths, follow, joins, leaves, members
 
 
 def spans(holders: dict[int, int]) -> Spans[int]:
@@ -17,6 +17,11 @@ def test_members_are_the_bits() -> None:
     assert members(0b1011).tolist() == [0, 1, 3]
     assert members(0).tolist() == []
     assert members(1 << 1023).tolist() == [1023]
+
+
+def test_ranks_join_and_leave_a_set_one_by_one() -> None:
+    assert [join(0b010) for join in joins(3)] == [0b011, 0b010, 0b110]
+    assert [leave(0b011) for leave in leaves(3)] == [0b010, 0b001, 0b011]
 
 
 def test_follow_says_where_each_rank_stops() -> None:
