@@ -57,6 +57,15 @@ class Spans(Generic[V]):
                 at += 1
         return found
 
+    def changed(self) -> list[tuple[int, int, V]]:
+        """Return (start, stop, value) of the pieces that are not `empty`, in no order, none past a page."""
+        found: list[tuple[int, int, V]] = []
+        for number, (starts, values) in self._pages.items():
+            stops = [*starts[1:], (number + 1) << PAGE_BITS]
+            pieces = zip(starts, stops, values, strict=True)
+            found += [piece for piece in pieces if piece[2] != self.empty]
+        return found
+
     def update(self, start: int, stop: int, change: Callable[[V], V]) -> None:
         """Change the value of every number of a range; `change` is called once a piece."""
         while start < stop:

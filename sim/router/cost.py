@@ -1,7 +1,11 @@
 """The cost of sending one request to one rank (Dynamo 1.5.0). Lower is better; everything is in blocks."""
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.router.columns import Column
 
 
 class Weights(NamedTuple):
@@ -18,20 +22,23 @@ class Weights(NamedTuple):
     """Whether the credit comes off the decode blocks, there being no prefill blocks to take it from."""
 
 
-class Prompt(NamedTuple):
-    """What is the same for every candidate of one request."""
+class Known(NamedTuple):
+    """What the router knows of the candidates when it scores them, by columns."""
 
-    isl_tokens: int
-    block_size: int
-    """Tokens a block."""
-    least_prefill_tokens: int
-    """The smallest booked prefill among the candidates."""
-
-
-Candidate = tuple[int, int, int, int, int, int, int, int, float]
-"""What the router knows of one rank when it scores it: the rank, its booked prefill tokens, the blocks of its
-running requests, the prompt's full blocks that none of those has, the number of those requests, the prompt's
-overlap in blocks with the device, host and disk tiers, and the factor of preferred taints (1 without)."""
+    prefill_tokens: NDArray[np.int64]
+    """Booked."""
+    active_blocks: NDArray[np.int64]
+    """Of running requests."""
+    requests: NDArray[np.int64]
+    """How many are running."""
+    new_blocks: Column
+    """The prompt's full blocks that no running request has."""
+    device: Column
+    """The prompt's overlap with this tier, and with the next two; the number 0 where there is none."""
+    host: Column
+    disk: Column
+    taint_factor: Column
+    """The factor of preferred taints; 1 without."""
 
 
 class CostTerms(NamedTuple):
@@ -67,14 +74,17 @@ class CostTerms(NamedTuple):
     active_requests: int
 
 
-def round_half_away(value: float) -> int:
-    """Round a number that is not negative to the nearest whole; halves go up."""
-    whole = int(value)
+Number = TypeVar("Number", float, NDArray[np.float64])
+
+
+def round_half_away(value: Number) -> Number:
+    """Round what is not negative to the nearest whole; halves go up."""
+    whole = value // 1
     return whole + (value - whole >= 0.5)
 
 
-def cost_terms(weights: Weights, prompt: Prompt, candidates: Iterable[Candidate]) -> list[CostTerms]:
-    """Return the cost of each candidate.
+def cost_columns(weights: Weights, isl_tokens: int, block_size: int, known: Known) -> tuple[Column, ...]:
+    """Return the terms of all candidates, a column for each field of `CostTerms` but the rank.
 
     The prompt is charged in full and overlap is a credit against it, so that credit also offsets the prefill
     of others, and in the decode form their blocks. The order of the operations is Dynamo's: equal costs must
@@ -83,46 +93,44 @@ def cost_terms(weights: Weights, prompt: Prompt, candidates: Iterable[Candidate]
     credit, credit_decay, scale, host_weight, disk_weight, request_weight, track_prefill, decode_form = (
         weights
     )
-    isl_tokens, block_size, least_prefill_tokens = prompt
-    prompt_blocks = -(-isl_tokens // block_size)
-    scored = []
-    for rank, prefill_tokens, active_blocks, new_blocks, requests, device, host, disk, factor in candidates:
-        raw = (prefill_tokens + isl_tokens) / block_size if track_prefill else 0.0
-        decay = 1.0
-        if track_prefill and credit_decay > 0:
-            excess_blocks = (prefill_tokens - least_prefill_tokens) / block_size
-            decay = 1.0 / (1.0 + credit_decay * (excess_blocks / prompt_blocks))
-        overlap_credit = credit * decay * device + host_weight * host + disk_weight * disk
-        adjusted = raw - overlap_credit if raw > overlap_credit else 0.0
-        decode_blocks = active_blocks + new_blocks
-        request_cost = request_weight * requests
-        if decode_form:
-            blocks = decode_blocks - overlap_credit if decode_blocks > overlap_credit else 0.0
-        else:
-            blocks = scale * adjusted + decode_blocks
-        cost = (blocks + request_cost) * factor
-        cached_blocks = device + host_weight * host + disk_weight * disk
-        cached_tokens = round_half_away(cached_blocks * block_size) if cached_blocks else 0
-        scored.append(
-            # By position: by keyword, making the tuple would cost more than the arithmetic.
-            CostTerms(
-                rank,
-                cost,
-                scale,
-                adjusted,
-                decode_blocks,
-                request_cost,
-                raw,
-                overlap_credit,
-                decay,
-                factor,
-                device,
-                host,
-                disk,
-                cached_tokens,
-                prefill_tokens,
-                active_blocks,
-                requests,
-            )
-        )
-    return scored
+    prefill_tokens, active_blocks, requests, new_blocks, device, host, disk, factor = known
+    decay: Column = 1.0
+    if track_prefill and credit_decay > 0:
+        prompt_blocks = -(-isl_tokens // block_size)
+        excess_blocks = (prefill_tokens - prefill_tokens.min()) / block_size
+        decay = 1.0 / (1.0 + credit_decay * (excess_blocks / prompt_blocks))
+    overlap_credit = credit * decay * device
+    cached_tokens = device * block_size
+    if isinstance(host, np.ndarray) or isinstance(disk, np.ndarray):
+        overlap_credit = overlap_credit + host_weight * host + disk_weight * disk
+        cached_blocks = np.asarray(device + host_weight * host + disk_weight * disk)
+        cached_tokens = round_half_away(cached_blocks * block_size).astype(np.int64)
+    raw: Column = 0.0
+    adjusted: Column = 0.0
+    if track_prefill:
+        raw = (prefill_tokens + isl_tokens) / block_size
+        adjusted = np.maximum(raw - overlap_credit, 0.0)
+    decode_blocks = active_blocks + new_blocks
+    if decode_form:
+        blocks = np.maximum(decode_blocks - overlap_credit, 0.0)
+    else:
+        blocks = scale * adjusted + decode_blocks
+    request_cost = request_weight * requests
+    return (
+        (blocks + request_cost) * factor,
+        scale,
+        adjusted,
+        decode_blocks,
+        request_cost,
+        raw,
+        overlap_credit,
+        decay,
+        factor,
+        device,
+        host,
+        disk,
+        cached_tokens,
+        prefill_tokens,
+        active_blocks,
+        requests,
+    )

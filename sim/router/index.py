@@ -3,21 +3,24 @@
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from sim.router.ranks import depths, follow
+from sim.kv.runs import BlockRuns, runs_of
+from sim.kv.spans import Spans
+from sim.router.columns import Column
+from sim.router.ranks import depths, follow, joins, leaves
 
 Tier = Literal["device", "host", "disk"]
 
 
 class Overlap(NamedTuple):
-    """Blocks of one prompt that each rank holds, a list entry a rank.
+    """Blocks of one prompt that each rank holds; the number 0 for a tier in which nobody has a block.
 
     Each is a run without a gap: `device` from the first block on, `host` from where device ends, `disk` from
     where host ends.
     """
 
-    device: list[int]
-    host: list[int]
-    disk: list[int]
+    device: Column
+    host: Column
+    disk: Column
 
 
 class PrefixIndex:
@@ -29,7 +32,8 @@ class PrefixIndex:
 
     def __init__(self, ranks: int) -> None:
         self._ranks = ranks
-        self._holders: dict[Tier, dict[int, int]] = {"device": {}, "host": {}, "disk": {}}
+        self._holders: dict[Tier, Spans[int]] = {"device": Spans(0), "host": Spans(0), "disk": Spans(0)}
+        self._join, self._leave = joins(ranks), leaves(ranks)
 
     def stored(self, rank: int, parent: int | None, blocks: Sequence[int], tier: Tier) -> bool:
         """Add blocks that follow `parent` (None: the first block of a prompt); return whether it counted.
@@ -38,33 +42,26 @@ class PrefixIndex:
         lower tiers are kept as edges, which wait for the blocks before them.
         """
         holders = self._holders[tier]
-        bit = 1 << rank
-        if tier == "device" and parent is not None and not holders.get(parent, 0) & bit:
+        if tier == "device" and parent is not None and not holders.get(parent) >> rank & 1:
             return False
-        for block in blocks:
-            holders[block] = holders.get(block, 0) | bit
+        for run in runs_of(blocks):
+            holders.update(run.start, run.stop, self._join[rank])
         return True
 
     def removed(self, rank: int, blocks: Sequence[int], tier: Tier) -> None:
         """Remove blocks from one tier; those that the rank does not hold are ignored."""
-        for block in blocks:
-            self._drop(self._holders[tier], block, 1 << rank)
+        holders = self._holders[tier]
+        for run in runs_of(blocks):
+            holders.update(run.start, run.stop, self._leave[rank])
 
     def cleared(self, rank: int) -> None:
         """Remove everything that the rank holds, in all tiers."""
         for holders in self._holders.values():
-            for block in list(holders):
-                self._drop(holders, block, 1 << rank)
+            for start, stop, held in holders.changed():
+                if held >> rank & 1:
+                    holders.update(start, stop, self._leave[rank])
 
-    @staticmethod
-    def _drop(holders: dict[int, int], block: int, bit: int) -> None:
-        left = holders.get(block, 0) & ~bit
-        if left:
-            holders[block] = left
-        else:
-            holders.pop(block, None)
-
-    def overlap(self, blocks: Sequence[int], among: int) -> Overlap:
+    def overlap(self, blocks: BlockRuns, among: int) -> Overlap:
         """Return what the ranks of the set `among` hold of this prompt; the others' entries mean nothing."""
         device = follow(self._holders["device"], blocks, [(0, among)])
         host = follow(self._holders["host"], blocks, device)
@@ -72,10 +69,8 @@ class PrefixIndex:
         device_reach = depths(device, self._ranks)
         host_reach = device_reach if host is device else depths(host, self._ranks)
         disk_reach = host_reach if disk is host else depths(disk, self._ranks)
-        return Overlap(device_reach, _beyond(host_reach, device_reach), _beyond(disk_reach, host_reach))
-
-
-def _beyond(reach: list[int], start: list[int]) -> list[int]:
-    if reach is start:
-        return [0] * len(reach)
-    return [end - begin for end, begin in zip(reach, start, strict=True)]
+        return Overlap(
+            device_reach,
+            0 if host is device else host_reach - device_reach,
+            0 if disk is host else disk_reach - host_reach,
+        )

@@ -1,10 +1,15 @@
 """What is booked on each rank: prefill tokens, blocks and requests of everything routed and not yet ended."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.kv.runs import BlockRuns, runs_of
+from sim.kv.spans import Spans
 from sim.router.cost import round_half_away
-from sim.router.ranks import depths, follow
+from sim.router.ranks import depths, follow, joins, leaves
 
 
 @dataclass(slots=True, eq=False)
@@ -30,47 +35,74 @@ class Booking:
     """Blocks of prompt and output seen so far, a partial one counted as one."""
 
 
+_PREFILL_TOKENS, _ACTIVE_BLOCKS, _REQUESTS = range(3)
+
+
 class Loads:
-    """The booked load of all ranks. Booking and freeing take time in proportion to the request's blocks."""
+    """The booked load of all ranks. Booking and freeing take time in proportion to the prompt's runs."""
 
     def __init__(self, ranks: int) -> None:
-        self.prefill_tokens = [0] * ranks
-        self.requests = [0] * ranks
-        self.active_blocks = [0] * ranks
-        """Sum of the weights of each rank's distinct blocks, rounded."""
+        self._ranks = ranks
+        self._numbers = np.zeros((3, ranks), np.int64)
         self._weight = [0.0] * ranks
-        self._references: list[dict[int, int]] = [{} for _ in range(ranks)]
-        self._faded: list[dict[int, float]] = [{} for _ in range(ranks)]
-        """Weights of shared blocks that count for less than 1."""
-        self._active: dict[int, int] = {}
-        """Block -> the ranks where a running request has it."""
+        """Sum of the weights of each rank's distinct blocks."""
+        self._active = Spans(0)
+        """The ranks where a running request has a block, as a set."""
+        self._join, self._leave = joins(ranks), leaves(ranks)
+        self._shared = [Spans(0) for _ in range(ranks)]
+        """How many running requests have a block beside the first that does."""
+        self._block_weight = [Spans(1.0) for _ in range(ranks)]
+        """What a block counts for: 1 unless it faded."""
         self._open: dict[Booking, None] = {}
         """Bookings not yet freed, oldest first."""
 
-    def shared_depth(self, blocks: Sequence[int], among: int) -> list[int]:
+    @property
+    def prefill_tokens(self) -> list[int]:
+        """Booked prefill tokens of each rank."""
+        return self._row(_PREFILL_TOKENS)
+
+    @property
+    def active_blocks(self) -> list[int]:
+        """Sum of the weights of each rank's distinct blocks, rounded."""
+        return self._row(_ACTIVE_BLOCKS)
+
+    @property
+    def requests(self) -> list[int]:
+        """Running requests of each rank."""
+        return self._row(_REQUESTS)
+
+    def _row(self, row: int) -> list[int]:
+        numbers: list[int] = self._numbers[row].tolist()
+        return numbers
+
+    def columns(self) -> NDArray[np.int64]:
+        """Return prefill tokens, active blocks and requests as they are now: three rows, an entry a rank."""
+        return self._numbers.copy()
+
+    def shared_depth(self, blocks: BlockRuns, among: int) -> NDArray[np.int64]:
         """Return, a rank, how many of the prompt's first blocks its running requests have already."""
-        return depths(follow(self._active, blocks, [(0, among)]), len(self.requests))
+        return depths(follow(self._active, blocks, [(0, among)]), self._ranks)
 
     def book(self, booking: Booking) -> None:
         """Add a request's load to its rank."""
         rank = booking.rank
-        references = self._references[rank]
-        weight = booking.own_weight
-        for block in booking.blocks:
-            count = references.get(block, 0)
-            references[block] = count + 1
-            if not count:
-                self._active[block] = self._active.get(block, 0) | 1 << rank
-                weight += 1.0
+        added = 0
+        for run in runs_of(booking.blocks):
+            for start, stop, holders in self._active.pieces(run.start, run.stop):
+                if holders >> rank & 1:
+                    self._shared[rank].update(start, stop, _one_more)
+                else:
+                    self._active.update(start, stop, self._join[rank])
+                    added += stop - start
         self._open[booking] = None
-        self.requests[rank] += 1
-        self.prefill_tokens[rank] += booking.prefill_tokens
-        self._add_weight(rank, weight)
+        self._numbers[_REQUESTS, rank] += 1
+        self._numbers[_PREFILL_TOKENS, rank] += booking.prefill_tokens
+        self._add_weight(rank, _repeated(booking.own_weight, 1.0, added))
 
     def end_prefill(self, booking: Booking) -> None:
         """Take the request's prefill tokens off its rank; blocks and the request stay."""
         if booking in self._open:
-            self.prefill_tokens[booking.rank] -= booking.prefill_tokens
+            self._numbers[_PREFILL_TOKENS, booking.rank] -= booking.prefill_tokens
             booking.prefill_tokens = 0
 
     def add_output_block(self, booking: Booking, fraction: float | None) -> None:
@@ -89,13 +121,21 @@ class Loads:
         added = 0.0
         if fraction is not None:
             booking.own_weight = booking.own_blocks * fraction
-            references, faded = self._references[rank], self._faded[rank]
-            for block in reversed(booking.blocks):
-                if references[block] > 1:
-                    break
-                added += fraction - faded.get(block, 1.0)
-                faded[block] = fraction
+            weights = self._block_weight[rank]
+            for start, stop in self._exclusive_suffix(booking):
+                for first, last, weight in reversed(weights.pieces(start, stop)):
+                    added = _repeated(added, fraction - weight, last - first)
+                weights.update(start, stop, lambda _: fraction)
         self._add_weight(rank, added + booking.own_weight - before)
+
+    def _exclusive_suffix(self, booking: Booking) -> Iterator[tuple[int, int]]:
+        """Yield the runs of a prompt that no other request of its rank has, from the end backwards."""
+        shared = self._shared[booking.rank]
+        for run in reversed(runs_of(booking.blocks)):
+            for start, stop, others in reversed(shared.pieces(run.start, run.stop)):
+                if others:
+                    return
+                yield start, stop
 
     def free(self, booking: Booking) -> None:
         """Take all that is left of a request off its rank; nothing if it was freed before."""
@@ -104,18 +144,20 @@ class Loads:
         self.end_prefill(booking)
         del self._open[booking]
         rank = booking.rank
-        references, faded = self._references[rank], self._faded[rank]
-        weight = booking.own_weight
-        for block in booking.blocks:
-            count = references[block] - 1
-            if count:
-                references[block] = count
-            else:
-                del references[block]
-                weight += faded.pop(block, 1.0)
-                self._leave(block, rank)
-        self.requests[rank] -= 1
-        self._add_weight(rank, -weight)
+        shared, weights = self._shared[rank], self._block_weight[rank]
+        taken = booking.own_weight
+        for run in runs_of(booking.blocks):
+            for start, stop, others in shared.pieces(run.start, run.stop):
+                if others:
+                    shared.update(start, stop, _one_less)
+                    continue
+                for first, last, weight in weights.pieces(start, stop):
+                    taken = _repeated(taken, weight, last - first)
+                if weights:
+                    weights.update(start, stop, lambda _: 1.0)
+                self._active.update(start, stop, self._leave[rank])
+        self._numbers[_REQUESTS, rank] -= 1
+        self._add_weight(rank, -taken)
 
     def expire(self, before_s: float) -> None:
         """Free the requests that were booked before this time."""
@@ -124,15 +166,25 @@ class Loads:
                 break
             self.free(booking)
 
-    def _leave(self, block: int, rank: int) -> None:
-        left = self._active[block] & ~(1 << rank)
-        if left:
-            self._active[block] = left
-        else:
-            del self._active[block]
-
     def _add_weight(self, rank: int, weight: float) -> None:
         # Without requests the weight is 0; what is left of it then is rounding error of faded blocks.
-        total = self._weight[rank] + weight if self.requests[rank] else 0.0
+        total = self._weight[rank] + weight if self._numbers[_REQUESTS, rank] else 0.0
         self._weight[rank] = total
-        self.active_blocks[rank] = round_half_away(total)
+        self._numbers[_ACTIVE_BLOCKS, rank] = round_half_away(total)
+
+
+def _repeated(total: float, weight: float, times: int) -> float:
+    """Return `total` with `weight` added so many times, rounded each time: blocks are added one by one."""
+    if not total % 1 and not weight % 1:  # whole numbers are not rounded
+        return total + weight * times
+    for _ in range(times):
+        total += weight
+    return total
+
+
+def _one_more(count: int) -> int:
+    return count + 1
+
+
+def _one_less(count: int) -> int:
+    return count - 1

@@ -7,12 +7,15 @@ The cheapest worker, ties by rank, from a notebook:
 
     def first_cheapest(terms, query, draw):
         return min(terms, key=lambda candidate: candidate.cost).rank
+
+The policies here do without the terms of each single candidate: `Candidates.of(terms)` has them by columns.
 """
 
 from collections.abc import Callable, Sequence
 from math import exp
 from typing import Protocol
 
+from sim.router.candidates import Candidates
 from sim.router.config import PolicyName, RouterConfig
 from sim.router.cost import CostTerms
 from sim.router.query import Query
@@ -41,8 +44,7 @@ def softmax(costs: Sequence[float], temperature: float) -> list[float]:
 
 def cheapest(terms: Sequence[CostTerms]) -> list[int]:
     """Return the ranks that share the least cost."""
-    least = min(candidate.cost for candidate in terms)
-    return [candidate.rank for candidate in terms if candidate.cost == least]
+    return Candidates.of(terms).cheapest()
 
 
 def one_of(ranks: Sequence[int], draw: float) -> int:
@@ -62,12 +64,13 @@ class Kv:
         temperature = self._temperature if override is None else override
         if not temperature:
             return one_of(cheapest(terms), draw)
-        left = draw
-        for candidate, chance in zip(terms, softmax([c.cost for c in terms], temperature), strict=True):
+        candidates, left = Candidates.of(terms), draw
+        chances = softmax(candidates.costs.tolist(), temperature)
+        for rank, chance in zip(candidates.ranks, chances, strict=True):
             left -= chance
             if left < 0:
-                return candidate.rank
-        return terms[-1].rank
+                return rank
+        return candidates.ranks[-1]
 
 
 class RoundRobin:
@@ -78,20 +81,19 @@ class RoundRobin:
 
     def __call__(self, terms: Sequence[CostTerms], query: Query, draw: float, /) -> int:
         """Return the next rank."""
-        rank = terms[self._turn % len(terms)].rank
+        rank = Candidates.of(terms).ranks[self._turn % len(terms)]
         self._turn += 1
         return rank
 
 
 def random(terms: Sequence[CostTerms], query: Query, draw: float, /) -> int:
     """Return any candidate."""
-    return one_of([candidate.rank for candidate in terms], draw)
+    return one_of(Candidates.of(terms).ranks, draw)
 
 
 def least_loaded(terms: Sequence[CostTerms], query: Query, draw: float, /) -> int:
     """Return a candidate with the fewest running requests, ties uniformly."""
-    fewest = min(candidate.active_requests for candidate in terms)
-    return one_of([candidate.rank for candidate in terms if candidate.active_requests == fewest], draw)
+    return one_of(Candidates.of(terms).least_loaded(), draw)
 
 
 class SessionSticky:
@@ -108,7 +110,7 @@ class SessionSticky:
         if query.session is None:
             return least_loaded(terms, query, draw)
         bound = self._rank_of.get(query.session)
-        if all(candidate.rank != bound for candidate in terms):
+        if bound not in Candidates.of(terms).ranks:
             bound = self._rank_of[query.session] = least_loaded(terms, query, draw)
         assert bound is not None
         return bound

@@ -1,15 +1,16 @@
 """What the router is asked: one request, as far as routing needs to know it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 from sim.router.config import Overrides
 
 NO_OVERRIDES = Overrides()
+NO_TAINTS: Mapping[str, float] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(NamedTuple):
     """A request that wants a rank. A rank is one (worker, data-parallel rank) pair, counted from 0."""
 
     request: int
@@ -28,5 +29,5 @@ class Query:
     """The only rank that will do."""
     required_taints: frozenset[str] = frozenset()
     """Taints that a rank must have."""
-    preferred_taints: Mapping[str, float] = field(default_factory=dict)
+    preferred_taints: Mapping[str, float] = NO_TAINTS
     """Weights of taints that make a rank cheaper (positive) or dearer (negative)."""

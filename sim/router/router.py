@@ -1,31 +1,37 @@
 """The router: scores the ranks for a request, chooses one, and keeps the books (Dynamo 1.5.0)."""
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
 from math import exp, tanh
 from struct import pack, unpack
+from typing import NamedTuple
+
+import numpy as np
 
 from sim.errors import InputError
+from sim.kv.runs import BlockRuns
+from sim.router.candidates import Candidates
+from sim.router.columns import Column, at
 from sim.router.config import Overrides, RouterConfig, WorkerType
-from sim.router.cost import CostTerms, Prompt, Weights, cost_terms
+from sim.router.cost import CostTerms, Known, Weights, cost_columns
 from sim.router.index import Overlap, PrefixIndex, Tier
 from sim.router.load import Booking, Loads
 from sim.router.policies import Policy, make_policy
 from sim.router.query import Query
+from sim.router.ranks import members
 
 EXPIRY_SWEEP_S = 60.0
 """How often a router looks for bookings that are too old."""
+NO_OVERLAP = Overlap(0, 0, 0)
 
 
 class NoEligibleWorkerError(Exception):
     """No rank satisfies what the request demands."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """A choice and what it was made from."""
 
-    terms: list[CostTerms]
+    terms: Candidates
     """Every candidate, in order of rank."""
     chosen: CostTerms
     ties: int
@@ -66,14 +72,13 @@ class Router:
         self._policy = policy or make_policy(config)
         self._decodes = worker_type == "decode"
         self._index = PrefixIndex(ranks) if config.overlap_score_credit else None
-        self._no_overlap = Overlap([0] * ranks, [0] * ranks, [0] * ranks)
         self._resolved: dict[Overrides, tuple[Weights, bool]] = {}
         self._swept_s = 0.0
         self.loads = Loads(ranks)
 
     # Routing
 
-    def terms(self, query: Query, now_s: float) -> list[CostTerms]:
+    def terms(self, query: Query, now_s: float) -> Candidates:
         """Return the cost terms of every rank that may serve the request, in order of rank.
 
         Raises:
@@ -84,20 +89,16 @@ class Router:
         self._check_blocks(query)
         weights, reuse = self._settings(query.overrides)
         ranks, among = self._eligible(query)
-        loads = self.loads
-        columns = [
-            loads.prefill_tokens,
-            loads.active_blocks,
-            self._new_blocks(query.blocks, among, reuse),
-            loads.requests,
-            *(self._no_overlap if self._index is None else self._index.overlap(query.blocks, among)),
-        ]
+        blocks = BlockRuns.of(query.blocks)
+        prefill_tokens, active_blocks, requests = self.loads.columns()
+        new_blocks = self._new_blocks(blocks, among, reuse)
+        overlap = NO_OVERLAP if self._index is None else self._index.overlap(blocks, among)
+        taint_factors = self._taint_factors(query)
+        known = Known(prefill_tokens, active_blocks, requests, new_blocks, *overlap, taint_factors)
         if len(ranks) < len(self._ranks):
-            columns = [[column[rank] for rank in ranks] for column in columns]
-        prompt = Prompt(query.isl_tokens, self._block_size, min(columns[0]))
-        return cost_terms(
-            weights, prompt, zip(ranks, *columns, self._taint_factors(query, ranks), strict=True)
-        )
+            places = members(among)
+            known = Known._make(at(column, places) for column in known)
+        return Candidates(ranks, cost_columns(weights, query.isl_tokens, self._block_size, known))
 
     def choose(self, query: Query, now_s: float, draw: float) -> Decision:
         """Let the policy choose; nothing is booked. `draw` is a uniform number in [0, 1) for this decision.
@@ -105,15 +106,12 @@ class Router:
         Raises as `terms` does, and ValueError if the policy returns a rank that is not a candidate.
         """
         terms = self.terms(query, now_s)
-        costs = [candidate.cost for candidate in terms]
-        ties = costs.count(min(costs))
         rank = self._policy(terms, query, draw)
-        for chosen in terms:
-            if chosen.rank == rank:
-                return Decision(terms, chosen, ties)
-        raise ValueError(
-            f"the policy chose rank {rank!r} for request {query.request}, not one of its candidates"
-        )
+        if rank not in terms.ranks:
+            raise ValueError(
+                f"the policy chose rank {rank!r} for request {query.request}, not one of its candidates"
+            )
+        return Decision(terms, terms[terms.ranks.index(rank)], len(terms.cheapest()))
 
     def book(self, query: Query, chosen: CostTerms, now_s: float) -> Booking:
         """Put the request's load on the chosen rank, from the terms of the decision."""
@@ -198,7 +196,8 @@ class Router:
 
     def _settings(self, overrides: Overrides) -> tuple[Weights, bool]:
         """Return the formula's weights and whether blocks are reused, for a request with these overrides."""
-        if overrides not in self._resolved:
+        settings = self._resolved.get(overrides)
+        if settings is None:
             given = overrides.model_dump(exclude_none=True)
             config = self._config.model_copy(update=given)
             decode_form = (
@@ -214,16 +213,14 @@ class Router:
                 config.track_prefill_tokens,
                 decode_form,
             )
-            self._resolved[overrides] = weights, config.assume_kv_reuse
-        return self._resolved[overrides]
+            settings = self._resolved[overrides] = weights, config.assume_kv_reuse
+        return settings
 
-    def _new_blocks(self, blocks: Sequence[int], among: int, reuse: bool) -> list[int]:
+    def _new_blocks(self, blocks: BlockRuns, among: int, reuse: bool) -> Column:
         """Return, a rank, the prompt's full blocks that no running request has there already."""
         if not self._config.track_active_blocks:
-            return [0] * len(self._ranks)
-        if not reuse:
-            return [len(blocks)] * len(self._ranks)
-        return [len(blocks) - shared for shared in self.loads.shared_depth(blocks, among)]
+            return 0
+        return len(blocks) - (self.loads.shared_depth(blocks, among) if reuse else 0)
 
     def _eligible(self, query: Query) -> tuple[Sequence[int], int]:
         """Return the ranks that may serve the request, as a sequence and as a set."""
@@ -243,11 +240,11 @@ class Router:
             )
         return ranks, sum(1 << rank for rank in ranks)
 
-    def _taint_factors(self, query: Query, ranks: Sequence[int]) -> list[float]:
+    def _taint_factors(self, query: Query) -> Column:
         """Return what preferred taints multiply each rank's cost by; a pinned request has no preference."""
         if not query.preferred_taints or query.pinned is not None:
-            return [1.0] * len(ranks)
-        return [_taint_factor(query, self._taints[rank]) for rank in ranks]
+            return 1.0
+        return np.array([_taint_factor(query, taints) for taints in self._taints])
 
 
 def _taint_factor(query: Query, taints: Set[str]) -> float:

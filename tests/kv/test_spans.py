@@ -24,6 +24,8 @@ def test_is_a_map_of_every_single_number(changes: list[tuple[list[int], int]], a
     ]
     assert all(left[1] == right[0] and left[2] != right[2] for left, right in pairwise(pieces))
     assert bool(spans) == any(by_number.values())
+    changed = {number: value for start, stop, value in spans.changed() for number in range(start, stop)}
+    assert changed == {number: value for number, value in by_number.items() if value}
 
 
 def test_pieces_join_when_their_values_become_equal() -> None:

@@ -2,13 +2,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.router.index import Overlap, PrefixIndex, Tier
+from sim.kv.runs import BlockRuns
+from sim.router.columns import entries
+from sim.router.index import PrefixIndex, Tier
 
 TIERS: tuple[Tier, ...] = ("device", "host", "disk")
 
 
+def overlap(
+    index: PrefixIndex, blocks: list[int], among: int = 0b11, ranks: int = 2
+) -> tuple[list[int], list[int], list[int]]:
+    """Return the overlap with device, host and disk, an entry a rank."""
+    device, host, disk = index.overlap(BlockRuns.of(blocks), among)
+    return entries(device, ranks), entries(host, ranks), entries(disk, ranks)
+
+
 def overlap_of(index: PrefixIndex, blocks: list[int], rank: int) -> tuple[int, int, int]:
-    device, host, disk = index.overlap(blocks, 0b11)
+    device, host, disk = overlap(index, blocks)
     return device[rank], host[rank], disk[rank]
 
 
@@ -17,7 +27,7 @@ def test_tiers_go_on_from_one_another() -> None:
     index.stored(0, None, [1, 2], "device")
     index.stored(0, 2, [3], "host")
     index.stored(0, 3, [4, 5], "disk")
-    assert index.overlap([1, 2, 3, 4, 5, 6], 0b11) == Overlap([2, 0], [1, 0], [2, 0])
+    assert overlap(index, [1, 2, 3, 4, 5, 6]) == ([2, 0], [1, 0], [2, 0])
 
 
 def test_host_hits_count_from_the_first_block_without_a_device_hit() -> None:
@@ -50,6 +60,13 @@ def test_stored_twice_and_removed_once_is_removed() -> None:
     assert overlap_of(index, [1], 0) == (0, 0, 0)
 
 
+def test_blocks_are_removed_from_the_deepest_up() -> None:
+    index = PrefixIndex(2)
+    index.stored(0, None, range(1, 9), "device")
+    index.removed(0, range(8, 3, -1), "device")
+    assert overlap_of(index, [1, 2, 3, 4, 5], 0) == (3, 0, 0)
+
+
 def test_removal_touches_one_rank_and_one_tier() -> None:
     index = PrefixIndex(2)
     for rank in (0, 1):
@@ -57,7 +74,7 @@ def test_removal_touches_one_rank_and_one_tier() -> None:
             index.stored(rank, None, [1], tier)
     index.removed(0, [1], "device")
     index.removed(0, [99], "device")
-    assert index.overlap([1], 0b11) == Overlap([0, 1], [1, 0], [0, 0])
+    assert overlap(index, [1]) == ([0, 1], [1, 0], [0, 0])
 
 
 def test_a_device_block_with_an_unknown_parent_is_dropped() -> None:
@@ -85,7 +102,7 @@ def test_clearing_empties_all_tiers_of_one_rank() -> None:
         index.stored(0, None, [1, 2], tier)
     index.stored(1, None, [1], "device")
     index.cleared(0)
-    assert index.overlap([1, 2], 0b11) == Overlap([0, 1], [0, 0], [0, 0])
+    assert overlap(index, [1, 2]) == ([0, 1], [0, 0], [0, 0])
 
 
 @pytest.mark.parametrize("among", [0b1, 0b10])
@@ -94,7 +111,7 @@ def test_a_look_up_among_some_ranks_says_the_same_of_them(among: int) -> None:
     index.stored(0, None, [1, 2], "device")
     index.stored(1, None, [1], "device")
     rank = among.bit_length() - 1
-    assert index.overlap([1, 2], among).device[rank] == index.overlap([1, 2], 0b11).device[rank]
+    assert overlap(index, [1, 2], among)[0][rank] == overlap(index, [1, 2])[0][rank]
 
 
 # Six blocks: two prompts, 0-1-2-3 and 0-1-4-5, that part after two blocks.
@@ -149,10 +166,10 @@ def test_index_equals_a_set_for_each_rank_and_tier(
                 held[rank, each].clear()
 
     for prompt in PROMPTS:
-        overlap = index.overlap(prompt, 0b111)
+        overlaps = overlap(index, prompt, 0b111, ranks=3)
         for rank in range(3):
             reach = 0
-            for tier, found in zip(TIERS, overlap, strict=True):
+            for tier, found in zip(TIERS, overlaps, strict=True):
                 start = reach
                 while reach < len(prompt) and prompt[reach] in held[rank, tier]:
                     reach += 1

@@ -33,9 +33,16 @@ def test_asking_changes_nothing() -> None:
     router = Router(RouterConfig(), BLOCK, 2)
     router.stored(1, None, [1], "device")
     book_on(router, 0, query([1, 2]))
-    before = load(router), router.terms(query([1, 2]), 0.0)
+    before = load(router), list(router.terms(query([1, 2]), 0.0))
     router.choose(query([1, 2]), 0.0, draw=0.5)
-    assert (load(router), router.terms(query([1, 2]), 0.0)) == before
+    assert (load(router), list(router.terms(query([1, 2]), 0.0))) == before
+
+
+def test_a_decision_shows_what_it_was_made_from_whatever_is_booked_later() -> None:
+    router = Router(RouterConfig(), BLOCK, 2)
+    decision = router.choose(query([1, 2]), 0.0, draw=0.0)
+    router.book(query([1, 2]), decision.chosen, 0.0)
+    assert [(t.cost, t.active_requests) for t in decision.terms] == [(2.0625 + 2, 0)] * 2
 
 
 def test_blocks_of_running_requests_are_not_counted_as_new() -> None:
@@ -186,7 +193,7 @@ def test_what_is_booked_and_freed_leaves_no_trace(
 ) -> None:
     router = Router(config, BLOCK, 3)
     router.stored(1, None, list(range(5)), "device")
-    idle = router.terms(query(range(6)), 0.0)
+    idle = list(router.terms(query(range(6)), 0.0))
     bookings = []
     for request, (start, length, prefill_ends) in enumerate(history):
         ask = query(range(start * 100, start * 100 + length))
@@ -198,4 +205,4 @@ def test_what_is_booked_and_freed_leaves_no_trace(
     for booking in bookings:
         router.free(booking, 0.0)
     assert load(router) == ([0] * 3, [0] * 3, [0] * 3)
-    assert router.terms(query(range(6)), 0.0) == idle
+    assert list(router.terms(query(range(6)), 0.0)) == idle
