@@ -2,11 +2,12 @@
 
 A step takes the time of its prefill, and after that, if it gives any request a token, the time of a decode:
 
-    prefill_ms = 4.209989e-7 n^2 + 1.518344e-2 n + 16.50142    n prompt tokens computed now, on any prefix
-    decode_ms  = -25.74 u^2 + 54.01 u + 5.74                   u share of the KV pool in use, however many decode
+    prefill_ms = 4.209989e-7 n^2 + 1.518344e-2 n + 16.50142    n prompt tokens computed now
+    decode_ms  = -25.74 u^2 + 54.01 u + 5.74                   u share of the KV pool in use
 
-A prefill worker gives out no tokens and so has no decode time; prompts cost nothing on a decode worker. Source:
-the default timing of the mocker of NVIDIA Dynamo 1.4.2. It knows neither model nor GPU.
+A prefill worker gives out no tokens and so has no decode time, prompts cost nothing on a decode worker;
+neither prefixes nor the number of decodes count, nor any model or GPU. Source: the default timing of the mocker of
+NVIDIA Dynamo 1.4.2.
 """
 
 from collections.abc import Sequence
@@ -50,7 +51,7 @@ class MockerLaw:
             prefixes += prefix
         if self._leg == "prefill":
             return _prefill_s(new + decode_batch)  # a prompt's last token alone comes as a decode
-        # A lone chunk that fills the step is not the last of its prompt, save for the rare one that just fits.
+        # A lone chunk that fills the step is not the last of its prompt, but for the rare one that just fits.
         gives_tokens = decode_batch or len(prefill) > 1 or 0 < new < self._max_batched_tokens
         time_s = 0.0 if self._leg == "decode" else _prefill_s(new)
         if gives_tokens:
