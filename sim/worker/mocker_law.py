@@ -6,8 +6,8 @@ A step takes the time of its prefill, and after that, if it gives any request a 
     decode_ms  = -25.74 u^2 + 54.01 u + 5.74                   u share of the KV pool in use
 
 A prefill worker gives out no tokens and so has no decode time; prompts cost nothing on a decode worker. How
-long prefixes are, how many requests decode, which model and which GPU makes no difference. Source: the default
-timing of the mocker of NVIDIA Dynamo 1.4.2.
+long prefixes are, how many requests decode, which model and which GPU: nothing of that counts. Source: the
+default timing of the mocker of NVIDIA Dynamo 1.4.2.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """What is compared with Dynamo's replay: our scenario, and the same for the replay.
 
-Common to all: no time in front of the engines, steps of at most 8,192 tokens and 256 requests, Dynamo's router
-with its defaults. Requests leave at the trace's times, those of agents a delay after the answer before them.
+Common to all: no time in front of the engines, steps of at most 8,192 tokens and 256 requests, Dynamo's
+router with its defaults. Requests leave at the trace's times, agents' a delay after the answer before them.
 """
 
 from dataclasses import dataclass
