@@ -19,6 +19,7 @@ from sim.router import Policy, Router
 from sim.router.pools import Leg, conditional_decode_leg, decode_leg, prefill_leg
 from sim.scenario import Scenario
 from sim.sections import KvRole
+from sim.worker import mocker_law
 from sim.worker.connector import OffloadingConnector
 from sim.worker.engine import Engine
 from sim.worker.host_link import HostLink
@@ -57,7 +58,8 @@ class Cluster:
         """Transfers between workers; None in an aggregated cluster."""
         self._trace = trace
         self._policy = policy
-        self._law = step_time or StepLaw(times.step)
+        self._step_time = step_time
+        self._step_law = StepLaw(times.step)
         self._attention_group = scenario.model.state_groups
         self.recorder = Recorder(
             scenario.workers.gpus,
@@ -79,7 +81,7 @@ class Cluster:
         router = Router(self.scenario.router, self.capacity.block_tokens, count, policy=self._policy)
         pool = Pool("aggregated", router)
         frontend = Frontend(self.env, pool, self._prefixes(), self.recorder, **self._front_door(times))
-        pool.workers = [self._worker(frontend, offloads=True) for _ in range(count)]
+        pool.workers = [self._worker(frontend, "aggregated", offloads=True) for _ in range(count)]
         return frontend
 
     def _disaggregated(self, times: Coefficients) -> DisaggregatedFrontend:
@@ -111,10 +113,11 @@ class Cluster:
             **self._front_door(times),
         )
         pools[0].workers = [
-            self._worker(frontend, offloads=True, kv_role=joined.prefill_kv_role) for _ in range(prefill)
+            self._worker(frontend, "prefill", offloads=True, kv_role=joined.prefill_kv_role)
+            for _ in range(prefill)
         ]
         pools[1].workers = [
-            self._worker(frontend, kv_role=joined.decode_kv_role, kv_blocks=joined.decode_kv_blocks)
+            self._worker(frontend, "decode", kv_role=joined.decode_kv_role, kv_blocks=joined.decode_kv_blocks)
             for _ in range(decode)
         ]
         pulls.workers = self.workers
@@ -154,13 +157,15 @@ class Cluster:
     def _worker(
         self,
         frontend: Frontend,
+        leg: mocker_law.Leg,
         *,
         offloads: bool = False,
         kv_role: KvRole | None = None,
         kv_blocks: int | None = None,
     ) -> Worker:
         scenario, capacity, offload = self.scenario, self.capacity, self.scenario.offload
-        cache = KvCache(kv_blocks or capacity.num_blocks, capacity.block_tokens, self._attention_group)
+        kv_blocks = kv_blocks or capacity.num_blocks
+        cache = KvCache(kv_blocks, capacity.block_tokens, self._attention_group)
         connector = nixl = None
         if offloads and offload is not None:
             tier = POLICIES[offload.eviction_policy](capacity.host[0].blocks)
@@ -180,7 +185,7 @@ class Cluster:
                 offload_first=offload_first,
                 growth_is_news=scenario.router.track_output_blocks,
             ),
-            step_time=self._law,
+            step_time=self._law(leg, kv_blocks),
             link=HostLink(link, capacity.block_bytes, scenario.model.full_attention_layers),
             observer=self.recorder,
             outbox=frontend,
@@ -189,6 +194,16 @@ class Cluster:
         )
         self.workers.append(worker)
         return worker
+
+    def _law(self, leg: mocker_law.Leg, kv_blocks: int) -> StepTime:
+        """Return the step-time law of a worker; the law of coefficients is the same for all."""
+        scenario = self.scenario
+        if self._step_time is not None:
+            return self._step_time
+        if scenario.timing.preset == "dynamo-mocker":
+            pool_tokens = kv_blocks * self.capacity.block_tokens
+            return mocker_law.MockerLaw(leg, pool_tokens, scenario.engine.max_num_batched_tokens)
+        return self._step_law
 
     def _limits(self) -> Limits:
         engine = self.scenario.engine

@@ -17,7 +17,7 @@ from sim.shipped import PresetKind, coefficients_path, preset, preset_names, rea
 from sim.units import Seconds
 from sim.worker.timing import StepCoefficients, roofline
 
-Origin = Literal["fitted", "prior", "roofline"]
+Origin = Literal["fitted", "prior", "roofline", "dynamo-mocker"]
 
 _WITHOUT_EFFECT_ON_TIME = {
     "max_model_len",
@@ -72,6 +72,7 @@ class Coefficients:
     """What the simulator takes for the times of a model on a GPU, and what that rests on."""
 
     step: StepCoefficients
+    """Without effect if `origin` is "dynamo-mocker": a law without coefficients."""
     frontend: FrontendCoefficients
     origin: Origin
     summary: str

@@ -32,6 +32,7 @@ from sim.sections import (
 from sim.settings import Settings
 from sim.shipped import read_toml, scenario_path
 from sim.units import format_bytes
+from sim.worker import mocker_law
 from sim.workload.settings import NOT_BESIDE, ReplaySettings, WorkloadSettings
 
 _PATHS = (("workload", "path"), ("model", "config"))
@@ -138,6 +139,8 @@ class Scenario(Settings):
 
         """
         found = coefficients(self.model, self.gpu)
+        if self.timing.preset:
+            found = replace(found, origin=self.timing.preset, summary=mocker_law.SUMMARY)
         step = _given(self.timing, type(found.step).model_fields)
         frontend = _given(self.frontend, type(found.frontend).model_fields)
         if not step and not frontend:

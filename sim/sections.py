@@ -151,6 +151,8 @@ class FrontendSettings(Settings):
 class TimingSettings(Settings):
     """The step-time law. Unset coefficients are those shipped for model and GPU, else those of a roofline."""
 
+    preset: Literal["dynamo-mocker"] | None = None
+    """Another law in place of that of the coefficients: the times of Dynamo's mocker, for runs beside it."""
     t_floor_s: Seconds | None = None
     """Reading the weights once: the shortest step."""
     c_tok_s_per_token: Seconds | None = None
@@ -169,6 +171,16 @@ class TimingSettings(Settings):
     """Once for every step."""
     label: str | None = None
     """What the coefficients given here rest on; is printed with the results."""
+
+    @model_validator(mode="after")
+    def _one_law(self) -> Self:
+        given = [key for key, value in self if key not in ("preset", "label") and value is not None]
+        if self.preset and given:
+            raise ValueError(
+                f'preset = "{self.preset}" is a law of its own, without coefficients: '
+                f"leave out either preset or {', '.join(given)}"
+            )
+        return self
 
 
 class OutputSettings(Settings):

@@ -22,7 +22,15 @@ ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
-PURE = ("kv", "router", "worker/scheduler.py", "worker/timing.py", "worker/engine.py", "capacity.py")
+PURE = (
+    "kv",
+    "router",
+    "worker/scheduler.py",
+    "worker/timing.py",
+    "worker/mocker_law.py",
+    "worker/engine.py",
+    "capacity.py",
+)
 IMPURE_IMPORTS = {"simpy", "time", "datetime", "random", "pathlib", "os", "io", "tomllib", "json"}
 
 

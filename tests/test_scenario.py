@@ -199,7 +199,7 @@ def test_coefficients_are_those_shipped_unless_the_scenario_gives_some() -> None
 
 def test_every_coefficient_can_be_given() -> None:
     times = load_scenario("agg8").coefficients()
-    assert set(type(times.step).model_fields) == set(TimingSettings.model_fields) - {"label"}
+    assert set(type(times.step).model_fields) == set(TimingSettings.model_fields) - {"label", "preset"}
     assert set(type(times.frontend).model_fields) < set(FrontendSettings.model_fields)
 
 
