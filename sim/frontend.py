@@ -102,9 +102,9 @@ class Frontend:
 
     def submit(self, request: Request) -> None:
         """A client sends a request now."""
-        blocks = self._prefixes.prompt_blocks(request.chunks, request.prompt_tokens)
-        record = Record(request, self._env.now, blocks)
-        self._recorder.sent(record)
+        prompt = self._prefixes.add(request.chunks, request.prompt_tokens)
+        record = Record(request, self._env.now, prompt.blocks)
+        self._recorder.sent(record, prompt.required_tokens)
         reason = self._refusal(request)
         if reason is not None:
             self._end(record, "rejected", reason)
