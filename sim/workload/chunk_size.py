@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from sim.errors import InputError
@@ -60,7 +59,7 @@ def check_id_counts(rows: Sequence[Row], chunk_tokens: int, path: Path) -> tuple
             )
         elif given > needed:
             n_cut += 1
-            fitted.append(replace(row, hash_ids=row.hash_ids[:needed]))
+            fitted.append(row._replace(hash_ids=row.hash_ids[:needed]))
         else:
             fitted.append(row)
     problems.raise_any()

@@ -1,8 +1,7 @@
 """A trace file to a `Trace`: read, checked, put in order; what was guessed or changed is said."""
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from sim.errors import InputError
 from sim.workload.chunk_size import check_id_counts, find_chunk_tokens
 from sim.workload.formats import FormatName, choose
 from sim.workload.formats.lines import Problems, json_object, lines
-from sim.workload.formats.row import Row, RowFormat
+from sim.workload.formats.row import Row, RowFormat, RowReader
 from sim.workload.request import Trace
 from sim.workload.turns import check_time_order, first_sessions, in_order, sessions_of, signs_of_deltas
 
@@ -78,32 +77,30 @@ def _readable(path: Path) -> Iterator[dict[str, Any]]:
 
 def _read_rows(path: Path, row_format: RowFormat, notes: list[str]) -> list[Row]:
     rows: list[Row] = []
-    intern: dict[int, int] = {}
-    unknown: set[str] = set()
+    reader = RowReader(row_format)
     n_blank, problems = 0, Problems(path)
     for number, line in lines(path):
         if line.isspace():
             n_blank += 1
             continue
         try:
-            record = json_object(line)
-            rows.append(row_format.parse(record, number, intern))
+            rows.append(reader.row(json_object(line), number))
         except InputError as error:
             problems.add(number, error)
-        else:
-            unknown.update(row_format.unknown_keys(record))
     problems.raise_any()
     if not rows:
         raise InputError(f"{path}: holds no row: a trace needs at least one JSON object a line")
     if n_blank:
         notes.append(f"blank lines skipped: {n_blank}")
-    if unknown:
-        notes.append(f"keys without a meaning here, left out: {', '.join(sorted(unknown))}")
+    if reader.unknown_keys:
+        notes.append(f"keys without a meaning here, left out: {', '.join(sorted(reader.unknown_keys))}")
     return rows
 
 
-def _without_duplicates(rows: Sequence[Row], path: Path, notes: list[str]) -> list[Row]:
+def _without_duplicates(rows: list[Row], path: Path, notes: list[str]) -> list[Row]:
     """Drop rows that repeat an earlier one, `request_id` and all."""
+    if all(row.request_id is None for row in rows):
+        return rows
     kept: list[Row] = []
     by_id: dict[str, Row] = {}
     problems = Problems(path)
@@ -111,7 +108,7 @@ def _without_duplicates(rows: Sequence[Row], path: Path, notes: list[str]) -> li
         first = row if row.request_id is None else by_id.setdefault(row.request_id, row)
         if first is row:
             kept.append(row)
-        elif replace(row, line=first.line) != first:
+        elif row[1:] != first[1:]:
             problems.add(
                 row.line, f'request_id = "{row.request_id}" is that of line {first.line}, with other content'
             )

@@ -47,16 +47,19 @@ def check_time_order(sessions: Sessions, path: Path) -> None:
     """
     problems = Problems(path)
     for name, turns in sessions.items():
-        if turns[0].timestamp is None:
-            problems.add(turns[0].line, "timestamp is missing: the first row of a session needs one")
-        timed = [row for row in turns if row.timestamp is not None]
-        for before, row in pairwise(timed):
-            if row.timestamp < before.timestamp:  # type: ignore[operator]
+        before = turns[0]
+        if before.timestamp is None:
+            problems.add(before.line, "timestamp is missing: the first row of a session needs one")
+        for row in turns[1:]:
+            if row.timestamp is None:
+                continue
+            if before.timestamp is not None and row.timestamp < before.timestamp:
                 problems.add(
                     row.line,
                     f"timestamp = {row.timestamp} of session {name} lies before {before.timestamp} in line "
                     f"{before.line}: the rows of a session are its turns in order",
                 )
+            before = row
     problems.raise_any()
 
 

@@ -1,3 +1,4 @@
+from array import array
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ PATH = Path("trace.jsonl")
 
 def rows(*lengths_and_ids: tuple[int, int]) -> list[Row]:
     return [
-        Row(line, None, None, 0, None, length, 1, tuple(range(n_ids)))
+        Row(line, None, None, 0, None, length, 1, array("Q", range(n_ids)))
         for line, (length, n_ids) in enumerate(lengths_and_ids, start=1)
     ]
 

@@ -1,5 +1,7 @@
 """Rows of sessions put in the order of their timestamps."""
 
+from array import array
+
 import pytest
 
 from sim.workload.formats.row import Row
@@ -11,7 +13,7 @@ Spec = tuple[str, float | None, float | None]
 def in_file(*specs: Spec) -> list[Row]:
     """Build rows from (session, timestamp, delay), in milliseconds."""
     return [
-        Row(line, session, None, timestamp, delay, 16, 1, (1,))
+        Row(line, session, None, timestamp, delay, 16, 1, array("Q", [1]))
         for line, (session, timestamp, delay) in enumerate(specs, start=1)
     ]
 
