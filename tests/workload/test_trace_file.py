@@ -1,12 +1,14 @@
 """A trace file to a `Trace`: what is read, and what is said about it."""
 
 import gzip
+import json
 from array import array
 from pathlib import Path
 
 import pytest
 
 from sim.errors import InputError
+from sim.workload.formats.lines import BUFFER_BYTES
 from sim.workload.request import Request
 from sim.workload.trace_file import load_trace
 from tests.workload.files import DATA, ROW, SHARED_TRACES, load, needs_shared, refusal
@@ -151,6 +153,47 @@ def test_a_repeated_request_id_is_dropped_if_the_row_is_the_same_and_refused_oth
     assert "rows dropped that repeat an earlier one, request_id and all: 1" in trace.notes
     message = refusal(tmp_path, row, row | {"output_length": 6})
     assert message == 'line 2: request_id = "r1" is that of line 1, with other content'
+
+
+def test_a_key_that_the_format_does_not_know_is_none_of_its_fields(tmp_path: Path) -> None:
+    rows = ROW | {"session_id": "a", "delay": 3}, ROW | {"session_id": "a", "timestamp": 1, "delay": 3}
+    assert load(tmp_path, *rows, format="mooncake").requests[1].delay_s == 0.003
+    assert load(tmp_path, *rows, format="timed_trace").requests[1].delay_s is None
+
+
+def test_a_key_that_holds_null_is_not_given(tmp_path: Path) -> None:
+    row = ROW | {"session_id": None, "created_time": None, "timestamp": 5, "delay": None}
+    trace = load(tmp_path, ROW | {"created_time": None}, row, row | {"timestamp": None, "created_time": 7})
+    assert [request.timestamp_s for request in trace.requests] == [0.0, 0.005, 0.007]
+    assert trace.sessions == ("line 1", "line 2", "line 3")
+
+
+def test_the_keys_of_a_row_may_come_in_any_order_and_differ_from_row_to_row(tmp_path: Path) -> None:
+    rows = ROW, dict(reversed(ROW.items())), ROW | {"session_id": 7}, ROW | {"session": 7, "x": 1}
+    trace = load(tmp_path, *rows)
+    assert trace.sessions == ("line 1", "line 2", "7")
+    assert {(r.prompt_tokens, r.output_tokens, *r.chunks) for r in trace.requests} == {(1000, 5, 1, 2)}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        json.dumps(ROW | {"session_id": "\ud800"}),
+        json.dumps(ROW | {"session_id": "\ud800"}).encode("utf-16"),
+        "\ufeff" + json.dumps(ROW | {"session_id": "\ud800"}),
+    ],
+)
+def test_what_only_the_standard_library_takes_for_json_is_read(tmp_path: Path, line: str | bytes) -> None:
+    path = tmp_path / "trace.jsonl"
+    path.write_bytes(line if isinstance(line, bytes) else line.encode())
+    assert load_trace(path).sessions == ("\ud800",)
+
+
+def test_a_line_longer_than_the_buffer_is_one_line(tmp_path: Path) -> None:
+    n = BUFFER_BYTES // 4
+    long = ROW | {"input_length": n * 16, "hash_ids": list(range(10_000, 10_000 + n))}
+    trace = load(tmp_path, long, long, chunk_tokens=16)
+    assert [list(request.chunks) for request in trace.requests] == [long["hash_ids"]] * 2
 
 
 @needs_shared
