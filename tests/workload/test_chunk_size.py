@@ -8,15 +8,16 @@ from hypothesis import strategies as st
 from sim.errors import InputError
 from sim.workload.chunk_size import CANDIDATES, find_chunk_tokens
 from sim.workload.formats.row import Row
+from sim.workload.rows import Rows
 
 PATH = Path("trace.jsonl")
 
 
-def rows(*lengths_and_ids: tuple[int, int]) -> list[Row]:
-    return [
-        Row(line, None, None, 0, None, length, 1, array("Q", range(n_ids)))
-        for line, (length, n_ids) in enumerate(lengths_and_ids, start=1)
-    ]
+def rows(*lengths_and_ids: tuple[int, int]) -> Rows:
+    made = Rows()
+    for line, (length, n_ids) in enumerate(lengths_and_ids, start=1):
+        made.append(Row(line, None, None, 0, None, length, 1, array("Q", range(n_ids))))
+    return made
 
 
 @given(st.sampled_from(CANDIDATES), st.lists(st.integers(1, 100_000), min_size=1))
@@ -28,7 +29,7 @@ def test_a_size_that_is_found_is_the_one_that_made_the_ids(size: int, lengths: l
         fitting = [
             s
             for s in CANDIDATES
-            if all(-(-length // s) == len(r.hash_ids) for length, r in zip(lengths, made, strict=True))
+            if all(-(-length // s) == n for length, n in zip(lengths, made.ids_count, strict=True))
         ]
         assert len(fitting) > 1
 
