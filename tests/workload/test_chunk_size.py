@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.errors import InputError
-from sim.workload.chunk_size import CANDIDATES, find_chunk_tokens
+from sim.workload.chunk_size import CANDIDATES, check_id_counts, find_chunk_tokens
 from sim.workload.formats.row import Row
 from sim.workload.rows import Rows
 
@@ -66,3 +66,11 @@ def test_rows_that_contradict_each_other_are_named() -> None:
         "214 tokens an id, line 1 (input_length = 130, 3 hash_ids) at most 64; "
         "set chunk_tokens to have every row checked against it"
     )
+
+
+def test_ids_beyond_the_length_are_cut_off() -> None:
+    made = rows((1000, 2), (1000, 5), (513, 2), (512, 3))
+    assert check_id_counts(made, 512, PATH) == 2
+    assert list(made.ids_count) == [2, 2, 2, 1]
+    assert check_id_counts(made, 10**30, PATH) == 3, "a size beyond 64 bits is a size"
+    assert list(made.ids_count) == [1, 1, 1, 1]
