@@ -12,7 +12,7 @@ from sim.disaggregated import DisaggregatedFrontend
 from sim.frontend import Frontend, Pool
 from sim.kv.hybrid import KvCache
 from sim.kv.offload import POLICIES
-from sim.kv.prefix import PrefixTable, SeenPrefixes
+from sim.kv.prefix import PrefixTable
 from sim.recorder import Recorder
 from sim.results.transfers import LinkRow
 from sim.router import Policy, Router
@@ -64,7 +64,7 @@ class Cluster:
         self.recorder = Recorder(
             scenario.workers.gpus,
             self._attention_group,
-            SeenPrefixes(trace.chunk_tokens, capacity.block_tokens),
+            capacity.block_tokens,
             scenario.output.tables,
             scenario.output.worker_interval_s,
         )

@@ -22,7 +22,7 @@ from sim.coefficients import FrontendCoefficients
 from sim.draw import draw
 from sim.kv.events import KvEvent
 from sim.kv.prefix import PrefixTable
-from sim.kv.runs import BlockRuns, runs_of
+from sim.kv.runs import BlockRuns
 from sim.mailbox import Mailbox
 from sim.record import Record
 from sim.recorder import Recorder
@@ -127,9 +127,9 @@ class Frontend:
 
     def submit(self, request: Request) -> None:
         """A client sends a request now."""
-        blocks = self._prefixes.prompt_blocks(request.chunks, request.prompt_tokens)
-        record = Record(request, self._env.now, blocks)
-        self._recorder.sent(record)
+        prompt = self._prefixes.add(request.chunks, request.prompt_tokens)
+        record = Record(request, self._env.now, prompt.blocks)
+        self._recorder.sent(record, prompt.required_tokens)
         reason = self._refusal(request)
         if reason is not None:
             self._end(record, "rejected", reason)
@@ -204,7 +204,7 @@ class Frontend:
             request.index,
             request.prompt_tokens,
             request.output_tokens,
-            BlockRuns((*runs_of(record.blocks), *runs_of(generated))),
+            BlockRuns((*record.blocks.ranges, generated)),
         )
 
     # -- the way back ---------------------------------------------------------------------------------------

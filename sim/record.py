@@ -1,8 +1,8 @@
 """What is known of one request while it is served: times in seconds, None until they happened."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sim.kv.runs import BlockRuns
 from sim.router import Booking
 from sim.worker.active import ActiveRequest
 from sim.workload.request import Request
@@ -14,7 +14,7 @@ class Record:
 
     request: Request
     send_s: float
-    blocks: Sequence[int]
+    blocks: BlockRuns
     """Identities of the full blocks of the prompt."""
     booking: Booking | None = None
     worker: int | None = None

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.kv.events import KvEvent
-from sim.kv.prefix import SeenPrefixes
 from sim.record import Record
 from sim.results.gauge import Gauge
 from sim.results.ledger import Ledger
@@ -41,7 +40,7 @@ class Recorder:
         self,
         workers: int,
         attention_group: int,
-        prefixes: SeenPrefixes,
+        block_tokens: int,
         tables: Collection[str] = (),
         worker_interval_s: float = 0.0,
     ) -> None:
@@ -59,20 +58,18 @@ class Recorder:
         self._sent: set[int] = set()
         self._continued: set[int] = set()
         """Requests whose prompt a decode worker did not have to compute."""
-        self._ledger = Ledger(prefixes.block_tokens, attention_group > 0, workers)
-        self._prefixes = prefixes
+        self._ledger = Ledger(block_tokens, attention_group > 0, workers)
         self._attention_group = attention_group
         self._levels = Levels(workers, worker_interval_s)
 
     # -- the front door -------------------------------------------------------------------------------------
 
-    def sent(self, record: Record) -> None:
-        """A client sent a request; calls come in order of sending."""
+    def sent(self, record: Record, required_tokens: int) -> None:
+        """A client sent a request; no earlier prompt had the last `required_tokens` of this one."""
         request = record.request
         self.records[request.index] = record
         self._sent.add(request.index)
-        required = self._prefixes.required_tokens(record.blocks, request.chunks, request.prompt_tokens)
-        self._ledger.sent(request.index, record.blocks, request.prompt_tokens, required)
+        self._ledger.sent(request.index, record.blocks, request.prompt_tokens, required_tokens)
 
     def routed(self, record: Record, decision: Decision, leg: str, first: int, now_s: float) -> None:
         """A worker was chosen for a leg; rank 0 is worker `first`. Every candidate's terms become a row."""
@@ -108,16 +105,17 @@ class Recorder:
         for row in rows:
             self.rows.tables["links"].append(row)
 
-    def close(self, now_s: float, requests: Iterable[Request], stalls: Mapping[int, str]) -> None:
+    def close(self, now_s: float, requests: Sequence[Request], stalls: Mapping[int, str]) -> None:
         """The run is over: what has not ended never will, nor will those of `requests` that were not sent.
 
         `stalls` says of a worker, by index, why nothing moves on it any more.
         """
         for record in [*self.records.values()]:
             self.end(record, now_s, "unfinished", _waits_for(record, stalls))
-        for request in requests:
-            if request.index not in self._sent:
-                self._write(request, "unfinished", "not sent: waits for an earlier request to end")
+        if len(self._sent) < len(requests):
+            for request in requests:
+                if request.index not in self._sent:
+                    self._write(request, "unfinished", "not sent: waits for an earlier request to end")
         table = self.rows.tables.get("workers")
         if table is not None:
             for row in self._levels.rest():

@@ -109,7 +109,7 @@ def test_the_router_credits_no_more_than_the_attention_blocks_that_are_there(see
     cluster.frontend.pool.news.open(inf)
     for record in rows(cluster):
         request = random.trace.requests[record["index"]]
-        blocks = cluster.frontend._prefixes.prompt_blocks(request.chunks, request.prompt_tokens)
+        blocks = cluster.frontend._prefixes.add(request.chunks, request.prompt_tokens).blocks
         query = Query(request.index, request.prompt_tokens, blocks)
         for terms, worker in zip(
             cluster.frontend.pool.router.terms(query, cluster.env.now), cluster.workers, strict=True

@@ -10,7 +10,7 @@ from sim.clock import Phase, at
 from sim.coefficients import FrontendCoefficients
 from sim.frontend import Frontend, Pool
 from sim.kv.events import KvEvent
-from sim.kv.prefix import PrefixTable, SeenPrefixes
+from sim.kv.prefix import PrefixTable
 from sim.recorder import Recorder
 from sim.router import NoEligibleWorkerError, Query, Router, RouterConfig
 from sim.worker.engine import StepOutput
@@ -40,7 +40,7 @@ class Door:
         self.env = simpy.Environment()
         self.router = router or Router(RouterConfig(**config or {}), 16, 2)
         self.workers = [Worker(self.env) for _ in range(2)]
-        self.recorder = Recorder(2, ATTENTION, SeenPrefixes(16, 16), ("decisions",))
+        self.recorder = Recorder(2, ATTENTION, 16, ("decisions",))
         self.frontend = Frontend(
             self.env,
             Pool("aggregated", self.router, workers=self.workers),
@@ -79,13 +79,13 @@ class Door:
 
     def device_blocks(self, request):
         self.frontend.pool.news.open(self.env.now)
-        blocks = self.frontend._prefixes.prompt_blocks(request.chunks, request.prompt_tokens)
+        blocks = self.frontend._prefixes.add(request.chunks, request.prompt_tokens).blocks
         query = Query(99, request.prompt_tokens, blocks)
         return [terms.device_blocks for terms in self.router.terms(query, self.env.now)]
 
     def host_blocks(self, request):
         self.frontend.pool.news.open(self.env.now)
-        blocks = self.frontend._prefixes.prompt_blocks(request.chunks, request.prompt_tokens)
+        blocks = self.frontend._prefixes.add(request.chunks, request.prompt_tokens).blocks
         query = Query(99, request.prompt_tokens, blocks)
         return [terms.host_blocks for terms in self.router.terms(query, self.env.now)]
 

@@ -1,150 +1,139 @@
-"""Which prompt blocks are the same block: the identity of a prefix, interned to a small int.
+"""Which prompt blocks are the same block: the identity of a prefix, as runs of small ints.
 
 A trace names a prompt by chunks (16, 64, 512 tokens a hash id), an engine keeps blocks (16, 64, 800 tokens).
 The identity of an engine block is the identity of the whole prefix up to its end, and follows from all chunks
 up to the one that holds its last token. A chunk counts as (id, size): the partial last chunk of a prompt
 equals only a chunk of the same id and size, never a part of a full one; vLLM 0.28.0's `timed_trace` client
 makes its tokens that way.
+
+Prompts are kept as a radix tree over chunks, so that a prompt costs the places where it leaves another one
+and not its blocks.
 """
 
-from bisect import bisect_left
+from array import array
 from collections.abc import Sequence
-from itertools import takewhile
-from operator import eq
+from typing import NamedTuple
 
-NO_PARENT = -1
-"""Stands before the first block of every prompt."""
+from sim.kv.runs import BlockRuns
+
+WORD = 8
+"""Bytes of a chunk id."""
 
 
-def chunk_keys(chunks: Sequence[int], chunk_tokens: int, prompt_tokens: int) -> tuple[int, ...]:
-    """Return one int per chunk of the prompt, equal for equal (id, size) only.
+class Prompt(NamedTuple):
+    """What a prompt is among those before it."""
 
-    Ids are 0 or more. A full chunk keeps its id; a partial last one becomes a negative number that holds id
-    and size.
-
-    Raises:
-        ValueError: the number of chunks is not that of the prompt's tokens, rounded up.
-
-    """
-    keys = tuple(chunks)
-    if len(keys) != -(-prompt_tokens // chunk_tokens):
-        raise ValueError(f"{len(keys)} chunks of {chunk_tokens} tokens do not make {prompt_tokens} tokens")
-    size = prompt_tokens % chunk_tokens
-    return (*keys[:-1], -(keys[-1] * chunk_tokens + size)) if size else keys
+    blocks: BlockRuns
+    """Identities of its full blocks, ascending."""
+    required_tokens: int
+    """Its tokens behind the longest prefix that an earlier prompt had."""
 
 
 class PrefixTable:
-    """Gives every distinct prefix that ends at an engine block a small int, the same one every time."""
+    """All prompts so far; every distinct prefix that ends at an engine block has an int, always the same."""
 
-    __slots__ = ("_ids", "_next_id", "block_tokens", "chunk_tokens")
+    __slots__ = ("_next_id", "_root", "block_tokens", "chunk_tokens")
 
     def __init__(self, chunk_tokens: int, block_tokens: int) -> None:
         self.chunk_tokens = chunk_tokens
         self.block_tokens = block_tokens
-        self._ids: dict[tuple[int, tuple[int, ...]], int] = {}
+        self._root = _Node(b"", 0, 0)
         self._next_id = 0
 
-    def prompt_blocks(self, chunks: Sequence[int], prompt_tokens: int) -> list[int]:
-        """Return the ids of the prompt's full blocks, in order.
+    def add(self, chunks: Sequence[int], prompt_tokens: int) -> Prompt:
+        """Return the blocks of a prompt, and how much of it no prompt had before; remember it.
+
+        `chunks` are ids from 0 to 2^64 - 1, one for every `chunk_tokens` tokens, rounded up.
 
         Raises:
             ValueError: the number of chunks does not fit the number of tokens.
 
         """
-        keys = chunk_keys(chunks, self.chunk_tokens, prompt_tokens)
-        if self.chunk_tokens < self.block_tokens:
-            return self._blocks_of_several_chunks(keys, prompt_tokens // self.block_tokens)
-        return self._chunks_of_several_blocks(keys, prompt_tokens // self.block_tokens)
+        chunk_tokens, block_tokens = self.chunk_tokens, self.block_tokens
+        if len(chunks) != -(-prompt_tokens // chunk_tokens):
+            raise ValueError(
+                f"{len(chunks)} chunks of {chunk_tokens} tokens do not make {prompt_tokens} tokens"
+            )
+        words = array("Q", chunks).tobytes()
+        end, partial = len(words), prompt_tokens % chunk_tokens
+        node, at, n_blocks, required_tokens = self._root, 0, 0, 0
+        runs = []
+        while at < end:
+            key = _key(words, at, partial)
+            child = node.following.get(key) if node.following else None
+            if child is None:
+                required_tokens = prompt_tokens - at // WORD * chunk_tokens
+                child = _Node(words[at:], partial, self._next_id)
+                self._next_id += prompt_tokens // block_tokens - n_blocks
+                node.lead_to(key, child)
+            elif not child.starts(words, at, partial):
+                self._split(child, at, child.common_words(words, at, partial))
+            at += len(child.chunks)
+            tokens = at // WORD * chunk_tokens if at < end else prompt_tokens
+            start, n_blocks = n_blocks, tokens // block_tokens
+            runs.append(range(child.first_block, child.first_block + n_blocks - start))
+            node = child
+        return Prompt(BlockRuns(runs), required_tokens)
 
-    def private_blocks(self, n: int) -> list[int]:
+    def private_blocks(self, n: int) -> range:
         """Return `n` fresh ids, for blocks that no prompt contains: those that hold generated tokens."""
         first = self._next_id
         self._next_id += n
-        return list(range(first, first + n))
+        return range(first, self._next_id)
 
-    def _blocks_of_several_chunks(self, keys: tuple[int, ...], n_blocks: int) -> list[int]:
-        block_tokens, round_up, chunk_tokens = self.block_tokens, self.chunk_tokens - 1, self.chunk_tokens
-        intern = self._ids.setdefault
-        next_id = self._next_id
-        block, start, end_token = NO_PARENT, 0, round_up
-        blocks = []
-        for _ in range(n_blocks):
-            end_token += block_tokens
-            end = end_token // chunk_tokens
-            block = intern((block, keys[start:end]), next_id)
-            if block == next_id:
-                next_id += 1
-            blocks.append(block)
-            start = end
-        self._next_id = next_id
-        return blocks
+    def _blocks(self, n_bytes: int) -> int:
+        """Return how many blocks end in the full chunks that fill so many bytes."""
+        return n_bytes // WORD * self.chunk_tokens // self.block_tokens
 
-    def _chunks_of_several_blocks(self, keys: tuple[int, ...], n_blocks: int) -> list[int]:
-        """Intern once per chunk: the blocks that end in one chunk have consecutive ids."""
-        blocks: list[int] = []
-        parent, end_token = NO_PARENT, 0
-        for key in keys:
-            end_token += self.chunk_tokens
-            count = min(end_token // self.block_tokens, n_blocks) - len(blocks)
-            if not count:
-                break
-            first = self._ids.setdefault((parent, (key,)), self._next_id)
-            if first == self._next_id:
-                self._next_id += count
-            blocks.extend(range(first, first + count))
-            parent = blocks[-1]
-        return blocks
+    def _split(self, node: "_Node", at: int, n_words: int) -> None:
+        """Leave a node its first chunks, and the rest to a node that follows it; it starts at byte `at`."""
+        cut = n_words * WORD
+        n_blocks = self._blocks(at + cut) - self._blocks(at)
+        rest = _Node(node.chunks[cut:], node.partial, node.first_block + n_blocks)
+        rest.following = node.following
+        node.chunks, node.partial, node.following = node.chunks[:cut], 0, None
+        node.lead_to(_key(rest.chunks, 0, rest.partial), rest)
 
 
-class SeenPrefixes:
-    """Remembers prompts in order of sending; says how much of each no earlier one contained as a prefix.
+class _Node:
+    """Chunks that follow the same chunks in every prompt that has the first of them."""
 
-    Block ids settle all but the last step: how far the prompt goes on, chunk by chunk, inside the first block
-    that is new. For that, what has followed each block is kept as a sorted list of chunk runs; the longest
-    common prefix with a sorted list is one with a neighbour.
-    """
+    __slots__ = ("chunks", "first_block", "following", "partial")
 
-    __slots__ = ("_chunk_tokens", "_followers", "_seen", "block_tokens")
+    def __init__(self, chunks: bytes, partial: int, first_block: int) -> None:
+        self.chunks = chunks
+        """Ids, a word each."""
+        self.partial = partial
+        """Tokens of the last chunk if that is a partial one, else 0."""
+        self.first_block = first_block
+        """The blocks that end in these chunks have ids from here on."""
+        self.following: dict[bytes, _Node] | None = None
 
-    def __init__(self, chunk_tokens: int, block_tokens: int) -> None:
-        self._chunk_tokens = chunk_tokens
-        self.block_tokens = block_tokens
-        self._seen: set[int] = set()
-        self._followers: dict[int, list[tuple[int, ...]]] = {}
+    def lead_to(self, key: bytes, child: "_Node") -> None:
+        if self.following is None:
+            self.following = {}
+        self.following[key] = child
 
-    def known_blocks(self, blocks: Sequence[int]) -> int:
-        """Return how many leading blocks earlier prompts contained. Remembers nothing."""
-        return bisect_left(blocks, True, key=lambda block: block not in self._seen)
+    def starts(self, words: bytes, at: int, partial: int) -> bool:
+        """Whether the prompt has all chunks of this node from byte `at` on."""
+        last = at + len(self.chunks) == len(words)
+        return words.startswith(self.chunks, at) and self.partial == (partial if last else 0)
 
-    def required_tokens(self, blocks: Sequence[int], chunks: Sequence[int], prompt_tokens: int) -> int:
-        """Return the tokens of this prompt behind its longest prefix that an earlier prompt had; remember it.
-
-        `blocks` are the ids that the `PrefixTable` of the same sizes gives for `chunks`.
-        """
-        keys = chunk_keys(chunks, self._chunk_tokens, prompt_tokens)
-        known = self.known_blocks(blocks)
-        self._seen.update(blocks[known:])
-        end = shared = self._chunks_of(known)
-        while end < len(keys):
-            whole_blocks = end * self._chunk_tokens // self.block_tokens
-            block = blocks[whole_blocks - 1] if whole_blocks else NO_PARENT
-            start, end = end, self._chunks_of(whole_blocks + 1)
-            shared += self._add_follower(block, keys[start:end])  # adds 0 behind the first block that is new
-        return max(prompt_tokens - shared * self._chunk_tokens, 0)
-
-    def _chunks_of(self, n_blocks: int) -> int:
-        """Return the number of chunks up to the one that holds the last token of the first `n_blocks`."""
-        return -(-n_blocks * self.block_tokens // self._chunk_tokens)
-
-    def _add_follower(self, block: int, run: tuple[int, ...]) -> int:
-        """Return how many chunks of `run` followed `block` before; keep what is new."""
-        runs = self._followers.setdefault(block, [])
-        at = bisect_left(runs, run)
-        common = max((_common(run, other) for other in runs[max(at - 1, 0) : at + 1]), default=0)
-        if common < len(run):
-            runs.insert(at, run)
-        return common
+    def common_words(self, words: bytes, at: int, partial: int) -> int:
+        """Return how many full chunks the prompt from byte `at` on shares with this node, at least one."""
+        low = 1
+        high = min(len(self.chunks) // WORD - (self.partial > 0), (len(words) - at) // WORD - (partial > 0))
+        while low < high:
+            middle = (low + high + 1) // 2
+            if words.startswith(self.chunks[low * WORD : middle * WORD], at + low * WORD):
+                low = middle
+            else:
+                high = middle - 1
+        return low
 
 
-def _common(left: tuple[int, ...], right: tuple[int, ...]) -> int:
-    return sum(takewhile(bool, map(eq, left, right)))
+def _key(words: bytes, at: int, partial: int) -> bytes:
+    """Return what the chunk at byte `at` is known by: its id, and for the partial one also its size."""
+    if partial and at + WORD == len(words):
+        return words[at:] + partial.to_bytes(WORD, "little")
+    return words[at : at + WORD]

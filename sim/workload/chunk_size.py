@@ -1,19 +1,20 @@
 """How many tokens one hash id stands for: found from the file, or checked against it."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
+
+import numpy as np
 
 from sim.errors import InputError
 from sim.workload.formats.lines import Problems
-from sim.workload.formats.row import Row
+from sim.workload.formats.row import LARGEST_LENGTH
+from sim.workload.rows import Rows, whole_numbers
 
 CANDIDATES: tuple[int, ...] = tuple(2**power for power in range(3, 13))
 """Chunk sizes to choose from where a file leaves several; 16, 64 and 512 are in public use."""
 
 
-def find_chunk_tokens(rows: Sequence[Row], path: Path) -> int:
+def find_chunk_tokens(rows: Rows, path: Path) -> int:
     """Return the chunk size for which every row has ceil(input_length / chunk_tokens) ids.
 
     A row of L tokens and n ids fits the sizes from L / n to (L - 1) / (n - 1). Where all rows together leave
@@ -23,12 +24,16 @@ def find_chunk_tokens(rows: Sequence[Row], path: Path) -> int:
         InputError: no size fits every row, or it is not clear which one is meant.
 
     """
-    low, high = max(rows, key=_least), min(rows, key=_most)
-    least, most = _least(low), _most(high)
+    lengths, counts = whole_numbers(rows.input_length), whole_numbers(rows.ids_count)
+    at_least = -(-lengths // counts)
+    at_most = np.where(counts > 1, (lengths - 1) // np.maximum(counts - 1, 1), np.inf)
+    low, high = int(at_least.argmax()), int(at_most.argmin())
+    least, most = int(at_least[low]), float(at_most[high])
     if least > most:
         raise InputError(
-            f"{path}: no chunk size fits every row: {_described(low)} needs at least {least} tokens an id, "
-            f"{_described(high)} at most {most:g}; set chunk_tokens to have every row checked against it"
+            f"{path}: no chunk size fits every row: {_described(rows, low)} needs at least {least} tokens an "
+            f"id, {_described(rows, high)} at most {most:g}; set chunk_tokens to have every row checked "
+            "against it"
         )
     fitting = [size for size in CANDIDATES if least <= size <= most]
     if least == most:
@@ -42,38 +47,28 @@ def find_chunk_tokens(rows: Sequence[Row], path: Path) -> int:
     return fitting[0]
 
 
-def check_id_counts(rows: Sequence[Row], chunk_tokens: int, path: Path) -> tuple[list[Row], int]:
-    """Return the rows with ids for exactly their tokens, and how many had ids beyond; those are cut off.
+def check_id_counts(rows: Rows, chunk_tokens: int, path: Path) -> int:
+    """Leave every row ids for exactly its tokens; return how many had ids beyond, which are cut off.
 
     Raises:
         InputError: a row has fewer ids than its tokens need; its prompt is never shortened to fit.
 
     """
-    fitted, n_cut, problems = [], 0, Problems(path)
-    for row in rows:
-        needed, given = -(-row.input_length // chunk_tokens), len(row.hash_ids)
-        if given < needed:
-            problems.add(
-                row.line,
-                f"input_length = {row.input_length} needs {needed} hash_ids of {chunk_tokens} tokens "
-                f"(the last may stand for fewer), but there are {given}",
-            )
-        elif given > needed:
-            n_cut += 1
-            fitted.append(replace(row, hash_ids=row.hash_ids[:needed]))
-        else:
-            fitted.append(row)
+    size = min(chunk_tokens, LARGEST_LENGTH)
+    needed, given = -(-whole_numbers(rows.input_length) // size), whole_numbers(rows.ids_count)
+    problems = Problems(path)
+    for row in np.flatnonzero(given < needed).tolist():
+        problems.add(
+            rows.line[row],
+            f"input_length = {rows.input_length[row]} needs {needed[row]} hash_ids of {chunk_tokens} tokens "
+            f"(the last may stand for fewer), but there are {rows.ids_count[row]}",
+        )
     problems.raise_any()
-    return fitted, n_cut
+    long = np.flatnonzero(given > needed).tolist()
+    for row in long:
+        rows.ids_count[row] = int(needed[row])
+    return len(long)
 
 
-def _least(row: Row) -> int:
-    return -(-row.input_length // len(row.hash_ids))
-
-
-def _most(row: Row) -> float:
-    return (row.input_length - 1) // (len(row.hash_ids) - 1) if len(row.hash_ids) > 1 else math.inf
-
-
-def _described(row: Row) -> str:
-    return f"line {row.line} (input_length = {row.input_length}, {len(row.hash_ids)} hash_ids)"
+def _described(rows: Rows, row: int) -> str:
+    return f"line {rows.line[row]} (input_length = {rows.input_length[row]}, {rows.ids_count[row]} hash_ids)"

@@ -19,6 +19,8 @@ from sim.workload.settings import ReplaySettings
 
 Act = Callable[[Request], None]
 
+NONE = -1
+
 
 class Client(Protocol):
     """Sends every request of a trace once; has to be told when one has ended."""
@@ -63,6 +65,8 @@ class Timed:
         self._free_slots = limit
         self._waiting: deque[Request] = deque()
         self._schedule = _Schedule(env, trace.requests, speedup, self._due)
+        for request in trace.requests:
+            self._schedule.add(request)
 
     def start(self) -> None:
         """See `Client`."""
@@ -97,15 +101,17 @@ class TurnDependent:
         self._env = env
         self._send = send
         self._requests = trace.requests
-        self._following: dict[int, int] = {}
+        self._schedule = _Schedule(env, trace.requests, speedup, self._leave)
+        self._following = array("q", [NONE]) * len(trace.requests)
+        """The next turn of each request's session, by index."""
         latest: dict[str, int] = {}
         for request in trace.requests:
-            if request.session in latest:
-                self._following[latest[request.session]] = request.index
+            before = latest.get(request.session)
+            if before is None:
+                self._schedule.add(request)
+            else:
+                self._following[before] = request.index
             latest[request.session] = request.index
-        later = set(self._following.values())
-        first_turns = [request for request in trace.requests if request.index not in later]
-        self._schedule = _Schedule(env, first_turns, speedup, self._leave)
 
     def start(self) -> None:
         """See `Client`."""
@@ -113,8 +119,8 @@ class TurnDependent:
 
     def ended(self, request: Request) -> None:
         """See `Client`."""
-        index = self._following.get(request.index)
-        if index is None:
+        index = self._following[request.index]
+        if index == NONE:
             return
         following = self._requests[index]
         if following.delay_s is not None:
@@ -131,16 +137,26 @@ class TurnDependent:
 
 
 class _Schedule:
-    """Calls `act` for each of some requests at its timestamp; they are in the order of their timestamps."""
+    """Calls `act` for each request at its timestamp; they are added in that order, before the start."""
 
     def __init__(self, env: simpy.Environment, requests: Sequence[Request], speedup: float, act: Act) -> None:
         self._env = env
         self._requests = requests
-        self._timestamps_s = array("d", map(_timestamp_s, requests))
+        self._indices = array("q")
+        self._timestamps_s = array("d")
         self._speedup = speedup
         self._act = act
         self._start_s = 0.0
         self._next = 0
+
+    def add(self, request: Request) -> None:
+        if request.timestamp_s is None:
+            raise InputError(
+                f"request {request.index} (session {request.session}, turn {request.turn}) has no timestamp "
+                'to leave at; client = "turn-dependent" needs one only for the first turn of a session'
+            )
+        self._indices.append(request.index)
+        self._timestamps_s.append(request.timestamp_s)
 
     def start(self) -> None:
         self._start_s = self._env.now
@@ -156,23 +172,16 @@ class _Schedule:
         return delay_s if self._env.now + delay_s >= due_s else nextafter(delay_s, inf)
 
     def _await_next(self) -> None:
-        if self._next < len(self._requests):
+        if self._next < len(self._indices):
             delay_s = self.seconds_until(self._timestamps_s[self._next])
-            _later(self._env, delay_s, self._requests[self._next], self._fire)
+            event = at(self._env, delay_s, Phase.ARRIVAL, self._indices[self._next])
+            event.callbacks.append(self._fire)
 
-    def _fire(self, request: Request) -> None:
+    def _fire(self, _: simpy.Event) -> None:
+        index = self._indices[self._next]
         self._next += 1
         self._await_next()
-        self._act(request)
-
-
-def _timestamp_s(request: Request) -> float:
-    if request.timestamp_s is None:
-        raise InputError(
-            f"request {request.index} (session {request.session}, turn {request.turn}) has no timestamp to "
-            'leave at; client = "turn-dependent" needs one only for the first turn of a session'
-        )
-    return request.timestamp_s
+        self._act(self._requests[index])
 
 
 def _later(env: simpy.Environment, delay_s: float, request: Request, act: Act) -> None:

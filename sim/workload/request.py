@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Request:
-    """One turn of a session.
+    """One turn of a session; not to be changed, though not frozen: a trace in columns makes many of them.
 
     `chunks` are the trace's hash ids, one for every `Trace.chunk_tokens` tokens of the prompt; the last may
     stand for fewer. Equal ids at equal sizes are equal tokens, whatever stands before them.
@@ -30,7 +30,7 @@ class Request:
 class Trace:
     """Requests sorted by timestamp (stably) and what was done to the file to get them."""
 
-    requests: tuple[Request, ...]
+    requests: Sequence[Request]
     chunk_tokens: int
     source: str
     """File name or profile name, for titles and messages."""

@@ -7,7 +7,7 @@ from math import inf
 import numpy as np
 import pytest
 
-from sim.kv.prefix import PrefixTable, SeenPrefixes
+from sim.kv.prefix import PrefixTable
 from sim.workload.agent import CHUNK_TOKENS, generate
 from sim.workload.conversation import Conversation
 from sim.workload.profiles import PROFILES, recorded_service_s
@@ -43,11 +43,8 @@ def test_the_middle_turns_have_the_contexts_of_whole_sessions_and_the_first_turn
 
 def test_ideal_reuse_is_that_of_recorded_windows(trace: Trace) -> None:
     """Recorded windows of this size: 93 %, about 1K new tokens a turn, with the first turn of each cold."""
-    table, seen = PrefixTable(CHUNK_TOKENS, 800), SeenPrefixes(CHUNK_TOKENS, 800)
-    required = [
-        seen.required_tokens(table.prompt_blocks(r.chunks, r.prompt_tokens), r.chunks, r.prompt_tokens)
-        for r in trace.requests
-    ]
+    table = PrefixTable(CHUNK_TOKENS, 800)
+    required = [table.add(r.chunks, r.prompt_tokens).required_tokens for r in trace.requests]
     assert 1 - sum(required) / sum(r.prompt_tokens for r in trace.requests) == pytest.approx(0.935, abs=0.015)
     later = [n for n, request in zip(required, trace.requests, strict=True) if request.turn]
     assert np.median(later) == pytest.approx(1_068, rel=0.10)

@@ -1,3 +1,4 @@
+from array import array
 from pathlib import Path
 
 import pytest
@@ -5,17 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.errors import InputError
-from sim.workload.chunk_size import CANDIDATES, find_chunk_tokens
+from sim.workload.chunk_size import CANDIDATES, check_id_counts, find_chunk_tokens
 from sim.workload.formats.row import Row
+from sim.workload.rows import Rows
 
 PATH = Path("trace.jsonl")
 
 
-def rows(*lengths_and_ids: tuple[int, int]) -> list[Row]:
-    return [
-        Row(line, None, None, 0, None, length, 1, tuple(range(n_ids)))
-        for line, (length, n_ids) in enumerate(lengths_and_ids, start=1)
-    ]
+def rows(*lengths_and_ids: tuple[int, int]) -> Rows:
+    made = Rows()
+    for line, (length, n_ids) in enumerate(lengths_and_ids, start=1):
+        made.append(Row(line, None, None, 0, None, length, 1, array("Q", range(n_ids))))
+    return made
 
 
 @given(st.sampled_from(CANDIDATES), st.lists(st.integers(1, 100_000), min_size=1))
@@ -27,7 +29,7 @@ def test_a_size_that_is_found_is_the_one_that_made_the_ids(size: int, lengths: l
         fitting = [
             s
             for s in CANDIDATES
-            if all(-(-length // s) == len(r.hash_ids) for length, r in zip(lengths, made, strict=True))
+            if all(-(-length // s) == n for length, n in zip(lengths, made.ids_count, strict=True))
         ]
         assert len(fitting) > 1
 
@@ -64,3 +66,11 @@ def test_rows_that_contradict_each_other_are_named() -> None:
         "214 tokens an id, line 1 (input_length = 130, 3 hash_ids) at most 64; "
         "set chunk_tokens to have every row checked against it"
     )
+
+
+def test_ids_beyond_the_length_are_cut_off() -> None:
+    made = rows((1000, 2), (1000, 5), (513, 2), (512, 3))
+    assert check_id_counts(made, 512, PATH) == 2
+    assert list(made.ids_count) == [2, 2, 2, 1]
+    assert check_id_counts(made, 10**30, PATH) == 3, "a size beyond 64 bits is a size"
+    assert list(made.ids_count) == [1, 1, 1, 1]

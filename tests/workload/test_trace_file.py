@@ -1,11 +1,14 @@
 """A trace file to a `Trace`: what is read, and what is said about it."""
 
 import gzip
+import json
+from array import array
 from pathlib import Path
 
 import pytest
 
 from sim.errors import InputError
+from sim.workload.formats.lines import BUFFER_BYTES
 from sim.workload.request import Request
 from sim.workload.trace_file import load_trace
 from tests.workload.files import DATA, ROW, SHARED_TRACES, load, needs_shared, refusal
@@ -14,11 +17,11 @@ from tests.workload.files import DATA, ROW, SHARED_TRACES, load, needs_shared, r
 def test_a_mooncake_file_with_sessions_and_delays() -> None:
     trace = load_trace(DATA / "sessions.jsonl")
     assert trace.requests == (
-        Request(0, "s2", 0, 0.0, None, 128, 3, (1, 7)),
-        Request(1, "s1", 0, 0.5, None, 150, 7, (1, 2, 3)),
-        Request(2, "s2", 1, 0.5, 0.0, 129, 4, (1, 7, 8)),
-        Request(3, "s1", 1, 8.5, 1.5, 230, 9, (1, 2, 4, 5)),
-        Request(4, "s1", 2, None, 0.25, 256, 11, (1, 2, 4, 6)),
+        Request(0, "s2", 0, 0.0, None, 128, 3, array("Q", [1, 7])),
+        Request(1, "s1", 0, 0.5, None, 150, 7, array("Q", [1, 2, 3])),
+        Request(2, "s2", 1, 0.5, 0.0, 129, 4, array("Q", [1, 7, 8])),
+        Request(3, "s1", 1, 8.5, 1.5, 230, 9, array("Q", [1, 2, 4, 5])),
+        Request(4, "s1", 2, None, 0.25, 256, 11, array("Q", [1, 2, 4, 6])),
     )
     assert (trace.chunk_tokens, trace.source) == (64, "sessions.jsonl")
     assert trace.notes == (
@@ -67,7 +70,7 @@ def test_dynamos_other_names_for_keys(tmp_path: Path) -> None:
         "session_id": "a",
     }
     trace = load(tmp_path, row, row | {"created_time": 10, "delay_ms": 1500})
-    assert trace.requests[1] == Request(1, "a", 1, 0.0075, 1.5, 1000, 5, (1, 2))
+    assert trace.requests[1] == Request(1, "a", 1, 0.0075, 1.5, 1000, 5, array("Q", [1, 2]))
     assert "input_length and input_tokens mean the same" in refusal(tmp_path, row | {"input_length": 1000})
 
 
@@ -110,8 +113,8 @@ def test_rebasing_whole_milliseconds_is_exact(tmp_path: Path) -> None:
 def test_ids_are_exact_up_to_64_bits(tmp_path: Path) -> None:
     ids = [2**63 + 1, 2**32 + 1]
     trace = load(tmp_path, ROW | {"hash_ids": ids}, ROW | {"hash_ids": [1, 1]})
-    assert trace.requests[0].chunks == tuple(ids)
-    assert trace.requests[1].chunks == (1, 1)
+    assert list(trace.requests[0].chunks) == ids
+    assert list(trace.requests[1].chunks) == [1, 1]
 
 
 def test_an_output_of_0_counts_as_1_and_that_is_said(tmp_path: Path) -> None:
@@ -129,7 +132,7 @@ def test_blank_lines_and_unknown_keys_are_left_out_and_that_is_said(tmp_path: Pa
 
 def test_ids_beyond_the_length_are_left_out_and_that_is_said(tmp_path: Path) -> None:
     trace = load(tmp_path, ROW | {"hash_ids": [1, 2, 3, 4]}, ROW, chunk_tokens=512)
-    assert [request.chunks for request in trace.requests] == [(1, 2), (1, 2)]
+    assert [list(request.chunks) for request in trace.requests] == [[1, 2], [1, 2]]
     assert "rows with more hash_ids than their input_length needs, the rest left out: 1" in trace.notes
 
 
@@ -150,6 +153,47 @@ def test_a_repeated_request_id_is_dropped_if_the_row_is_the_same_and_refused_oth
     assert "rows dropped that repeat an earlier one, request_id and all: 1" in trace.notes
     message = refusal(tmp_path, row, row | {"output_length": 6})
     assert message == 'line 2: request_id = "r1" is that of line 1, with other content'
+
+
+def test_a_key_that_the_format_does_not_know_is_none_of_its_fields(tmp_path: Path) -> None:
+    rows = ROW | {"session_id": "a", "delay": 3}, ROW | {"session_id": "a", "timestamp": 1, "delay": 3}
+    assert load(tmp_path, *rows, format="mooncake").requests[1].delay_s == 0.003
+    assert load(tmp_path, *rows, format="timed_trace").requests[1].delay_s is None
+
+
+def test_a_key_that_holds_null_is_not_given(tmp_path: Path) -> None:
+    row = ROW | {"session_id": None, "created_time": None, "timestamp": 5, "delay": None}
+    trace = load(tmp_path, ROW | {"created_time": None}, row, row | {"timestamp": None, "created_time": 7})
+    assert [request.timestamp_s for request in trace.requests] == [0.0, 0.005, 0.007]
+    assert trace.sessions == ("line 1", "line 2", "line 3")
+
+
+def test_the_keys_of_a_row_may_come_in_any_order_and_differ_from_row_to_row(tmp_path: Path) -> None:
+    rows = ROW, dict(reversed(ROW.items())), ROW | {"session_id": 7}, ROW | {"session": 7, "x": 1}
+    trace = load(tmp_path, *rows)
+    assert trace.sessions == ("line 1", "line 2", "7")
+    assert {(r.prompt_tokens, r.output_tokens, *r.chunks) for r in trace.requests} == {(1000, 5, 1, 2)}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        json.dumps(ROW | {"session_id": "\ud800"}),
+        json.dumps(ROW | {"session_id": "\ud800"}).encode("utf-16"),
+        "\ufeff" + json.dumps(ROW | {"session_id": "\ud800"}),
+    ],
+)
+def test_what_only_the_standard_library_takes_for_json_is_read(tmp_path: Path, line: str | bytes) -> None:
+    path = tmp_path / "trace.jsonl"
+    path.write_bytes(line if isinstance(line, bytes) else line.encode())
+    assert load_trace(path).sessions == ("\ud800",)
+
+
+def test_a_line_longer_than_the_buffer_is_one_line(tmp_path: Path) -> None:
+    n = BUFFER_BYTES // 4
+    long = ROW | {"input_length": n * 16, "hash_ids": list(range(10_000, 10_000 + n))}
+    trace = load(tmp_path, long, long, chunk_tokens=16)
+    assert [list(request.chunks) for request in trace.requests] == [long["hash_ids"]] * 2
 
 
 @needs_shared

@@ -26,4 +26,4 @@ def choose(name: FormatName, sec_multiplier: float | None, sample: Iterable[Mapp
         if name == "mooncake":
             raise InputError(f"sec_multiplier = {sec_multiplier}: mooncake timestamps are milliseconds")
         return timed_trace(1.0 if sec_multiplier is None else sec_multiplier)
-    return mooncake.FORMAT if name == "mooncake" or mooncake.recognises(list(sample)) else timed_trace()
+    return mooncake.FORMAT if name == "mooncake" or mooncake.recognises(sample) else timed_trace()

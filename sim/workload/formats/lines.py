@@ -4,13 +4,18 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterator
+from io import BufferedReader, FileIO
 from pathlib import Path
 from typing import Any
+
+from pydantic_core import from_json
 
 from sim.errors import InputError
 
 GZIP_MAGIC = b"\x1f\x8b"
 MOST_PROBLEMS = 10
+BUFFER_BYTES = 1 << 18
+"""Some lines: a row of a long prompt has tens of thousands of characters."""
 
 
 def lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -21,7 +26,7 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
     """
     try:
-        with path.open("rb") as plain:
+        with BufferedReader(FileIO(path), BUFFER_BYTES) as plain:
             zipped = plain.peek(2)[:2] == GZIP_MAGIC
             with gzip.open(plain) if zipped else plain as file:
                 yield from enumerate(file, start=1)
@@ -32,17 +37,26 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
 def json_object(line: bytes) -> dict[str, Any]:
     """Return the object that one line holds.
 
+    The quick parser comes first; whether what it refuses is JSON, and why not, the standard library says.
+
     Raises:
         InputError: not JSON, or not an object.
 
     """
     try:
-        value = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"not valid JSON ({error}): every line must hold one JSON object") from error
+        value = from_json(line)
+    except ValueError:
+        value = _slowly(line)
     if not isinstance(value, dict):
         raise InputError(f"a {type(value).__name__}: every line must hold one JSON object")
     return value
+
+
+def _slowly(line: bytes) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"not valid JSON ({error}): every line must hold one JSON object") from error
 
 
 class Problems:

@@ -6,7 +6,7 @@ every chunk of the whole prompt, rounded up (512 tokens in Mooncake's own files)
 same keys. Rows of one session are its turns, in file order, each with its full prompt.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sim.workload.formats.row import RowFormat
@@ -34,8 +34,12 @@ _OWN_KEYS = {key for keys in FORMAT.keys.values() for key in keys} - {
 }
 
 
-def recognises(sample: Sequence[Mapping[str, Any]]) -> bool:
+def recognises(sample: Iterable[Mapping[str, Any]]) -> bool:
     """Return whether rows have a key that only this format has, or whole timestamps as milliseconds are."""
-    return any(not _OWN_KEYS.isdisjoint(record) for record in sample) or not any(
-        isinstance(time := record.get("timestamp"), float) and time % 1 for record in sample
-    )
+    whole = True
+    for record in sample:
+        if not _OWN_KEYS.isdisjoint(record):
+            return True
+        time = record.get("timestamp")
+        whole = whole and not (isinstance(time, float) and time % 1)
+    return whole
