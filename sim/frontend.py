@@ -62,7 +62,7 @@ class Pool:
     workers: Sequence[Worker] = ()
     alive: frozenset[int] | None = None
     """Ranks whose engine is not dead; None: all."""
-    news: Mailbox[KvEvent] = field(init=False)
+    news: Mailbox[list[KvEvent]] = field(init=False)
     """KV events on their way to the router's index, from ranks."""
 
     def __post_init__(self) -> None:
@@ -74,12 +74,14 @@ class Pool:
         pool.leg, pool.overrides = leg, NO_OVERRIDES
         return pool
 
-    def _index(self, rank: int, event: KvEvent) -> None:
-        tier = _ROUTER_TIERS[event.tier]
-        if event.stored:
-            self.router.stored(rank, event.parent, event.blocks, tier)
-        else:
-            self.router.removed(rank, event.blocks, tier)
+    def _index(self, rank: int, events: list[KvEvent]) -> None:
+        router = self.router
+        for event in events:
+            tier = _ROUTER_TIERS[event.tier]
+            if event.stored:
+                router.stored(rank, event.parent, event.blocks, tier)
+            else:
+                router.removed(rank, event.blocks, tier)
 
 
 class Frontend:
@@ -218,9 +220,10 @@ class Frontend:
         self._send_events(self.pool, worker, events, output_s)
 
     def _send_events(self, pool: Pool, worker: int, events: Iterable[KvEvent], output_s: float) -> None:
-        for event in events:
-            if event.group == self._attention_group and event.tier in self._tiers and event.blocks:
-                pool.news.send(output_s + self.event_delay_s, worker - pool.first, event)
+        group, tiers = self._attention_group, self._tiers
+        seen = [event for event in events if event.group == group and event.tier in tiers and event.blocks]
+        if seen:
+            pool.news.send(output_s + self.event_delay_s, worker - pool.first, seen)
 
     def _send_tokens(self, worker: int, output: StepOutput) -> None:
         for request in output.tokens:
