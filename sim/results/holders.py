@@ -4,62 +4,77 @@ The router's index is what events made it believe; this is what the caches did, 
 A block id stands for the whole prefix up to the block's end, so equal ids are equal contents.
 """
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from functools import partial
+from operator import add, and_, or_
+from typing import Literal
 
-TIERS = ("GPU", "CPU")
+from sim.kv.spans import Spans
+
+Where = Literal["here", "evicted_here", "elsewhere", "gone"]
+"""Of a block, as one worker sees it: it has it; it had it; only others have it, or nobody any more."""
+
+_TIERS = {"GPU": 1, "CPU": 2}
+_HOLDS = 3
+_HELD = 4
 
 
 class Holders:
     """Copies of blocks by worker and tier. One block may have several copies in one tier (vLLM 0.28.0)."""
 
     def __init__(self, workers: int) -> None:
-        self._copies: dict[str, list[dict[int, int]]] = {tier: [{} for _ in range(workers)] for tier in TIERS}
-        self._now: dict[int, int] = {}
-        self._ever: dict[int, int] = {}
+        self._states = Spans(0)
+        """Per block a number of one octal digit a worker: what of `_TIERS` it has, and `_HELD` ever since."""
+        self._spare: defaultdict[tuple[int, str], Spans[int]] = defaultdict(lambda: Spans(0))
+        """By worker and tier: copies beside the first."""
+        self._anyone_holds = int(f"0{'3' * workers}", 8)
 
-    def stored(self, worker: int, tier: str, blocks: Sequence[int]) -> None:
+    def stored(self, worker: int, tier: str, runs: Sequence[range]) -> None:
         """Count one more copy of each block."""
-        copies, bit = self._copies[tier][worker], 1 << worker
-        for block in blocks:
-            copies[block] = copies.get(block, 0) + 1
-            self._now[block] = self._now.get(block, 0) | bit
-            self._ever[block] = self._ever.get(block, 0) | bit
+        shift = 3 * worker
+        copy = _TIERS[tier] << shift
+        put = partial(or_, copy | _HELD << shift)
+        for run in runs:
+            for start, stop, state in self._states.pieces(run.start, run.stop):
+                if state & copy:
+                    self._spare[worker, tier].update(start, stop, partial(add, 1))
+            self._states.update(run.start, run.stop, put)
 
-    def removed(self, worker: int, tier: str, blocks: Sequence[int]) -> None:
+    def removed(self, worker: int, tier: str, runs: Sequence[range]) -> None:
         """Count one copy less of each block.
 
         Raises:
             ValueError: the worker has no copy there to lose; the events do not tell the truth.
 
         """
-        copies = self._copies[tier][worker]
-        for block in blocks:
-            left = copies.get(block, 0) - 1
-            if left < 0:
-                raise ValueError(f"worker {worker} lost block {block}, of which its {tier} tier has no copy")
-            if left:
-                copies[block] = left
+        copy = _TIERS[tier] << 3 * worker
+        take = partial(and_, ~copy)
+        spare = self._spare.get((worker, tier))
+        for run in runs:
+            for start, _, state in self._states.pieces(run.start, run.stop):
+                if not state & copy:
+                    raise ValueError(
+                        f"worker {worker} lost block {start}, of which its {tier} tier has no copy"
+                    )
+            if not spare:
+                self._states.update(run.start, run.stop, take)
+                continue
+            for start, stop, copies in spare.pieces(run.start, run.stop):
+                if copies:
+                    spare.update(start, stop, partial(add, -1))
+                else:
+                    self._states.update(start, stop, take)
+
+    def where(self, worker: int, start: int, stop: int) -> Iterator[tuple[int, int, Where]]:
+        """Yield (start, stop, where it is for this worker) along a run of blocks."""
+        shift = 3 * worker
+        others = self._anyone_holds & ~(_HOLDS << shift)
+        for first, last, state in self._states.pieces(start, stop):
+            own = state >> shift
+            if own & _HOLDS:
+                yield first, last, "here"
+            elif own & _HELD:
+                yield first, last, "evicted_here"
             else:
-                del copies[block]
-                self._forget(worker, block)
-
-    def _forget(self, worker: int, block: int) -> None:
-        if block in self._copies["GPU"][worker] or block in self._copies["CPU"][worker]:
-            return
-        others = self._now[block] & ~(1 << worker)
-        if others:
-            self._now[block] = others
-        else:
-            del self._now[block]
-
-    def holds(self, worker: int, block: int) -> bool:
-        """Whether the worker has the block now."""
-        return self._now.get(block, 0) >> worker & 1 == 1
-
-    def held(self, worker: int, block: int) -> bool:
-        """Whether the worker has the block now or had it at any time."""
-        return self._ever.get(block, 0) >> worker & 1 == 1
-
-    def elsewhere(self, worker: int, block: int) -> bool:
-        """Whether another worker has the block now."""
-        return self._now.get(block, 0) & ~(1 << worker) != 0
+                yield first, last, "elsewhere" if state & others else "gone"

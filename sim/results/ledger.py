@@ -24,11 +24,20 @@ applies, for each token that is not hit:
     gone           it was somewhere and is nowhere now
 """
 
-from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
+from sim.kv.runs import BlockRuns, runs_of
+from sim.kv.spans import Spans
 from sim.results.account import Account
 from sim.results.holders import Holders
+
+_UNSENT: Final = -3
+"""No prompt that was sent has the block."""
+_FRESH: Final = -2
+"""No token of the block has been computed."""
+_DONE: Final = -1
+"""All of them have been."""
 
 
 class _Prefill:
@@ -51,7 +60,7 @@ class _Prefill:
     )
 
     def __init__(
-        self, blocks: Sequence[int], prompt_tokens: int, block_tokens: int, account: Account
+        self, blocks: BlockRuns, prompt_tokens: int, block_tokens: int, account: Account
     ) -> None:
         self.account = account
         self.blocks = blocks
@@ -73,8 +82,8 @@ class _Prefill:
         self.plan: list[tuple[int, str]] = []
         """Ascending ends of token ranges, each with the cause if a token of it is recomputed."""
         self.plan_step = 0
-        self.flying: Sequence[int] = ()
-        """Blocks it is computing or loading, until its first token."""
+        self.flying: Sequence[range] = ()
+        """Runs of blocks it is computing or loading, until its first token."""
 
 
 class Ledger:
@@ -89,40 +98,48 @@ class Ledger:
         self._holders = Holders(workers)
         self._prefills: dict[int, _Prefill] = {}
         self._accounts: dict[int, Account] = {}
-        self._sent_blocks: set[int] = set()
-        self._frontier: dict[int, int] = {}
-        """For blocks not computed to their end yet: the prompt position up to which their tokens have been
-        computed, or belong to an earlier prompt that ends or branches off inside the block."""
-        self._in_flight: dict[int, int] = {}
+        self._frontiers = Spans(_UNSENT)
+        """Of each block one of the above or, from 0 on, the prompt position inside it up to which its tokens
+        have been computed, or belong to an earlier prompt that ends or branches off there."""
+        self._in_flight = Spans(0)
+        """How many requests are computing or loading a block."""
 
     def sent(self, index: int, blocks: Sequence[int], prompt_tokens: int, required_tokens: int) -> None:
         """Open the account of a request, in order of sending.
 
         `blocks` are the prompt's full blocks; `required_tokens` as `sim.kv.prefix.SeenPrefixes` counts them.
         """
-        size = self._block_tokens
-        sent = self._sent_blocks
-        known = bisect_left(blocks, True, key=lambda block: block not in sent)
-        account = Account(required_tokens, prompt_tokens - size * known)
+        runs = BlockRuns.of(blocks)
+        known = self._sent_blocks(runs)
+        known_tokens = known * self._block_tokens
         seen_tokens = prompt_tokens - required_tokens
-        for position in range(known, len(blocks)):
-            self._frontier[blocks[position]] = max(seen_tokens, position * size)
-        sent.update(blocks[known:])
-        self._accounts[index] = account
-        self._prefills[index] = _Prefill(blocks, prompt_tokens, size, account)
+        for run in runs.between(known, len(runs)):
+            self._frontiers.update(run.start, run.stop, lambda _: _FRESH)
+        if known < len(runs) and seen_tokens > known_tokens:
+            self._frontiers.update(runs[known], runs[known] + 1, lambda _: seen_tokens)
+        account = self._accounts[index] = Account(required_tokens, prompt_tokens - known_tokens)
+        self._prefills[index] = _Prefill(runs, prompt_tokens, self._block_tokens, account)
 
     def kv(self, worker: int, stored: bool, attention: bool, tier: str, blocks: Sequence[int]) -> None:
         """Note what a cache did, when it did it; `tier` is "GPU" or "CPU", one event a physical copy.
 
         Checkpoints of recurrent state (`attention` False) are left out: that one is missing shows in a hit
-        that ends before the attention blocks do.
+        that ends before the attention blocks do. Left out are also blocks that no prompt has, those of
+        generated tokens.
         """
         if not attention:
             return
-        if stored:
-            self._holders.stored(worker, tier, blocks)
-        else:
-            self._holders.removed(worker, tier, blocks)
+        of_prompts: list[range] = []
+        for run in runs_of(blocks):
+            for start, stop, frontier in self._frontiers.pieces(run.start, run.stop):
+                if frontier == _UNSENT:
+                    continue
+                if of_prompts and of_prompts[-1].stop == start:
+                    start = of_prompts.pop().start
+                of_prompts.append(range(start, stop))
+        if of_prompts:
+            change = self._holders.stored if stored else self._holders.removed
+            change(worker, tier, of_prompts)
 
     def admitted(
         self,
@@ -187,19 +204,24 @@ class Ledger:
         """Return the request's recomputed tokens by cause, every cause named."""
         return self._accounts[index].causes
 
+    def _sent_blocks(self, runs: BlockRuns) -> int:
+        """Return how many leading blocks earlier prompts contained."""
+        known = 0
+        for run in runs.ranges:
+            for start, stop, frontier in self._frontiers.pieces(run.start, run.stop):
+                if frontier == _UNSENT:
+                    return known
+                known += stop - start
+        return known
+
     def _take_off(self, prefill: _Prefill, first_block: int) -> None:
-        in_flight = self._in_flight
-        prefill.flying = prefill.blocks[first_block:]
-        for block in prefill.flying:
-            in_flight[block] = in_flight.get(block, 0) + 1
+        prefill.flying = prefill.blocks.between(first_block, len(prefill.blocks))
+        for run in prefill.flying:
+            self._in_flight.update(run.start, run.stop, lambda requests: requests + 1)
 
     def _land(self, prefill: _Prefill) -> None:
-        in_flight = self._in_flight
-        for block in prefill.flying:
-            if in_flight[block] == 1:
-                del in_flight[block]
-            else:
-                in_flight[block] -= 1
+        for run in prefill.flying:
+            self._in_flight.update(run.start, run.stop, lambda requests: requests - 1)
         prefill.flying = ()
 
     def _plan(self, prefill: _Prefill, worker: int, reached: int) -> list[tuple[int, str]]:
@@ -208,21 +230,14 @@ class Ledger:
         The tokens past the known ones are first tokens, unless another request computes them while this one
         is on its way.
         """
-        size, blocks = self._block_tokens, prefill.blocks
+        size = self._block_tokens
         known = self._known_tokens(prefill)
-        last = min(known, prefill.known_tokens - 1) // size
+        first, last = prefill.position // size, min(known, prefill.known_tokens - 1) // size
         plan = [(reached, "preempted")]
-        present = self._hybrid
-        for position in range(prefill.position // size, last):
-            block = blocks[position]
-            present = present and self._holders.holds(worker, block)
-            end = (position + 1) * size
-            if end <= reached:
-                continue
-            cause = "checkpoint" if present else self._cause(worker, block)
-            if plan[-1][1] == cause:
-                plan[-1] = (end, cause)
-            else:
+        end = first * size
+        for n_blocks, cause in self._causes(worker, prefill.blocks.between(first, last)):
+            end += n_blocks * size
+            if end > reached:
                 plan.append((end, cause))
         plan.append((known, "bound"))
         plan.append((prefill.prompt_tokens, "in_flight"))
@@ -230,50 +245,82 @@ class Ledger:
 
     def _known_tokens(self, prefill: _Prefill) -> int:
         """Leading tokens of the prompt that an earlier prompt contained or another request has computed."""
-        size, blocks = self._block_tokens, prefill.blocks
+        blocks, size = prefill.blocks, self._block_tokens
         position = prefill.seen_tokens // size
-        while position < len(blocks) and blocks[position] not in self._frontier:
-            position += 1
+        for run in blocks.between(position, len(blocks)):
+            for start, stop, frontier in self._frontiers.pieces(run.start, run.stop):
+                if frontier != _DONE:
+                    return max(prefill.seen_tokens, position * size)
+                position += stop - start
         return max(prefill.seen_tokens, position * size)
 
-    def _cause(self, worker: int, block: int) -> str:
-        # A block that nobody has computed to its end is on its way, at least in a queue.
-        if block in self._in_flight or block in self._frontier:
-            return "in_flight"
-        if self._holders.held(worker, block):
-            return "evicted_here"
-        return "elsewhere" if self._holders.elsewhere(worker, block) else "gone"
+    def _causes(self, worker: int, runs: Sequence[range]) -> Iterator[tuple[int, str]]:
+        """Yield number of blocks and cause along known blocks behind a hit; each map splits the pieces."""
+        present = self._hybrid
+        for run in runs:
+            for start, stop, where in self._holders.where(worker, run.start, run.stop):
+                present = present and where == "here"
+                if present:
+                    yield stop - start, "checkpoint"
+                    continue
+                for first, last, awaited in self._awaited(start, stop):
+                    here = "evicted_here" if where == "here" else where
+                    yield last - first, "in_flight" if awaited else here
+
+    def _awaited(self, start: int, stop: int) -> Iterator[tuple[int, int, bool]]:
+        """Yield (start, stop, whether another request computes or loads them) along a run of blocks."""
+        for first, last, frontier in self._frontiers.pieces(start, stop):
+            # A block that nobody has computed to its end is on its way, at least in a queue.
+            if frontier != _DONE:
+                yield first, last, True
+                continue
+            for begin, end, requests in self._in_flight.pieces(first, last):
+                yield begin, end, requests > 0
 
     def _charge(self, prefill: _Prefill, end: int) -> None:
         """Enter the tokens up to `end`: where a block's frontier lies ahead, as recomputed, then as first."""
         if end > prefill.prompt_tokens:
             raise ValueError(f"computed {end} tokens of a prompt of {prefill.prompt_tokens}")
-        size, blocks, frontier = self._block_tokens, prefill.blocks, self._frontier
         account = prefill.account
         start = entered = prefill.position
-        for position in range(start // size, -(-end // size)):
-            tail = position == len(blocks)
-            fresh = prefill.tail_frontier if tail else frontier.get(blocks[position], end)
-            stop = min(end, (position + 1) * size)
-            if fresh >= stop:
-                continue
-            fresh = max(fresh, start)
+        for fresh, stop in self._advance(prefill, end):
             self._enter(prefill, entered, fresh)
-            entered = stop
             account.first_tokens += stop - fresh
-            if tail:
-                prefill.tail_frontier = stop
-            elif stop < (position + 1) * size:
-                frontier[blocks[position]] = stop
-            else:
-                del frontier[blocks[position]]
-                account.first_block_tokens += size
+            entered = stop
         self._enter(prefill, entered, end)
         if end == prefill.prompt_tokens:
             account.first_block_tokens += prefill.tail_tokens
             prefill.tail_tokens = 0
         account.computed_tokens += end - start
         prefill.position = end
+
+    def _advance(self, prefill: _Prefill, end: int) -> list[tuple[int, int]]:
+        """Move frontiers up to `end`; return the ranges of tokens that nobody had computed, in order."""
+        size, blocks, frontiers = self._block_tokens, prefill.blocks, self._frontiers
+        start, n_blocks = prefill.position, len(prefill.blocks)
+        found = []
+        position = start // size
+        for run in blocks.between(position, min(-(-end // size), n_blocks)):
+            run_position, moved = position, False
+            for first, last, frontier in frontiers.pieces(run.start, run.stop):
+                piece_position = position
+                position += last - first
+                fresh = frontier if frontier >= 0 else piece_position * size
+                stop = min(end, position * size)
+                if frontier == _DONE or fresh >= stop:
+                    continue
+                moved = True
+                found.append((max(fresh, start), stop))
+                prefill.account.first_block_tokens += (stop // size - piece_position) * size
+                if stop < position * size:
+                    frontiers.update(last - 1, last, lambda _: end)
+            done = min(position, end // size) - run_position
+            if moved and done:
+                frontiers.update(run.start, run.start + done, lambda _: _DONE)
+        if end > max(prefill.tail_frontier, n_blocks * size):
+            found.append((max(prefill.tail_frontier, start), end))
+            prefill.tail_frontier = end
+        return found
 
     def _enter(self, prefill: _Prefill, start: int, end: int) -> None:
         """Enter recomputed tokens under their causes."""
