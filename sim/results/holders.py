@@ -6,72 +6,88 @@ A block id stands for the whole prefix up to the block's end, so equal ids are e
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from functools import partial
-from operator import add, and_, or_
-from typing import Literal
+from typing import Final, Literal
 
+from sim.kv.runs import runs_of
 from sim.kv.spans import Spans
 
 Where = Literal["here", "evicted_here", "elsewhere", "gone"]
-"""Of a block, as one worker sees it: it has it; it had it; only others have it, or nobody any more."""
+"""Of a block, as one worker sees it: it has it; it had it; only others have it; nobody has it any more."""
 
-_TIERS = {"GPU": 1, "CPU": 2}
-_HOLDS = 3
-_HELD = 4
+_TIERS: Final = {"GPU": 1, "CPU": 2}
+_HOLDS: Final = 3
+_HELD: Final = 4
+_WATCHED: Final = 1
 
 
 class Holders:
-    """Copies of blocks by worker and tier. One block may have several copies in one tier (vLLM 0.28.0)."""
+    """Copies of watched blocks by worker and tier; a tier may have several of one block (vLLM 0.28.0).
+
+    Blocks that are not watched are left out: nobody asks for those of generated tokens.
+    """
 
     def __init__(self, workers: int) -> None:
         self._states = Spans(0)
-        """Per block a number of one octal digit a worker: what of `_TIERS` it has, and `_HELD` ever since."""
+        """Per block an octal number. Its last digit is `_WATCHED`; each worker has a digit before it, from
+        right to left: the sum of what of `_TIERS` it holds, and `_HELD` if it ever held one."""
+        self._anyone_holds = int("3" * workers + "0", 8)
         self._spare: defaultdict[tuple[int, str], Spans[int]] = defaultdict(lambda: Spans(0))
         """By worker and tier: copies beside the first."""
-        self._anyone_holds = int(f"0{'3' * workers}", 8)
 
-    def stored(self, worker: int, tier: str, runs: Sequence[range]) -> None:
-        """Count one more copy of each block."""
-        shift = 3 * worker
-        copy = _TIERS[tier] << shift
-        put = partial(or_, copy | _HELD << shift)
+    def watch(self, runs: Sequence[range]) -> None:
+        """Begin to keep the books of blocks, before anyone stores them."""
         for run in runs:
+            self._states.update(run.start, run.stop, lambda _: _WATCHED)
+
+    def stored(self, worker: int, tier: str, blocks: Sequence[int]) -> None:
+        """Count one more copy of each block."""
+        digit = 3 * worker + 3
+        copy = _TIERS[tier] << digit
+        added = copy | _HELD << digit
+        for run in runs_of(blocks):
             for start, stop, state in self._states.pieces(run.start, run.stop):
                 if state & copy:
-                    self._spare[worker, tier].update(start, stop, partial(add, 1))
-            self._states.update(run.start, run.stop, put)
+                    self._spare[worker, tier].update(start, stop, lambda copies: copies + 1)
+                elif state:
+                    self._states.update(start, stop, lambda state: state | added)
 
-    def removed(self, worker: int, tier: str, runs: Sequence[range]) -> None:
+    def removed(self, worker: int, tier: str, blocks: Sequence[int]) -> None:
         """Count one copy less of each block.
 
         Raises:
             ValueError: the worker has no copy there to lose; the events do not tell the truth.
 
         """
-        copy = _TIERS[tier] << 3 * worker
-        take = partial(and_, ~copy)
-        spare = self._spare.get((worker, tier))
-        for run in runs:
-            for start, _, state in self._states.pieces(run.start, run.stop):
-                if not state & copy:
+        copy = _TIERS[tier] << 3 * worker + 3
+        for run in runs_of(blocks):
+            for start, stop, state in self._states.pieces(run.start, run.stop):
+                if state & copy:
+                    for first, last in self._take_spare(worker, tier, start, stop):
+                        self._states.update(first, last, lambda state: state ^ copy)
+                elif state:
                     raise ValueError(
                         f"worker {worker} lost block {start}, of which its {tier} tier has no copy"
                     )
-            if not spare:
-                self._states.update(run.start, run.stop, take)
-                continue
-            for start, stop, copies in spare.pieces(run.start, run.stop):
-                if copies:
-                    spare.update(start, stop, partial(add, -1))
-                else:
-                    self._states.update(start, stop, take)
+
+    def _take_spare(self, worker: int, tier: str, start: int, stop: int) -> list[tuple[int, int]]:
+        """Take a spare copy of each block that has one; return (start, stop) of those that have none."""
+        spare = self._spare.get((worker, tier))
+        if not spare:
+            return [(start, stop)]
+        single = []
+        for first, last, copies in spare.pieces(start, stop):
+            if copies:
+                spare.update(first, last, lambda copies: copies - 1)
+            else:
+                single.append((first, last))
+        return single
 
     def where(self, worker: int, start: int, stop: int) -> Iterator[tuple[int, int, Where]]:
-        """Yield (start, stop, where it is for this worker) along a run of blocks."""
-        shift = 3 * worker
-        others = self._anyone_holds & ~(_HOLDS << shift)
+        """Yield (start, stop, where it is for this worker) along a run of watched blocks."""
+        digit = 3 * worker + 3
+        others = self._anyone_holds & ~(_HOLDS << digit)
         for first, last, state in self._states.pieces(start, stop):
-            own = state >> shift
+            own = state >> digit
             if own & _HOLDS:
                 yield first, last, "here"
             elif own & _HELD:

@@ -27,7 +27,7 @@ applies, for each token that is not hit:
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from sim.kv.runs import BlockRuns, runs_of
+from sim.kv.runs import BlockRuns
 from sim.kv.spans import Spans
 from sim.results.account import Account
 from sim.results.holders import Holders
@@ -113,10 +113,12 @@ class Ledger:
         known = self._sent_blocks(runs)
         known_tokens = known * self._block_tokens
         seen_tokens = prompt_tokens - required_tokens
-        for run in runs.between(known, len(runs)):
+        new = runs.between(known, len(runs))
+        for run in new:
             self._frontiers.update(run.start, run.stop, lambda _: _FRESH)
-        if known < len(runs) and seen_tokens > known_tokens:
-            self._frontiers.update(runs[known], runs[known] + 1, lambda _: seen_tokens)
+        if new and seen_tokens > known_tokens:
+            self._frontiers.update(new[0].start, new[0].start + 1, lambda _: seen_tokens)
+        self._holders.watch(new)
         account = self._accounts[index] = Account(required_tokens, prompt_tokens - known_tokens)
         self._prefills[index] = _Prefill(runs, prompt_tokens, self._block_tokens, account)
 
@@ -129,17 +131,10 @@ class Ledger:
         """
         if not attention:
             return
-        of_prompts: list[range] = []
-        for run in runs_of(blocks):
-            for start, stop, frontier in self._frontiers.pieces(run.start, run.stop):
-                if frontier == _UNSENT:
-                    continue
-                if of_prompts and of_prompts[-1].stop == start:
-                    start = of_prompts.pop().start
-                of_prompts.append(range(start, stop))
-        if of_prompts:
-            change = self._holders.stored if stored else self._holders.removed
-            change(worker, tier, of_prompts)
+        if stored:
+            self._holders.stored(worker, tier, blocks)
+        else:
+            self._holders.removed(worker, tier, blocks)
 
     def admitted(
         self,
@@ -204,14 +199,16 @@ class Ledger:
         """Return the request's recomputed tokens by cause, every cause named."""
         return self._accounts[index].causes
 
-    def _sent_blocks(self, runs: BlockRuns) -> int:
-        """Return how many leading blocks earlier prompts contained."""
-        known = 0
-        for run in runs.ranges:
-            for start, stop, frontier in self._frontiers.pieces(run.start, run.stop):
-                if frontier == _UNSENT:
-                    return known
-                known += stop - start
+    def _sent_blocks(self, blocks: BlockRuns) -> int:
+        """Return how many leading blocks earlier prompts contained; what is new lies behind them."""
+        known = len(blocks)
+        for run in reversed(blocks.ranges):
+            if self._frontiers.get(run.stop - 1) != _UNSENT:
+                break
+            start, stop, _ = self._frontiers.pieces(run.start, run.stop)[-1]
+            known -= stop - start
+            if start > run.start:
+                break
         return known
 
     def _take_off(self, prefill: _Prefill, first_block: int) -> None:
