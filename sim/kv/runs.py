@@ -67,10 +67,9 @@ class BlockRuns(Sequence[int]):
         while start < stop and place < len(ends):
             end = ends[place]
             first = ranges[place].stop - end  # id = first + position
-            if end > stop:
-                end = stop
-            found.append(range(first + start, first + end))
-            start = end
+            last = end if end < stop else stop
+            found.append(range(first + start, first + last))
+            start = last
             place += 1
         return found
 

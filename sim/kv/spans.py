@@ -40,9 +40,8 @@ class Spans(Generic[V]):
         found: list[tuple[int, int, V]] = []
         while start < stop:
             number = start >> PAGE_BITS
-            end = (number + 1) << PAGE_BITS
-            if end > stop:
-                end = stop
+            page_end = (number + 1) << PAGE_BITS
+            end = page_end if page_end < stop else stop
             page = self._pages.get(number)
             if page is None:
                 _append(found, start, end, self.empty)
@@ -86,7 +85,7 @@ class Spans(Generic[V]):
 
 
 def _update_piece(page: tuple[list[int], list[V]], high: int, bounds: tuple[int, int, int], value: V) -> None:
-    """Give a range inside the piece before `high` another value: cut the piece, or join the range to others."""
+    """Give a range inside the piece before `high` another value: cut the piece, or join others."""
     starts, values = page
     start, end, piece_end = bounds
     low = high - 1

@@ -59,9 +59,7 @@ class _Prefill:
         "tail_tokens",
     )
 
-    def __init__(
-        self, blocks: BlockRuns, prompt_tokens: int, block_tokens: int, account: Account
-    ) -> None:
+    def __init__(self, blocks: BlockRuns, prompt_tokens: int, block_tokens: int, account: Account) -> None:
         self.account = account
         self.blocks = blocks
         self.prompt_tokens = prompt_tokens

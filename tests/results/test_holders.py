@@ -115,7 +115,9 @@ def test_copies_are_counted_block_by_block(changes, data):
 
     for worker in range(3):
         found = {
-            block: where for start, stop, where in holders.where(worker, 0, 12) for block in range(start, stop)
+            block: where
+            for start, stop, where in holders.where(worker, 0, 12)
+            for block in range(start, stop)
         }
         for block in range(12):
             elsewhere = any(has(other, block) for other in range(3))
