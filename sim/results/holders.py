@@ -59,28 +59,16 @@ class Holders:
 
         """
         copy = _TIERS[tier] << 3 * worker + 3
+        spare = self._spare.get((worker, tier))
         for run in runs_of(blocks):
             for start, stop, state in self._states.pieces(run.start, run.stop):
                 if state & copy:
-                    for first, last in self._take_spare(worker, tier, start, stop):
+                    for first, last in _take(spare, start, stop) if spare else ((start, stop),):
                         self._states.update(first, last, lambda state: state ^ copy)
                 elif state:
                     raise ValueError(
                         f"worker {worker} lost block {start}, of which its {tier} tier has no copy"
                     )
-
-    def _take_spare(self, worker: int, tier: str, start: int, stop: int) -> list[tuple[int, int]]:
-        """Take a spare copy of each block that has one; return (start, stop) of those that have none."""
-        spare = self._spare.get((worker, tier))
-        if not spare:
-            return [(start, stop)]
-        single = []
-        for first, last, copies in spare.pieces(start, stop):
-            if copies:
-                spare.update(first, last, lambda copies: copies - 1)
-            else:
-                single.append((first, last))
-        return single
 
     def where(self, worker: int, start: int, stop: int) -> Iterator[tuple[int, int, Where]]:
         """Yield (start, stop, where it is for this worker) along a run of watched blocks."""
@@ -94,3 +82,14 @@ class Holders:
                 yield first, last, "evicted_here"
             else:
                 yield first, last, "elsewhere" if state & others else "gone"
+
+
+def _take(spare: Spans[int], start: int, stop: int) -> list[tuple[int, int]]:
+    """Take one of the spare copies of each block of a run; return (start, stop) of blocks that had none."""
+    single = []
+    for first, last, copies in spare.pieces(start, stop):
+        if copies:
+            spare.update(first, last, lambda copies: copies - 1)
+        else:
+            single.append((first, last))
+    return single

@@ -50,7 +50,6 @@ class _Prefill:
         "known_tokens",
         "output_position",
         "plan",
-        "plan_step",
         "position",
         "prompt_tokens",
         "reached",
@@ -78,8 +77,7 @@ class _Prefill:
         self.output_position = 0
         """Generated tokens hit or computed since the last admission."""
         self.plan: list[tuple[int, str]] = []
-        """Ascending ends of token ranges, each with the cause if a token of it is recomputed."""
-        self.plan_step = 0
+        """Ends of token ranges, the first one last, each with the cause if a token of it is recomputed."""
         self.flying: Sequence[range] = ()
         """Runs of blocks it is computing or loading, until its first token."""
 
@@ -155,7 +153,6 @@ class Ledger:
         prefill.output_position = max(0, hit_tokens - prompt_tokens)
         prefill.known_tokens = known_tokens
         prefill.plan = self._plan(prefill, worker, prefill.reached if resumed else 0)
-        prefill.plan_step = 0
         self._take_off(prefill, -(-(hit_tokens - loaded_tokens) // self._block_tokens))
 
     def computed(self, index: int, prompt_tokens: int, output_tokens: int = 0) -> None:
@@ -236,6 +233,7 @@ class Ledger:
                 plan.append((end, cause))
         plan.append((known, "bound"))
         plan.append((prefill.prompt_tokens, "in_flight"))
+        plan.reverse()
         return plan
 
     def _known_tokens(self, prefill: _Prefill) -> int:
@@ -279,10 +277,12 @@ class Ledger:
         account = prefill.account
         start = entered = prefill.position
         for fresh, stop in self._advance(prefill, end):
-            self._enter(prefill, entered, fresh)
+            if fresh > entered:
+                self._enter(prefill, entered, fresh)
             account.first_tokens += stop - fresh
             entered = stop
-        self._enter(prefill, entered, end)
+        if end > entered:
+            self._enter(prefill, entered, end)
         if end == prefill.prompt_tokens:
             account.first_block_tokens += prefill.tail_tokens
             prefill.tail_tokens = 0
@@ -321,9 +321,9 @@ class Ledger:
         """Enter recomputed tokens under their causes."""
         causes, plan = prefill.account.causes, prefill.plan
         while start < end:
-            limit, cause = plan[prefill.plan_step]
+            limit, cause = plan[-1]
             if limit <= start:
-                prefill.plan_step += 1
+                plan.pop()
                 continue
             stop = min(end, limit)
             causes[cause] += stop - start
