@@ -292,27 +292,28 @@ class Ledger:
     def _advance(self, prefill: _Prefill, end: int) -> list[tuple[int, int]]:
         """Move frontiers up to `end`; return the ranges of tokens that nobody had computed, in order."""
         size, blocks, frontiers = self._block_tokens, prefill.blocks, self._frontiers
-        start, n_blocks = prefill.position, len(prefill.blocks)
+        start, account = prefill.position, prefill.account
         found = []
         position = start // size
-        for run in blocks.between(position, min(-(-end // size), n_blocks)):
+        for run in blocks.between(position, -(-end // size)):
             run_position, moved = position, False
             for first, last, frontier in frontiers.pieces(run.start, run.stop):
-                piece_position = position
+                begin = position * size
                 position += last - first
-                fresh = frontier if frontier >= 0 else piece_position * size
-                stop = min(end, position * size)
-                if frontier == _DONE or fresh >= stop:
+                stop = position * size
+                fresh = frontier if frontier >= 0 else begin
+                if frontier == _DONE or fresh >= end:
                     continue
                 moved = True
-                found.append((max(fresh, start), stop))
-                prefill.account.first_block_tokens += (stop // size - piece_position) * size
-                if stop < position * size:
+                if stop > end:
                     frontiers.update(last - 1, last, lambda _: end)
-            done = min(position, end // size) - run_position
+                    stop = end
+                found.append((fresh if fresh > start else start, stop))
+                account.first_block_tokens += stop - stop % size - begin
+            done = (position if position * size <= end else end // size) - run_position
             if moved and done:
                 frontiers.update(run.start, run.start + done, lambda _: _DONE)
-        if end > max(prefill.tail_frontier, n_blocks * size):
+        if end > prefill.tail_frontier:
             found.append((max(prefill.tail_frontier, start), end))
             prefill.tail_frontier = end
         return found
