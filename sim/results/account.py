@@ -33,7 +33,13 @@ class Account:
     """Tokens of the blocks that it was the first to complete, and of its prompt's partial last block."""
     recomputed_output_tokens: int = 0
     """Generated tokens that it computed again after a preemption; not part of `computed_tokens`."""
-    causes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(CAUSES, 0))
+    cause_tokens: list[int] = field(default_factory=lambda: [0] * len(CAUSES))
+    """Recomputed prompt tokens by cause, in the order of `CAUSES`."""
+
+    @property
+    def causes(self) -> dict[str, int]:
+        """Recomputed prompt tokens by cause, every cause named."""
+        return dict(zip(CAUSES, self.cause_tokens, strict=True))
 
     @property
     def recomputed_tokens(self) -> int:
@@ -49,7 +55,7 @@ class Account:
             self.first_tokens,
             self.first_block_tokens,
             self.recomputed_tokens,
-            *self.causes.values(),
+            *self.cause_tokens,
             self.recomputed_output_tokens,
         )
 

@@ -25,19 +25,12 @@ applies, for each token that is not hit:
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
 
 from sim.kv.runs import BlockRuns
 from sim.kv.spans import Spans
-from sim.results.account import Account
+from sim.results.account import CAUSES, Account
+from sim.results.frontiers import Frontiers
 from sim.results.holders import Holders
-
-_UNSENT: Final = -3
-"""No prompt that was sent has the block."""
-_FRESH: Final = -2
-"""No token of the block has been computed."""
-_DONE: Final = -1
-"""All of them have been."""
 
 
 class _Prefill:
@@ -94,9 +87,7 @@ class Ledger:
         self._holders = Holders(workers)
         self._prefills: dict[int, _Prefill] = {}
         self._accounts: dict[int, Account] = {}
-        self._frontiers = Spans(_UNSENT)
-        """Of each block one of the above or, from 0 on, the prompt position inside it up to which its tokens
-        have been computed, or belong to an earlier prompt that ends or branches off there."""
+        self._frontiers = Frontiers(block_tokens)
         self._in_flight = Spans(0)
         """How many requests are computing or loading a block."""
 
@@ -106,16 +97,11 @@ class Ledger:
         `blocks` are the prompt's full blocks; `required_tokens` as `sim.kv.prefix.SeenPrefixes` counts them.
         """
         runs = BlockRuns.of(blocks)
-        known = self._sent_blocks(runs)
-        known_tokens = known * self._block_tokens
-        seen_tokens = prompt_tokens - required_tokens
-        new = runs.between(known, len(runs))
-        for run in new:
-            self._frontiers.update(run.start, run.stop, lambda _: _FRESH)
-        if new and seen_tokens > known_tokens:
-            self._frontiers.update(new[0].start, new[0].start + 1, lambda _: seen_tokens)
+        new = self._frontiers.sent(runs, prompt_tokens - required_tokens)
         self._holders.watch(new)
-        account = self._accounts[index] = Account(required_tokens, prompt_tokens - known_tokens)
+        known_blocks = len(runs) - sum(map(len, new))
+        account = Account(required_tokens, prompt_tokens - known_blocks * self._block_tokens)
+        self._accounts[index] = account
         self._prefills[index] = _Prefill(runs, prompt_tokens, self._block_tokens, account)
 
     def kv(self, worker: int, stored: bool, attention: bool, tier: str, blocks: Sequence[int]) -> None:
@@ -194,18 +180,6 @@ class Ledger:
         """Return the request's recomputed tokens by cause, every cause named."""
         return self._accounts[index].causes
 
-    def _sent_blocks(self, blocks: BlockRuns) -> int:
-        """Return how many leading blocks earlier prompts contained; what is new lies behind them."""
-        known = len(blocks)
-        for run in reversed(blocks.ranges):
-            if self._frontiers.get(run.stop - 1) != _UNSENT:
-                break
-            start, stop, _ = self._frontiers.pieces(run.start, run.stop)[-1]
-            known -= stop - start
-            if start > run.start:
-                break
-        return known
-
     def _take_off(self, prefill: _Prefill, first_block: int) -> None:
         prefill.flying = prefill.blocks.between(first_block, len(prefill.blocks))
         for run in prefill.flying:
@@ -238,14 +212,9 @@ class Ledger:
 
     def _known_tokens(self, prefill: _Prefill) -> int:
         """Leading tokens of the prompt that an earlier prompt contained or another request has computed."""
-        blocks, size = prefill.blocks, self._block_tokens
-        position = prefill.seen_tokens // size
-        for run in blocks.between(position, len(blocks)):
-            for start, stop, frontier in self._frontiers.pieces(run.start, run.stop):
-                if frontier != _DONE:
-                    return max(prefill.seen_tokens, position * size)
-                position += stop - start
-        return max(prefill.seen_tokens, position * size)
+        size = self._block_tokens
+        done = self._frontiers.done_until(prefill.blocks, prefill.seen_tokens // size)
+        return max(prefill.seen_tokens, done * size)
 
     def _causes(self, worker: int, runs: Sequence[range]) -> Iterator[tuple[int, str]]:
         """Yield number of blocks and cause along known blocks behind a hit; each map splits the pieces."""
@@ -262,9 +231,9 @@ class Ledger:
 
     def _awaited(self, start: int, stop: int) -> Iterator[tuple[int, int, bool]]:
         """Yield (start, stop, whether another request computes or loads them) along a run of blocks."""
-        for first, last, frontier in self._frontiers.pieces(start, stop):
+        for done, first, last in self._frontiers.pieces(start, stop):
             # A block that nobody has computed to its end is on its way, at least in a queue.
-            if frontier != _DONE:
+            if not done:
                 yield first, last, True
                 continue
             for begin, end, requests in self._in_flight.pieces(first, last):
@@ -274,58 +243,32 @@ class Ledger:
         """Enter the tokens up to `end`: where a block's frontier lies ahead, as recomputed, then as first."""
         if end > prefill.prompt_tokens:
             raise ValueError(f"computed {end} tokens of a prompt of {prefill.prompt_tokens}")
-        account = prefill.account
+        account, size = prefill.account, self._block_tokens
         start = entered = prefill.position
-        for fresh, stop in self._advance(prefill, end):
-            if fresh > entered:
-                self._enter(prefill, entered, fresh)
+        fresh_ranges = self._frontiers.advance(prefill.blocks, start, end)
+        if end > prefill.tail_frontier:
+            fresh_ranges.append((max(prefill.tail_frontier, start), end))
+            prefill.tail_frontier = end
+        for fresh, stop in fresh_ranges:
+            self._enter(prefill, entered, fresh)
             account.first_tokens += stop - fresh
+            account.first_block_tokens += (stop // size - fresh // size) * size
             entered = stop
-        if end > entered:
-            self._enter(prefill, entered, end)
+        self._enter(prefill, entered, end)
         if end == prefill.prompt_tokens:
             account.first_block_tokens += prefill.tail_tokens
             prefill.tail_tokens = 0
         account.computed_tokens += end - start
         prefill.position = end
 
-    def _advance(self, prefill: _Prefill, end: int) -> list[tuple[int, int]]:
-        """Move frontiers up to `end`; return the ranges of tokens that nobody had computed, in order."""
-        size, blocks, frontiers = self._block_tokens, prefill.blocks, self._frontiers
-        start, account = prefill.position, prefill.account
-        found = []
-        position = start // size
-        for run in blocks.between(position, -(-end // size)):
-            run_position, moved = position, False
-            for first, last, frontier in frontiers.pieces(run.start, run.stop):
-                begin = position * size
-                position += last - first
-                stop = position * size
-                fresh = frontier if frontier >= 0 else begin
-                if frontier == _DONE or fresh >= end:
-                    continue
-                moved = True
-                if stop > end:
-                    frontiers.update(last - 1, last, lambda _: end)
-                    stop = end
-                found.append((fresh if fresh > start else start, stop))
-                account.first_block_tokens += stop - stop % size - begin
-            done = (position if position * size <= end else end // size) - run_position
-            if moved and done:
-                frontiers.update(run.start, run.start + done, lambda _: _DONE)
-        if end > prefill.tail_frontier:
-            found.append((max(prefill.tail_frontier, start), end))
-            prefill.tail_frontier = end
-        return found
-
     def _enter(self, prefill: _Prefill, start: int, end: int) -> None:
         """Enter recomputed tokens under their causes."""
-        causes, plan = prefill.account.causes, prefill.plan
+        causes, plan = prefill.account.cause_tokens, prefill.plan
         while start < end:
             limit, cause = plan[-1]
             if limit <= start:
                 plan.pop()
                 continue
             stop = min(end, limit)
-            causes[cause] += stop - start
+            causes[CAUSES.index(cause)] += stop - start
             start = stop
