@@ -43,7 +43,7 @@ def test_an_earlier_prompt_that_branches_off_inside_a_block_has_the_tokens_befor
     assert frontiers.advance(branch, 13, 30) == [(14, 20), (20, 30)]
 
 
-spans = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 20), st.integers(0, 20)), max_size=12)
+spans = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 20), st.integers(0, 20)), max_size=20)
 
 
 @given(spans, st.integers(1, 3), st.integers(0, 6))
@@ -58,6 +58,8 @@ def test_every_token_is_fresh_at_most_once_whoever_computes_it(chunks, size, sha
         frontiers.sent(BlockRuns.of(prompt), seen)
 
     for who, start, end in chunks:
+        if start >= end:
+            continue
         prompt = prompts[who]
         expected = set()
         for place, block in enumerate(prompt):
@@ -65,7 +67,7 @@ def test_every_token_is_fresh_at_most_once_whoever_computes_it(chunks, size, sha
             if start < (place + 1) * size and place * size < end and frontier[block] < last:
                 expected.update(range(first, last))
                 frontier[block] = last
-        found = frontiers.advance(BlockRuns.of(prompt), start, end) if start < end else []
+        found = frontiers.advance(BlockRuns.of(prompt), start, end)
         assert {token for first, last in found for token in range(first, last)} == expected
         assert sum(last - first for first, last in found) == len(expected)
         done = [frontier[block] == (place + 1) * size for place, block in enumerate(prompt)]
