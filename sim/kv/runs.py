@@ -61,18 +61,16 @@ class BlockRuns(Sequence[int]):
 
     def between(self, start: int, stop: int) -> list[range]:
         """Return the runs at positions `start` to `stop`, that one not included, as far as there are any."""
-        if start >= stop:
-            return []
         found = []
-        for run, end in zip(self.ranges, self._ends, strict=True):
-            if end <= start:
-                continue
-            first = run.stop - end  # id = first + position
+        ranges, ends = self.ranges, self._ends
+        place = bisect_right(ends, start)
+        while start < stop and place < len(ends):
+            end = ends[place]
+            first = ranges[place].stop - end  # id = first + position
             last = end if end < stop else stop
-            at = run.start - first
-            found.append(range(first + (start if start > at else at), first + last))
-            if end >= stop:
-                break
+            found.append(range(first + start, first + last))
+            start = last
+            place += 1
         return found
 
     def __eq__(self, other: object) -> bool:

@@ -40,8 +40,8 @@ class Spans(Generic[V]):
         found: list[tuple[int, int, V]] = []
         while start < stop:
             number = start >> PAGE_BITS
-            end = (number + 1) << PAGE_BITS
-            end = min(end, stop)
+            page_end = (number + 1) << PAGE_BITS
+            end = page_end if page_end < stop else stop
             page = self._pages.get(number)
             if page is None:
                 _append(found, start, end, self.empty)
@@ -50,11 +50,14 @@ class Spans(Generic[V]):
             starts, values = page
             at = bisect_right(starts, start)
             last = len(starts)
-            while start < end:
-                upto = starts[at] if at < last and starts[at] < end else end
+            while at < last and (upto := starts[at]) < end:
                 _append(found, start, upto, values[at - 1])
                 start = upto
                 at += 1
+            if end == stop and not found:
+                return [(start, stop, values[at - 1])]
+            _append(found, start, end, values[at - 1])
+            start = end
         return found
 
     def changed(self) -> list[tuple[int, int, V]]:
@@ -68,18 +71,45 @@ class Spans(Generic[V]):
 
     def update(self, start: int, stop: int, change: Callable[[V], V]) -> None:
         """Change the value of every number of a range; `change` is called once a piece."""
+        pages = self._pages
         while start < stop:
             number = start >> PAGE_BITS
-            first = number << PAGE_BITS
-            page_end = first + (1 << PAGE_BITS)
+            page_end = (number + 1) << PAGE_BITS
             end = page_end if page_end < stop else stop
-            page = self._pages.get(number)
+            page = pages.get(number)
             if page is None:
-                page = self._pages[number] = ([first], [self.empty])
-            _update_page(page, (start, end, page_end), change)
-            if len(page[0]) == 1 and page[1][0] == self.empty:
-                del self._pages[number]
+                page = pages[number] = ([number << PAGE_BITS], [self.empty])
+            starts, values = page
+            high = bisect_right(starts, start)
+            piece_end = starts[high] if high < len(starts) else page_end
+            if end <= piece_end:
+                value = change(values[high - 1])
+                if value != values[high - 1]:
+                    _update_piece(page, high, (start, end, piece_end), value)
+            else:
+                _update_page(page, (start, end, page_end), change)
+            if len(starts) == 1 and values[0] == self.empty:
+                del pages[number]
             start = end
+
+
+def _update_piece(page: tuple[list[int], list[V]], high: int, bounds: tuple[int, int, int], value: V) -> None:
+    """Give a range inside the piece before `high` another value: cut the piece, or join others."""
+    starts, values = page
+    start, end, piece_end = bounds
+    low = high - 1
+    if end < piece_end:
+        starts.insert(high, end)
+        values.insert(high, values[low])
+    elif high < len(starts) and values[high] == value:
+        del starts[high], values[high]
+    if starts[low] < start:
+        starts.insert(high, start)
+        values.insert(high, value)
+    elif low and values[low - 1] == value:
+        del starts[low], values[low]
+    else:
+        values[low] = value
 
 
 def _update_page(

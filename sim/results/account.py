@@ -4,6 +4,18 @@ from dataclasses import dataclass, field
 
 CAUSES = ("preempted", "bound", "checkpoint", "in_flight", "evicted_here", "elsewhere", "gone")
 
+COLUMNS = (
+    "computed_prompt_tokens",
+    "required_tokens",
+    "required_block_tokens",
+    "first_tokens",
+    "first_block_tokens",
+    "recomputed_tokens",
+    *(f"{cause}_tokens" for cause in CAUSES),
+    "recomputed_output_tokens",
+)
+"""The columns of the `requests` table that an account fills, in their order there."""
+
 
 @dataclass(slots=True)
 class Account:
@@ -21,22 +33,32 @@ class Account:
     """Tokens of the blocks that it was the first to complete, and of its prompt's partial last block."""
     recomputed_output_tokens: int = 0
     """Generated tokens that it computed again after a preemption; not part of `computed_tokens`."""
-    causes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(CAUSES, 0))
+    cause_tokens: list[int] = field(default_factory=lambda: [0] * len(CAUSES))
+    """Recomputed prompt tokens by cause, in the order of `CAUSES`."""
+
+    @property
+    def causes(self) -> dict[str, int]:
+        """Recomputed prompt tokens by cause, every cause named."""
+        return dict(zip(CAUSES, self.cause_tokens, strict=True))
 
     @property
     def recomputed_tokens(self) -> int:
         """Prompt tokens it computed that had been computed before."""
         return self.computed_tokens - self.first_tokens
 
+    def values(self) -> tuple[int, ...]:
+        """Return what it says, in the order of `COLUMNS`."""
+        return (
+            self.computed_tokens,
+            self.required_tokens,
+            self.required_block_tokens,
+            self.first_tokens,
+            self.first_block_tokens,
+            self.recomputed_tokens,
+            *self.cause_tokens,
+            self.recomputed_output_tokens,
+        )
+
     def columns(self) -> dict[str, int]:
         """Return what it says as columns of the `requests` table."""
-        return {
-            "computed_prompt_tokens": self.computed_tokens,
-            "required_tokens": self.required_tokens,
-            "required_block_tokens": self.required_block_tokens,
-            "first_tokens": self.first_tokens,
-            "first_block_tokens": self.first_block_tokens,
-            "recomputed_tokens": self.recomputed_tokens,
-            **{f"{cause}_tokens": tokens for cause, tokens in self.causes.items()},
-            "recomputed_output_tokens": self.recomputed_output_tokens,
-        }
+        return dict(zip(COLUMNS, self.values(), strict=True))

@@ -4,26 +4,52 @@ The router's index is what events made it believe; this is what the caches did, 
 A block id stands for the whole prefix up to the block's end, so equal ids are equal contents.
 """
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Final, Literal
 
-TIERS = ("GPU", "CPU")
+from sim.kv.runs import runs_of
+from sim.kv.spans import Spans
+
+Where = Literal["here", "evicted_here", "elsewhere", "gone"]
+"""Of a block, as one worker sees it: it has it; it had it; only others have it; nobody has it any more."""
+
+_TIERS: Final = {"GPU": 1, "CPU": 2}
+_HOLDS: Final = 3
+_HELD: Final = 4
+_WATCHED: Final = 1
 
 
 class Holders:
-    """Copies of blocks by worker and tier. One block may have several copies in one tier (vLLM 0.28.0)."""
+    """Copies of watched blocks by worker and tier; a tier may have several of one block (vLLM 0.28.0).
+
+    Blocks that are not watched are left out: nobody asks for those of generated tokens.
+    """
 
     def __init__(self, workers: int) -> None:
-        self._copies: dict[str, list[dict[int, int]]] = {tier: [{} for _ in range(workers)] for tier in TIERS}
-        self._now: dict[int, int] = {}
-        self._ever: dict[int, int] = {}
+        self._states = Spans(0)
+        """Per block an octal number. Its last digit is `_WATCHED`; each worker has a digit before it, from
+        right to left: the sum of what of `_TIERS` it holds, and `_HELD` if it ever held one."""
+        self._anyone_holds = int("3" * workers + "0", 8)
+        self._spare: defaultdict[tuple[int, str], Spans[int]] = defaultdict(lambda: Spans(0))
+        """By worker and tier: copies beside the first."""
+
+    def watch(self, runs: Sequence[range]) -> None:
+        """Begin to keep the books of blocks, before anyone stores them."""
+        for run in runs:
+            self._states.update(run.start, run.stop, lambda _: _WATCHED)
 
     def stored(self, worker: int, tier: str, blocks: Sequence[int]) -> None:
         """Count one more copy of each block."""
-        copies, bit = self._copies[tier][worker], 1 << worker
-        for block in blocks:
-            copies[block] = copies.get(block, 0) + 1
-            self._now[block] = self._now.get(block, 0) | bit
-            self._ever[block] = self._ever.get(block, 0) | bit
+        digit = 3 * worker + 3
+        copy = _TIERS[tier] << digit
+        added = copy | _HELD << digit
+        for run in runs_of(blocks):
+            for start, stop, state in self._states.pieces(run.start, run.stop):
+                if state & copy:
+                    self._spare[worker, tier].update(start, stop, lambda copies: copies + 1)
+                elif state:
+                    self._states.update(start, stop, lambda state: state | added)
 
     def removed(self, worker: int, tier: str, blocks: Sequence[int]) -> None:
         """Count one copy less of each block.
@@ -32,34 +58,38 @@ class Holders:
             ValueError: the worker has no copy there to lose; the events do not tell the truth.
 
         """
-        copies = self._copies[tier][worker]
-        for block in blocks:
-            left = copies.get(block, 0) - 1
-            if left < 0:
-                raise ValueError(f"worker {worker} lost block {block}, of which its {tier} tier has no copy")
-            if left:
-                copies[block] = left
+        copy = _TIERS[tier] << 3 * worker + 3
+        spare = self._spare.get((worker, tier))
+        for run in runs_of(blocks):
+            for start, stop, state in self._states.pieces(run.start, run.stop):
+                if state & copy:
+                    for first, last in _take(spare, start, stop) if spare else ((start, stop),):
+                        self._states.update(first, last, lambda state: state ^ copy)
+                elif state:
+                    raise ValueError(
+                        f"worker {worker} lost block {start}, of which its {tier} tier has no copy"
+                    )
+
+    def where(self, worker: int, start: int, stop: int) -> Iterator[tuple[int, int, Where]]:
+        """Yield (start, stop, where it is for this worker) along a run of watched blocks."""
+        digit = 3 * worker + 3
+        others = self._anyone_holds & ~(_HOLDS << digit)
+        for first, last, state in self._states.pieces(start, stop):
+            own = state >> digit
+            if own & _HOLDS:
+                yield first, last, "here"
+            elif own & _HELD:
+                yield first, last, "evicted_here"
             else:
-                del copies[block]
-                self._forget(worker, block)
+                yield first, last, "elsewhere" if state & others else "gone"
 
-    def _forget(self, worker: int, block: int) -> None:
-        if block in self._copies["GPU"][worker] or block in self._copies["CPU"][worker]:
-            return
-        others = self._now[block] & ~(1 << worker)
-        if others:
-            self._now[block] = others
+
+def _take(spare: Spans[int], start: int, stop: int) -> list[tuple[int, int]]:
+    """Take one of the spare copies of each block of a run; return (start, stop) of blocks that had none."""
+    single = []
+    for first, last, copies in spare.pieces(start, stop):
+        if copies:
+            spare.update(first, last, lambda copies: copies - 1)
         else:
-            del self._now[block]
-
-    def holds(self, worker: int, block: int) -> bool:
-        """Whether the worker has the block now."""
-        return self._now.get(block, 0) >> worker & 1 == 1
-
-    def held(self, worker: int, block: int) -> bool:
-        """Whether the worker has the block now or had it at any time."""
-        return self._ever.get(block, 0) >> worker & 1 == 1
-
-    def elsewhere(self, worker: int, block: int) -> bool:
-        """Whether another worker has the block now."""
-        return self._now.get(block, 0) & ~(1 << worker) != 0
+            single.append((first, last))
+    return single

@@ -24,10 +24,12 @@ applies, for each token that is not hit:
     gone           it was somewhere and is nowhere now
 """
 
-from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from sim.results.account import Account
+from sim.kv.runs import BlockRuns
+from sim.kv.spans import Spans
+from sim.results.account import CAUSES, Account
+from sim.results.frontiers import Frontiers
 from sim.results.holders import Holders
 
 
@@ -41,7 +43,6 @@ class _Prefill:
         "known_tokens",
         "output_position",
         "plan",
-        "plan_step",
         "position",
         "prompt_tokens",
         "reached",
@@ -50,9 +51,7 @@ class _Prefill:
         "tail_tokens",
     )
 
-    def __init__(
-        self, blocks: Sequence[int], prompt_tokens: int, block_tokens: int, account: Account
-    ) -> None:
+    def __init__(self, blocks: BlockRuns, prompt_tokens: int, block_tokens: int, account: Account) -> None:
         self.account = account
         self.blocks = blocks
         self.prompt_tokens = prompt_tokens
@@ -71,10 +70,9 @@ class _Prefill:
         self.output_position = 0
         """Generated tokens hit or computed since the last admission."""
         self.plan: list[tuple[int, str]] = []
-        """Ascending ends of token ranges, each with the cause if a token of it is recomputed."""
-        self.plan_step = 0
-        self.flying: Sequence[int] = ()
-        """Blocks it is computing or loading, until its first token."""
+        """Ends of token ranges, the first one last, each with the cause if a token of it is recomputed."""
+        self.flying: Sequence[range] = ()
+        """Runs of blocks it is computing or loading, until its first token."""
 
 
 class Ledger:
@@ -89,33 +87,29 @@ class Ledger:
         self._holders = Holders(workers)
         self._prefills: dict[int, _Prefill] = {}
         self._accounts: dict[int, Account] = {}
-        self._sent_blocks: set[int] = set()
-        self._frontier: dict[int, int] = {}
-        """For blocks not computed to their end yet: the prompt position up to which their tokens have been
-        computed, or belong to an earlier prompt that ends or branches off inside the block."""
-        self._in_flight: dict[int, int] = {}
+        self._frontiers = Frontiers(block_tokens)
+        self._in_flight = Spans(0)
+        """How many requests are computing or loading a block."""
 
     def sent(self, index: int, blocks: Sequence[int], prompt_tokens: int, required_tokens: int) -> None:
         """Open the account of a request, in order of sending.
 
         `blocks` are the prompt's full blocks; `required_tokens` as `sim.kv.prefix.SeenPrefixes` counts them.
         """
-        size = self._block_tokens
-        sent = self._sent_blocks
-        known = bisect_left(blocks, True, key=lambda block: block not in sent)
-        account = Account(required_tokens, prompt_tokens - size * known)
-        seen_tokens = prompt_tokens - required_tokens
-        for position in range(known, len(blocks)):
-            self._frontier[blocks[position]] = max(seen_tokens, position * size)
-        sent.update(blocks[known:])
+        runs = BlockRuns.of(blocks)
+        new = self._frontiers.sent(runs, prompt_tokens - required_tokens)
+        self._holders.watch(new)
+        known_blocks = len(runs) - sum(map(len, new))
+        account = Account(required_tokens, prompt_tokens - known_blocks * self._block_tokens)
         self._accounts[index] = account
-        self._prefills[index] = _Prefill(blocks, prompt_tokens, size, account)
+        self._prefills[index] = _Prefill(runs, prompt_tokens, self._block_tokens, account)
 
     def kv(self, worker: int, stored: bool, attention: bool, tier: str, blocks: Sequence[int]) -> None:
         """Note what a cache did, when it did it; `tier` is "GPU" or "CPU", one event a physical copy.
 
         Checkpoints of recurrent state (`attention` False) are left out: that one is missing shows in a hit
-        that ends before the attention blocks do.
+        that ends before the attention blocks do. Left out are also blocks that no prompt has, those of
+        generated tokens.
         """
         if not attention:
             return
@@ -145,7 +139,6 @@ class Ledger:
         prefill.output_position = max(0, hit_tokens - prompt_tokens)
         prefill.known_tokens = known_tokens
         prefill.plan = self._plan(prefill, worker, prefill.reached if resumed else 0)
-        prefill.plan_step = 0
         self._take_off(prefill, -(-(hit_tokens - loaded_tokens) // self._block_tokens))
 
     def computed(self, index: int, prompt_tokens: int, output_tokens: int = 0) -> None:
@@ -188,18 +181,13 @@ class Ledger:
         return self._accounts[index].causes
 
     def _take_off(self, prefill: _Prefill, first_block: int) -> None:
-        in_flight = self._in_flight
-        prefill.flying = prefill.blocks[first_block:]
-        for block in prefill.flying:
-            in_flight[block] = in_flight.get(block, 0) + 1
+        prefill.flying = prefill.blocks.between(first_block, len(prefill.blocks))
+        for run in prefill.flying:
+            self._in_flight.update(run.start, run.stop, lambda requests: requests + 1)
 
     def _land(self, prefill: _Prefill) -> None:
-        in_flight = self._in_flight
-        for block in prefill.flying:
-            if in_flight[block] == 1:
-                del in_flight[block]
-            else:
-                in_flight[block] -= 1
+        for run in prefill.flying:
+            self._in_flight.update(run.start, run.stop, lambda requests: requests - 1)
         prefill.flying = ()
 
     def _plan(self, prefill: _Prefill, worker: int, reached: int) -> list[tuple[int, str]]:
@@ -208,66 +196,64 @@ class Ledger:
         The tokens past the known ones are first tokens, unless another request computes them while this one
         is on its way.
         """
-        size, blocks = self._block_tokens, prefill.blocks
+        size = self._block_tokens
         known = self._known_tokens(prefill)
-        last = min(known, prefill.known_tokens - 1) // size
+        first, last = prefill.position // size, min(known, prefill.known_tokens - 1) // size
         plan = [(reached, "preempted")]
-        present = self._hybrid
-        for position in range(prefill.position // size, last):
-            block = blocks[position]
-            present = present and self._holders.holds(worker, block)
-            end = (position + 1) * size
-            if end <= reached:
-                continue
-            cause = "checkpoint" if present else self._cause(worker, block)
-            if plan[-1][1] == cause:
-                plan[-1] = (end, cause)
-            else:
+        end = first * size
+        for n_blocks, cause in self._causes(worker, prefill.blocks.between(first, last)):
+            end += n_blocks * size
+            if end > reached:
                 plan.append((end, cause))
         plan.append((known, "bound"))
         plan.append((prefill.prompt_tokens, "in_flight"))
+        plan.reverse()
         return plan
 
     def _known_tokens(self, prefill: _Prefill) -> int:
         """Leading tokens of the prompt that an earlier prompt contained or another request has computed."""
-        size, blocks = self._block_tokens, prefill.blocks
-        position = prefill.seen_tokens // size
-        while position < len(blocks) and blocks[position] not in self._frontier:
-            position += 1
-        return max(prefill.seen_tokens, position * size)
+        size = self._block_tokens
+        done = self._frontiers.done_until(prefill.blocks, prefill.seen_tokens // size)
+        return max(prefill.seen_tokens, done * size)
 
-    def _cause(self, worker: int, block: int) -> str:
-        # A block that nobody has computed to its end is on its way, at least in a queue.
-        if block in self._in_flight or block in self._frontier:
-            return "in_flight"
-        if self._holders.held(worker, block):
-            return "evicted_here"
-        return "elsewhere" if self._holders.elsewhere(worker, block) else "gone"
+    def _causes(self, worker: int, runs: Sequence[range]) -> Iterator[tuple[int, str]]:
+        """Yield number of blocks and cause along known blocks behind a hit; each map splits the pieces."""
+        present = self._hybrid
+        for run in runs:
+            for start, stop, where in self._holders.where(worker, run.start, run.stop):
+                present = present and where == "here"
+                if present:
+                    yield stop - start, "checkpoint"
+                    continue
+                for first, last, awaited in self._awaited(start, stop):
+                    here = "evicted_here" if where == "here" else where
+                    yield last - first, "in_flight" if awaited else here
+
+    def _awaited(self, start: int, stop: int) -> Iterator[tuple[int, int, bool]]:
+        """Yield (start, stop, whether another request computes or loads them) along a run of blocks."""
+        for done, first, last in self._frontiers.pieces(start, stop):
+            # A block that nobody has computed to its end is on its way, at least in a queue.
+            if not done:
+                yield first, last, True
+                continue
+            for begin, end, requests in self._in_flight.pieces(first, last):
+                yield begin, end, requests > 0
 
     def _charge(self, prefill: _Prefill, end: int) -> None:
         """Enter the tokens up to `end`: where a block's frontier lies ahead, as recomputed, then as first."""
         if end > prefill.prompt_tokens:
             raise ValueError(f"computed {end} tokens of a prompt of {prefill.prompt_tokens}")
-        size, blocks, frontier = self._block_tokens, prefill.blocks, self._frontier
-        account = prefill.account
+        account, size = prefill.account, self._block_tokens
         start = entered = prefill.position
-        for position in range(start // size, -(-end // size)):
-            tail = position == len(blocks)
-            fresh = prefill.tail_frontier if tail else frontier.get(blocks[position], end)
-            stop = min(end, (position + 1) * size)
-            if fresh >= stop:
-                continue
-            fresh = max(fresh, start)
+        fresh_ranges = self._frontiers.advance(prefill.blocks, start, end)
+        if end > prefill.tail_frontier:
+            fresh_ranges.append((max(prefill.tail_frontier, start), end))
+            prefill.tail_frontier = end
+        for fresh, stop in fresh_ranges:
             self._enter(prefill, entered, fresh)
-            entered = stop
             account.first_tokens += stop - fresh
-            if tail:
-                prefill.tail_frontier = stop
-            elif stop < (position + 1) * size:
-                frontier[blocks[position]] = stop
-            else:
-                del frontier[blocks[position]]
-                account.first_block_tokens += size
+            account.first_block_tokens += (stop // size - fresh // size) * size
+            entered = stop
         self._enter(prefill, entered, end)
         if end == prefill.prompt_tokens:
             account.first_block_tokens += prefill.tail_tokens
@@ -277,12 +263,12 @@ class Ledger:
 
     def _enter(self, prefill: _Prefill, start: int, end: int) -> None:
         """Enter recomputed tokens under their causes."""
-        causes, plan = prefill.account.causes, prefill.plan
+        causes, plan = prefill.account.cause_tokens, prefill.plan
         while start < end:
-            limit, cause = plan[prefill.plan_step]
+            limit, cause = plan[-1]
             if limit <= start:
-                prefill.plan_step += 1
+                plan.pop()
                 continue
             stop = min(end, limit)
-            causes[cause] += stop - start
+            causes[CAUSES.index(cause)] += stop - start
             start = stop

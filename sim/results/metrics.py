@@ -14,14 +14,18 @@ Definitions, where names alone do not say it:
 """
 
 import json
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sim.results.account import CAUSES
 from sim.results.gauge import Occupancy
-from sim.results.rows import Table
+from sim.results.rows import Table, Values
 from sim.results.slo import Slo
 from sim.results.transfers import PullCounts
 from sim.results.weighted import WeightedSample
@@ -94,6 +98,7 @@ def summarise(requests: Table, itl_s: WeightedSample, facts: RunFacts) -> dict[s
     columns = _Columns(requests)
     samples = {name: itl_s if name == "itl_s" else columns.sample(name) for name in LATENCIES}
     distributions = {name: distribution(samples[name]) for name in LATENCIES}
+    output_tokens = columns.total("output_tokens", where=columns.completed)
     return {
         "schema_version": SCHEMA_VERSION,
         "requests": _requests(columns),
@@ -103,7 +108,7 @@ def summarise(requests: Table, itl_s: WeightedSample, facts: RunFacts) -> dict[s
         "workers_per_session": _workers_per_session(columns),
         "router": {
             "decisions": len(columns.measured("routed_s")),
-            "ties": sum(ties > 1 for ties in columns.measured("ties")),
+            "ties": int((columns.measured("ties") > 1).sum()),
             "overcredit_tokens": columns.total("overcredit_tokens"),
         },
         "preemptions": columns.total("preemptions"),
@@ -114,8 +119,8 @@ def summarise(requests: Table, itl_s: WeightedSample, facts: RunFacts) -> dict[s
         },
         "pulls": facts.pulls.summary() if facts.pulls else None,
         "throughput": {
-            "requests_per_s": _ratio(len(columns.completed), facts.simulated_s),
-            "output_tokens_per_s": _ratio(sum(columns.of_completed("output_tokens")), facts.simulated_s),
+            "requests_per_s": _ratio(int(columns.completed.sum()), facts.simulated_s),
+            "output_tokens_per_s": _ratio(output_tokens, facts.simulated_s),
         },
         "slo": facts.slo.limits() if facts.slo else None,
         "goodput": _goodput(columns, facts),
@@ -162,24 +167,26 @@ class _Columns:
     def __init__(self, requests: Table) -> None:
         self._requests = requests
         self.status = requests.column("status")
-        self.completed = [row for row, status in enumerate(self.status) if status == "completed"]
+        self.completed = np.array([status == "completed" for status in self.status], dtype=np.bool_)
 
     def all(self, name: str) -> list[Any]:
         return self._requests.column(name)
 
-    def measured(self, name: str) -> list[Any]:
-        return [value for value in self.all(name) if value is not None]
+    def values(self, name: str) -> Values:
+        return self._requests.values(name)
 
-    def of_completed(self, name: str) -> list[Any]:
-        values = self.all(name)
-        return [values[row] for row in self.completed]
+    def measured(self, name: str) -> NDArray[Any]:
+        values, measured = self.values(name)
+        return values[measured]
 
-    def total(self, name: str) -> int:
-        return sum(self.measured(name))
+    def total(self, name: str, *, where: NDArray[np.bool_] | None = None) -> int:
+        values, measured = self.values(name)
+        return int(values[measured if where is None else measured & where].sum())
 
     def sample(self, name: str) -> WeightedSample:
+        values, measured = self.values(name)
         sample = WeightedSample()
-        sample.add_many([value for value in self.of_completed(name) if value is not None])
+        sample.add_many(values[measured & self.completed])
         return sample
 
 
@@ -213,13 +220,9 @@ def _prefill(columns: _Columns) -> dict[str, Any]:
 
 
 def _by_source(columns: _Columns) -> dict[str, int]:
-    names = ("first_token_s", "counted_prompt_tokens", "local_hit_tokens", "external_hit_tokens")
-    counted = [
-        (prompt, local, external)
-        for first_token_s, prompt, local, external in zip(*map(columns.all, names), strict=True)
-        if first_token_s is not None
-    ]
-    prompt, local, external = (sum(tokens) for tokens in zip(*counted, strict=True)) if counted else (0, 0, 0)
+    names = ("counted_prompt_tokens", "local_hit_tokens", "external_hit_tokens")
+    came_to_first_token = columns.values("first_token_s").measured
+    prompt, local, external = (columns.total(name, where=came_to_first_token) for name in names)
     return {
         "local_compute": prompt - local - external,
         "local_cache_hit": local,
@@ -229,12 +232,9 @@ def _by_source(columns: _Columns) -> dict[str, int]:
 
 def _workers_per_session(columns: _Columns) -> dict[str, float | int | None]:
     """Count the workers on which a session's prefill was computed or loaded, over sessions that had any."""
-    workers: dict[str, set[int]] = defaultdict(set)
-    names = ("session", "worker", "first_scheduled_s")
-    for session, worker, scheduled_s in zip(*map(columns.all, names), strict=True):
-        if scheduled_s is not None:
-            workers[session].add(worker)
-    counts = [len(found) for found in workers.values()]
+    scheduled = columns.values("first_scheduled_s").measured
+    pairs = {*compress(zip(columns.all("session"), columns.all("worker"), strict=True), scheduled)}
+    counts = Counter(session for session, _ in pairs).values()
     return {"mean": _ratio(sum(counts), len(counts)), "max": max(counts, default=None)}
 
 
@@ -242,15 +242,15 @@ def _goodput(columns: _Columns, facts: RunFacts) -> dict[str, Any] | None:
     """Count completed requests that keep every limit; an undefined latency keeps its limit."""
     if facts.slo is None:
         return None
-    limits = facts.slo.limits()
-    good = sum(
-        all(value is None or value <= limit for value, limit in zip(values, limits.values(), strict=True))
-        for values in zip(*map(columns.of_completed, limits), strict=True)
-    )
+    good = columns.completed
+    for name, limit in facts.slo.limits().items():
+        values, measured = columns.values(name)
+        good = good & ~(measured & (values > limit))
+    good_requests = int(good.sum())
     return {
-        "good_requests": good,
-        "share": _ratio(good, len(columns.status)),
-        "requests_per_s": _ratio(good, facts.simulated_s),
+        "good_requests": good_requests,
+        "share": _ratio(good_requests, len(columns.status)),
+        "requests_per_s": _ratio(good_requests, facts.simulated_s),
     }
 
 

@@ -2,15 +2,29 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sim.results.tables import TABLES, Column
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.results.tables import TABLES, Column, Kind
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-_BATCH_ROWS = 1 << 16
+_BATCH_ROWS = 1 << 13
+_NOTHING: dict[Kind, Any] = {"int": 0, "float": 0.0, "text": "", "bool": False}
+_TYPES: dict[Kind, Any] = {"int": np.int64, "float": np.float64, "text": np.object_, "bool": np.bool_}
+
+
+class Values(NamedTuple):
+    """Values of one column, in order of adding."""
+
+    values: NDArray[Any]
+    """64-bit numbers, flags or strings; where there is none, 0, False or ""."""
+    measured: NDArray[np.bool_]
+    """Where there is one."""
 
 
 class Table:
@@ -22,10 +36,11 @@ class Table:
         self._names = tuple(column.name for column in columns)
         self._known = frozenset(self._names)
         self._buffer: list[Sequence[Any]] = []
-        self._batches: list[pa.RecordBatch] = []
+        self._batches: list[list[Values]] = []
+        self._batched_rows = 0
 
     def __len__(self) -> int:
-        return len(self._buffer) + sum(int(batch.num_rows) for batch in self._batches)
+        return len(self._buffer) + self._batched_rows
 
     def append(self, values: Sequence[Any]) -> None:
         """Add a row: a value or None for each column, in their order. This is the quick way.
@@ -54,16 +69,38 @@ class Table:
 
     def column(self, name: str) -> list[Any]:
         """Return the values of one column, in order of adding, None where nothing was measured."""
+        values, measured = self.values(name)
+        found: list[Any] = values.tolist()
+        for row in np.flatnonzero(~measured).tolist():
+            found[row] = None
+        return found
+
+    def values(self, name: str) -> Values:
+        """Return one column as arrays."""
+        self._flush()
         place = self._names.index(name)
-        values = [value for batch in self._batches for value in batch.column(place).to_pylist()]
-        return values + [row[place] for row in self._buffer]
+        if not self._batches:
+            return _values((), self.columns[place].kind)
+        values, measured = zip(*(batch[place] for batch in self._batches), strict=True)
+        return Values(np.concatenate(values), np.concatenate(measured))
 
     def arrow(self) -> "pa.Table":
         """Return an Arrow table; each field's metadata has its `unit` and `description`."""
         import pyarrow as pa  # noqa: PLC0415 - slow to import, and only runs that keep tables need it
 
         self._flush()
-        return pa.Table.from_batches(self._batches, schema=self._schema())
+        schema = self._schema()
+        batches = [
+            pa.RecordBatch.from_arrays(
+                [
+                    pa.array(values, field.type, mask=~measured)
+                    for (values, measured), field in zip(batch, schema, strict=True)
+                ],
+                schema=schema,
+            )
+            for batch in self._batches
+        ]
+        return pa.Table.from_batches(batches, schema=schema)
 
     def frame(self) -> "pd.DataFrame":
         """Return a pandas frame; whole numbers and flags keep their type beside nulls."""
@@ -88,14 +125,21 @@ class Table:
         )
 
     def _flush(self) -> None:
-        import pyarrow as pa  # noqa: PLC0415
-
         if self._buffer:
-            schema = self._schema()
-            columns = zip(*self._buffer, strict=True)
-            arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
-            self._batches.append(pa.RecordBatch.from_arrays(arrays, schema=schema))
+            columns = zip(zip(*self._buffer, strict=True), self.columns, strict=True)
+            self._batches.append([_values(values, column.kind) for values, column in columns])
+            self._batched_rows += len(self._buffer)
             self._buffer = []
+
+
+def _values(values: Sequence[Any], kind: Kind) -> Values:
+    measured = np.ones(len(values), dtype=np.bool_)
+    if None in values:
+        measured = np.array([value is not None for value in values])
+        values = [_NOTHING[kind] if value is None else value for value in values]
+    if kind == "text" or not values:
+        return Values(np.array(values, dtype=_TYPES[kind]), measured)
+    return Values(np.array(values).astype(_TYPES[kind], casting="safe", copy=False), measured)
 
 
 class Rows:

@@ -2,6 +2,7 @@ import time
 
 import pytest
 
+from sim.kv.runs import BlockRuns
 from sim.results.account import CAUSES
 from sim.results.ledger import Ledger
 
@@ -295,15 +296,36 @@ def test_more_than_the_prompt_cannot_be_computed():
         ledger.computed(0, 36)
 
 
-def test_a_prompt_of_13000_blocks_costs_time_in_proportion():
+def test_a_run_of_blocks_may_be_evicted_from_its_end():
+    ledger = two_equal_prompts()
+    prefill(ledger, 0, 0, 0, 35)
+    ledger.kv(0, True, True, "GPU", BlockRuns([range(1, 4)]))
+    ledger.kv(0, False, True, "GPU", range(3, 1, -1))
+    prefill(ledger, 1, 1, 0, 35)
+
+    assert ledger.causes(1) == causes(elsewhere=10, gone=20, bound=5)
+
+
+def test_blocks_of_generated_tokens_are_left_out():
+    ledger = two_equal_prompts()
+    prefill(ledger, 0, 0, 0, 35)
+    ledger.kv(0, True, True, "GPU", range(1, 6))
+    ledger.kv(0, False, True, "GPU", range(5, 2, -1))
+    prefill(ledger, 1, 1, 0, 35)
+
+    assert ledger.causes(1) == causes(elsewhere=20, gone=10, bound=5)
+
+
+def test_a_prompt_costs_by_its_runs_however_many_blocks_they_have():
     def seconds(blocks):
         ledger = Ledger(block_tokens=16, hybrid=True, workers=8)
-        ids = list(range(blocks))
+        ids = BlockRuns([range(blocks)])
         started = time.process_time()
-        for index in range(20):
+        for index in range(200):
             ledger.sent(index, ids, blocks * 16 + 8, 0 if index else blocks * 16 + 8)
             prefill(ledger, index, index % 8, 0, blocks * 16 + 8)
+            ledger.kv(index % 8, True, True, "GPU", ids)
         return time.process_time() - started
 
-    small, large = seconds(1_300), seconds(13_000)
-    assert large < 40 * max(small, 0.005)
+    small, large = (min(seconds(blocks) for _ in range(3)) for blocks in (130, 13_000))
+    assert large < 10 * small

@@ -5,6 +5,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sim.kv.runs import BlockRuns
 from sim.results.account import CAUSES
 from sim.results.ledger import Ledger
 
@@ -33,9 +34,18 @@ class World:
         prompt = stem + tuple(self.random.randint(0, 1) for _ in range(self.random.randint(1, 6)))
         index = len(self.prompts)
         ids = [self.ids.setdefault(block, len(self.ids)) for block in self.blocks(prompt)]
-        self.ledger.sent(index, ids, len(prompt), len(prompt) - self.seen_tokens(index, prompt))
+        self.ledger.sent(index, BlockRuns.of(ids), len(prompt), len(prompt) - self.seen_tokens(index, prompt))
         self.prompts.append(prompt)
+        self.generate()
         return index
+
+    def generate(self):
+        """Take ids between those of prompts, for generated blocks; some worker has them for a while."""
+        for _ in range(self.random.randint(0, 2)):
+            private = self.ids[-1, len(self.ids)] = len(self.ids)
+            worker = self.random.randrange(self.workers)
+            for stored in (True, True, False, False):
+                self.ledger.kv(worker, stored, True, "GPU", range(private, private + 1))
 
     def seen_tokens(self, index, prompt):
         earlier = {other[:end] for other in self.prompts[:index] for end in range(len(other) + 1)}
@@ -45,7 +55,8 @@ class World:
         tier = self.random.choice(["GPU", "GPU", "CPU"])
         self.copies += [(worker, tier, block) for block in blocks]
         self.ever |= {(worker, block) for block in blocks}
-        self.ledger.kv(worker, True, True, tier, [self.ids[block] for block in blocks])
+        ids = [self.ids[block] for block in blocks]
+        self.ledger.kv(worker, True, True, tier, self.random.choice([ids, BlockRuns.of(ids)]))
 
     def evict_some(self):
         for copy in self.random.sample(self.copies, self.random.randint(0, len(self.copies))):

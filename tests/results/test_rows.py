@@ -1,16 +1,17 @@
 import subprocess
 import sys
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from sim.results import rows
-from sim.results.account import CAUSES, Account
+from sim.results.account import CAUSES, COLUMNS, Account
 from sim.results.rows import Rows, Table
 from sim.results.tables import DECISIONS, REQUESTS, TABLES, Column
 from sim.router.cost import CostTerms
 
-COLUMNS = (
+COLUMNS_OF_ALL_KINDS = (
     Column("name", "text", "", "Who"),
     Column("worker", "int", "", "Where"),
     Column("end_s", "float", "s", "When"),
@@ -22,7 +23,7 @@ COLUMNS = (
 def table(request, monkeypatch):
     """A table of two rows, of whatever batch size."""
     monkeypatch.setattr(rows, "_BATCH_ROWS", request.param)
-    table = Table("some", COLUMNS)
+    table = Table("some", COLUMNS_OF_ALL_KINDS)
     table.append(("a", 3, 1.5, True))
     table.row(name="b", chosen=False)
     return table
@@ -64,6 +65,29 @@ def test_a_row_of_the_wrong_length_is_refused(table):
         table.append(("a", 3, 1.5))
 
 
+def test_columns_are_had_as_arrays_with_what_was_measured(table):
+    workers, measured = table.values("worker")
+
+    assert (workers.tolist(), measured.tolist()) == ([3, 0], [True, False])
+    assert (workers.dtype, table.values("end_s").values.dtype) == (np.int64, np.float64)
+    assert table.values("name").values.tolist() == ["a", "b"]
+    assert table.column("chosen") == [True, False]
+
+
+def test_a_table_without_rows_has_columns_without_values():
+    values, measured = Table("some", COLUMNS_OF_ALL_KINDS).values("worker")
+
+    assert (values.size, measured.size, values.dtype) == (0, 0, np.int64)
+
+
+def test_a_fraction_in_a_column_of_whole_numbers_is_refused():
+    table = Table("some", COLUMNS_OF_ALL_KINDS)
+    table.row(worker=1.5)
+
+    with pytest.raises(TypeError, match="Cannot cast"):
+        table.column("worker")
+
+
 def test_parquet_carries_values_units_and_descriptions(tmp_path):
     kept = Rows(["requests", "workers"])
     kept.row("requests", index=0, session="s", ttft_s=0.25)
@@ -98,7 +122,10 @@ def test_the_decisions_table_is_a_decision_and_every_cost_term():
 def test_an_account_fills_its_columns():
     columns = Account(required_tokens=5, required_block_tokens=6).columns()
 
-    assert columns.keys() <= {column.name for column in REQUESTS}
+    names = [column.name for column in REQUESTS]
+    first = names.index(COLUMNS[0])
+    assert names[first : first + len(COLUMNS)] == [*COLUMNS] == [*columns]
+    assert columns["required_block_tokens"] == 6
     assert {f"{cause}_tokens" for cause in CAUSES} <= columns.keys()
 
 

@@ -90,8 +90,41 @@ def test_reading_between_additions_is_allowed():
 
 def test_equal_values_take_no_room():
     sample = WeightedSample()
-    for _ in range(200):
+    for _ in range(600):
         sample.add_many(np.full(1_000, 0.0132), 16)
 
-    assert sample.n == 200 * 1_000 * 16
-    assert sample._values.size + sample._pending < 70_000
+    assert sample.n == 600 * 1_000 * 16
+    assert sample._values.tolist() == [0.0132]
+    assert sum(map(len, sample._new.values())) < 100_000
+
+
+many = st.lists(st.tuples(st.lists(st.floats(1e-6, 1e6), max_size=9), st.integers(1, 9)), max_size=20)
+
+
+@given(many, st.data())
+def test_beyond_the_bound_all_is_off_by_less_than_a_millionth_in_any_order(entries, data):
+    expanded = written_out(entries)
+    shuffled = data.draw(st.permutations(entries))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(weighted, "_MOST_EXACT_VALUES", 5)
+        sample = filled(entries)
+        rounded = [sample.n, sample.mean, sample.max, *sample.percentiles(PERCENTS)]
+        patch.setattr(weighted, "_SMALLEST_COMPACTION", 2)
+        often = filled(shuffled, one_by_one=True)
+        assert [often.n, often.mean, often.max, *often.percentiles(PERCENTS)] == rounded
+
+    if expanded.size:
+        exact = [expanded.size, expanded.mean(), expanded.max(), *np.percentile(expanded, PERCENTS)]
+        assert rounded == pytest.approx(exact, rel=5e-7)
+
+
+def test_beyond_the_bound_neighbours_are_merged():
+    values = 1.0 + np.arange(10_000) * 1e-9
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(weighted, "_MOST_EXACT_VALUES", 1_000)
+        sample = WeightedSample()
+        sample.add_many(values, 3)
+
+        assert sample.n == 30_000
+        assert sample.percentiles([0, 100]) == [1.0, pytest.approx(1.00001, abs=5e-7)]
+        assert sample._values.size == 11  # steps of 2**-20 from 1 to 1 + 1e-5
