@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sim.kv.events import KvEvent
 from sim.record import Record
+from sim.results.account import Account
 from sim.results.gauge import Gauge
 from sim.results.ledger import Ledger
 from sim.results.levels import Levels
@@ -84,11 +85,11 @@ class Recorder:
         index = record.request.index
         del self.records[index]
         self._continued.discard(index)
-        self._ledger.ended(index)
+        account = self._ledger.ended(index)
         self.last_end_s = max(self.last_end_s, now_s)
         self.ended += 1
         end_s = now_s if status != "unfinished" else None
-        self._write(record.request, status, reason, **self._columns(record, end_s, status == "completed"))
+        self.rows.tables["requests"].append(self._row(record, account, status, reason, end_s))
 
     def pulled(self, request: int, n_bytes: int, start_s: float, end_s: float) -> None:
         """A decode worker has read a prompt's blocks from the prefill worker."""
@@ -115,28 +116,34 @@ class Recorder:
         if len(self._sent) < len(requests):
             for request in requests:
                 if request.index not in self._sent:
-                    self._write(request, "unfinished", "not sent: waits for an earlier request to end")
+                    self._not_sent(request)
         table = self.rows.tables.get("workers")
         if table is not None:
             for row in self._levels.rest():
                 table.append(row)
+            # A row is known when the worker's next one is: in an order that depends on what was skipped over.
+            table.sort("now_s", "worker")
 
-    def _write(self, request: Request, status: Status, reason: str | None, **columns: object) -> None:
-        due_s = self.due_s[request.index] if self.due_s else nan
+    def _not_sent(self, request: Request) -> None:
         self.rows.row(
             "requests",
             index=request.index,
             session=request.session,
             turn=request.turn,
-            due_s=None if isnan(due_s) else due_s,
-            status=status,
-            reason=reason,
+            due_s=self._due_s(request.index),
+            status="unfinished",
+            reason="not sent: waits for an earlier request to end",
             prompt_tokens=request.prompt_tokens,
-            **columns,
         )
 
-    def _columns(self, record: Record, end_s: float | None, completed: bool) -> dict[str, object]:
-        """Return the columns of a request that was sent."""
+    def _due_s(self, index: int) -> float | None:
+        due_s = self.due_s[index] if self.due_s else nan
+        return None if isnan(due_s) else due_s
+
+    def _row(
+        self, record: Record, account: Account, status: Status, reason: str | None, end_s: float | None
+    ) -> Sequence[object]:
+        """Return what is known of a request that was sent, in the order of the table's columns."""
         active, answering = record.active, record.decode or record.active
         outputs = 0
         if answering is not None and not answering.for_remote:
@@ -152,34 +159,42 @@ class Recorder:
             record.queued_s,
             record.first_scheduled_s,
             record.first_token_s,
-            end_s if completed else None,
+            end_s if status == "completed" else None,
             output_tokens=outputs,
         )
-        return {
-            "send_s": record.send_s,
-            "routed_s": record.routed_s,
-            "queued_s": record.queued_s,
-            "first_scheduled_s": record.first_scheduled_s,
-            "first_token_s": record.first_token_s,
-            "end_s": end_s,
-            "worker": record.worker,
-            "decode_worker": record.decode_worker,
-            "prefilled_s": record.prefilled_s,
-            "decode_queued_s": record.decode_queued_s,
-            "pull_start_s": record.pull_start_s,
-            "pull_end_s": record.pull_end_s,
-            "pulled_bytes": record.pulled_bytes,
-            "output_tokens": outputs,
-            "counted_prompt_tokens": active.prompt_tokens if active is not None else None,
-            "local_hit_tokens": local,
-            "external_hit_tokens": external,
-            **self._ledger.account(record.request.index).columns(),
-            "preemptions": preemptions,
-            "ties": record.ties,
-            "credit_tokens": credit,
-            "overcredit_tokens": overcredit,
-            **took._asdict(),
-        }
+        request = record.request
+        return (
+            request.index,
+            request.session,
+            request.turn,
+            self._due_s(request.index),
+            record.send_s,
+            record.routed_s,
+            record.queued_s,
+            record.first_scheduled_s,
+            record.first_token_s,
+            end_s,
+            status,
+            reason,
+            record.worker,
+            request.prompt_tokens,
+            record.decode_worker,
+            record.prefilled_s,
+            record.decode_queued_s,
+            record.pull_start_s,
+            record.pull_end_s,
+            record.pulled_bytes,
+            outputs,
+            active.prompt_tokens if active is not None else None,
+            local,
+            external,
+            *account.values(),
+            preemptions,
+            record.ties,
+            credit,
+            overcredit,
+            *took,
+        )
 
     # -- the workers ----------------------------------------------------------------------------------------
 

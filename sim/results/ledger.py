@@ -86,7 +86,6 @@ class Ledger:
         self._hybrid = hybrid
         self._holders = Holders(workers)
         self._prefills: dict[int, _Prefill] = {}
-        self._accounts: dict[int, Account] = {}
         self._frontiers = Frontiers(block_tokens)
         self._in_flight = Spans(0)
         """How many requests are computing or loading a block."""
@@ -101,7 +100,6 @@ class Ledger:
         self._holders.watch(new)
         known_blocks = len(runs) - sum(map(len, new))
         account = Account(required_tokens, prompt_tokens - known_blocks * self._block_tokens)
-        self._accounts[index] = account
         self._prefills[index] = _Prefill(runs, prompt_tokens, self._block_tokens, account)
 
     def kv(self, worker: int, stored: bool, attention: bool, tier: str, blocks: Sequence[int]) -> None:
@@ -168,17 +166,19 @@ class Ledger:
         prefill.reached = max(prefill.reached, prefill.position)
         self._land(prefill)
 
-    def ended(self, index: int) -> None:
-        """Close the books of a request, however it ended; its account stays."""
-        self._land(self._prefills.pop(index))
+    def ended(self, index: int) -> Account:
+        """Close the books of a request, however it ended; return its account and forget it."""
+        prefill = self._prefills.pop(index)
+        self._land(prefill)
+        return prefill.account
 
     def account(self, index: int) -> Account:
-        """Return what a request's prefill has come to so far."""
-        return self._accounts[index]
+        """Return what the prefill of a request that has not ended has come to so far."""
+        return self._prefills[index].account
 
     def causes(self, index: int) -> Mapping[str, int]:
-        """Return the request's recomputed tokens by cause, every cause named."""
-        return self._accounts[index].causes
+        """Return such a request's recomputed tokens by cause, every cause named."""
+        return self.account(index).causes
 
     def _take_off(self, prefill: _Prefill, first_block: int) -> None:
         prefill.flying = prefill.blocks.between(first_block, len(prefill.blocks))

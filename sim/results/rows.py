@@ -84,6 +84,14 @@ class Table:
         values, measured = zip(*(batch[place] for batch in self._batches), strict=True)
         return Values(np.concatenate(values), np.concatenate(measured))
 
+    def sort(self, *names: str) -> None:
+        """Put the rows in ascending order of these columns, the first one first; equal ones keep theirs."""
+        keys = [self.values(name).values for name in reversed(names)]
+        if self._batches:
+            order = np.lexsort(keys)
+            columns = [self.values(name) for name in self._names]
+            self._batches = [[Values(values[order], measured[order]) for values, measured in columns]]
+
     def arrow(self) -> "pa.Table":
         """Return an Arrow table; each field's metadata has its `unit` and `description`."""
         import pyarrow as pa  # noqa: PLC0415 - slow to import, and only runs that keep tables need it

@@ -227,10 +227,10 @@ def test_a_request_that_ends_early_is_charged_only_what_it_computed():
     prefill(ledger, 0, 0, 0, 35)
     ledger.admitted(1, 1, 0, 35, False)
     ledger.computed(1, 12)
-    ledger.ended(1)
 
-    assert ledger.causes(1) == causes(gone=12)
-    assert ledger.account(1).computed_tokens == 12
+    account = ledger.ended(1)
+    assert account.causes == causes(gone=12)
+    assert account.computed_tokens == 12
 
 
 def test_the_one_who_overtakes_computes_first_tokens_and_the_overtaken_pays():
@@ -268,10 +268,9 @@ def test_hits_on_generated_tokens_leave_fewer_first_tokens_than_required():
 
 def test_what_a_rejected_request_would_have_needed_is_first_for_the_next():
     ledger = two_equal_prompts()
-    ledger.ended(0)
+    assert ledger.ended(0).computed_tokens == 0
     prefill(ledger, 1, 0, 0, 35)
 
-    assert ledger.account(0).computed_tokens == 0
     assert ledger.account(1).first_tokens == 30
 
 
