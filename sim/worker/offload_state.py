@@ -37,8 +37,8 @@ class OffloadState:
     def follow(self, tables: Iterable[Table]) -> None:
         """Take down the positions that the request's tables have gained."""
         for blocks, table in zip(self.blocks, tables, strict=True):
-            fresh = range(len(blocks), table.length)
-            blocks += [table.blocks.get(position, NULL_BLOCK) for position in fresh]
+            if len(blocks) < table.length:
+                blocks += table.numbers(len(blocks), table.length)
 
     def lose_states(self, taken: set[int]) -> None:
         """Forget the recurrent states that were not stored before their block was taken."""
