@@ -58,7 +58,7 @@ class Group(Protocol):
     """The rules in which the two kinds of group differ."""
 
     def need(self, positions: int, tokens: int, hits: Sequence[Part]) -> int | None:
-        """Free blocks it takes to cover `tokens` if so many positions are covered already, or will be by hits.
+        """Free blocks it takes to cover `tokens` where `positions` are covered already, or will be by the hits.
 
         None if it cannot be done in this step at all.
         """

@@ -90,7 +90,7 @@ class KvCache:
         return self.pool.run(hashes, (num_tokens - 1) // self.block_tokens, self.attention_group)
 
     def _deepest_checkpoint(self, hashes: BlockRuns, length: int) -> tuple[int, list[list[Part]]]:
-        """Return the deepest boundary within `length` blocks where all groups have a state, and the states."""
+        """Return the deepest boundary within `length` blocks at which all groups have a state, and these."""
         first, *others = self.pool.cached[: self.attention_group]
         end = length
         for ids in reversed(hashes.between(0, length)):

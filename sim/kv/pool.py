@@ -128,11 +128,11 @@ class BlockPool:
                         self.free_blocks += piece.stop - piece.start
                 stretch.join()
         for stretch, start, stop in reversed(parts):
-            start = max(start, stretch.end)
-            if start < stop:
-                self._plain_blocks += stop - start
-                self.free_blocks += stop - start
-                self._plain_numbers += stretch.numbers_of(start, stop)
+            plain = max(start, stretch.end)
+            if plain < stop:
+                self._plain_blocks += stop - plain
+                self.free_blocks += stop - plain
+                self._plain_numbers += stretch.numbers_of(plain, stop)
         self.changes += 1
 
     def register(self, stretch: Stretch, hashes: BlockRuns, end: int) -> None:

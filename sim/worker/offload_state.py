@@ -38,7 +38,7 @@ class OffloadState:
         """Take down the positions that the request's tables have gained."""
         for blocks, table in zip(self.blocks, tables, strict=True):
             if len(blocks) < table.length:
-                blocks += table.numbers(len(blocks), table.length)
+                blocks.extend(table.numbers(len(blocks), table.length))
 
     def lose_states(self, taken: set[int]) -> None:
         """Forget the recurrent states that were not stored before their block was taken."""

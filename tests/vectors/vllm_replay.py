@@ -164,7 +164,11 @@ class Replay:
         cache = self.engine.cache
         ends = [
             max(
-                (min(stop, stretch.end) for stretch, start, stop in table.parts.values() if start < stretch.end),
+                (
+                    min(stop, stretch.end)
+                    for stretch, start, stop in table.parts.values()
+                    if start < stretch.end
+                ),
                 default=0,
             )
             for table in request.tables
