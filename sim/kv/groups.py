@@ -58,7 +58,7 @@ class Group(Protocol):
     """The rules in which the two kinds of group differ."""
 
     def need(self, positions: int, tokens: int, hits: Sequence[Part]) -> int | None:
-        """Free blocks it takes to cover `tokens` where `positions` are covered already, or will be by the hits.
+        """Free blocks it takes to cover `tokens` where `positions` are covered already or by hits.
 
         None if it cannot be done in this step at all.
         """
