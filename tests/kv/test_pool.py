@@ -227,9 +227,11 @@ class BlockByBlock:
                 self.queue.remove(block)
 
     def free(self, blocks: list[int]) -> None:
+        free = []
         for block in blocks:
             self.references[block] -= 1
-        free = [block for block in blocks if not self.references[block]]
+            if not self.references[block]:
+                free.append(block)
         self.queue = [block for block in free if block not in self.content] + self.queue
         self.queue += [block for block in free if block in self.content]
 
@@ -304,7 +306,7 @@ ACTS = st.one_of(
 @given(st.integers(4, 40), st.lists(ACTS, max_size=40))
 def test_is_a_pool_of_single_blocks(blocks: int, acts: list[tuple]) -> None:
     both = Both(blocks)
-    fresh = 5000
+    fresh = 10_000
     for act, *arguments in acts:
         if act == "admit":
             (shared, label, more, own), group, count = arguments
