@@ -143,9 +143,8 @@ class BlockPool:
         start, stretch.end, stretch.hashes = stretch.end, end, hashes
         for ids in hashes.between(start, end):
             self.cached[stretch.group].update(ids.start, ids.stop, lambda copies: (*copies, stretch))
-        last = stretch.pieces[-1] if stretch.pieces else None
-        if last is not None and last.stop == start and last.references == 1:
-            last.stop = end
+        if stretch.pieces and stretch.pieces[-1].references == 1:
+            stretch.pieces[-1].stop = end
         else:
             stretch.pieces.append(Piece(stretch, start, end, 1))
         self.changes += 1

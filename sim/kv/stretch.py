@@ -55,8 +55,8 @@ class Piece:
 class Stretch:
     """The blocks that a request took in one group from position `first` on.
 
-    Those before `end` had a hash once; whoever has not been evicted since is in one of the pieces. The blocks
-    from `end` on belong to the request alone.
+    Those before `end` were given a hash: the pieces are what of them has not been evicted since. Those from
+    `end` on have none yet, and belong to the request alone.
     """
 
     __slots__ = ("end", "first", "group", "hashes", "numbers", "pieces")

@@ -98,7 +98,7 @@ class OffloadingConnector:
         blocks: dict[Key, int] = {}
         for group, (keys, table) in enumerate(zip(tracked.keys, request.tables, strict=True)):
             first = start if group == self._cache.attention_group else end - 1
-            blocks |= zip(keys[first:end], table.numbers(first, end), strict=True)
+            blocks.update(zip(keys[first:end], table.numbers(first, end), strict=True))
         self.tier.load(blocks)
         return self._new_job(request, True, blocks, {})
 
@@ -181,11 +181,9 @@ class OffloadingConnector:
         tracked.considered = end
         self._publish_evicted(evicted)
         self._touch(tracked)
-        attention = tracked.keys[self._cache.attention_group]
-        parents = {
-            attention[position]: attention[position - 1][0] if position else None
-            for position in range(start, end)
-        }
+        before = request.hashes[start - 1] if start else None
+        attention = tracked.keys[self._cache.attention_group][start:end]
+        parents = dict(zip(attention, [before, *(key[0] for key in attention[:-1])], strict=True))
         return self._new_job(request, False, {key: sources[key] for key in fresh}, parents)
 
     def _publish_evicted(self, evicted: Iterable[Key]) -> None:

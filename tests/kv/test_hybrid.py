@@ -68,6 +68,19 @@ class TestHybrid:
         assert [len(blocks_of(parts)) for parts in hit.blocks] == [1, 1, 1, 6]
         shorter = cache.lookup(HASHES, 4800)  # the bound leaves five blocks, the checkpoint before is at four
         assert (shorter.tokens, shorter.attention_tokens) == (3200, 4000)
+        assert [len(blocks_of(parts)) for parts in shorter.blocks] == [1, 1, 1, 4]
+
+    def test_a_checkpoint_is_found_among_ids_in_several_runs(self) -> None:
+        cache, hashes = self.cache(), [7, 8, 9, 100, 101, 50, 51, 52]
+        cache.free(prefilled(cache, 1600, 3200, 6400, hashes=hashes))
+        hit = cache.lookup(hashes, 6000)
+        assert (hit.tokens, hit.attention_tokens) == (3200, 5600)
+        assert [sorted(place for _, place in blocks_of(parts)) for parts in hit.blocks] == [
+            *([3], [3], [3]),
+            [0, 1, 2, 3],
+        ]
+        assert cache.lookup(hashes, 3200).tokens == 1600
+        assert cache.lookup(hashes, 6401).tokens == 6400
 
     def test_all_groups_need_the_checkpoint(self) -> None:
         cache = self.cache()
