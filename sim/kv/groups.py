@@ -47,9 +47,11 @@ class Table:
     def numbers(self, start: int, stop: int) -> list[int]:
         """Return the block number of each of these positions, NULL_BLOCK where there is no block."""
         numbers = [NULL_BLOCK] * (stop - start)
-        for stretch, first, end in self.parts.values():
-            low, high = max(first, start), min(end, stop)
-            if low < high:
+        for stretch, first, end in reversed(self.parts.values()):
+            if end <= start:
+                break
+            if first < stop:
+                low, high = max(first, start), min(end, stop)
                 numbers[low - start : high - start] = stretch.numbers_of(low, high)
         return numbers
 
@@ -198,8 +200,8 @@ class RecurrentGroup:
                 break
             if position < end:
                 self._pool.register(state, hashes, end=position + 1)
-                self.made_this_step.add(hashes[position])
                 stored.insert(0, hashes[position])
+        self.made_this_step.update(stored)
         table.registered = end
         self._pool.events.append(KvEvent(True, self._group, _parent(hashes, start), stored, "GPU"))
 

@@ -142,7 +142,7 @@ class BlockPool:
         """
         start, stretch.end, stretch.hashes = stretch.end, end, hashes
         for ids in hashes.between(start, end):
-            self.cached[stretch.group].update(ids.start, ids.stop, lambda copies: (*copies, stretch))
+            self.cached[stretch.group].update(ids.start, ids.stop, stretch.added_to)
         if stretch.pieces and stretch.pieces[-1].references == 1:
             stretch.pieces[-1].stop = end
         else:
@@ -179,12 +179,8 @@ class BlockPool:
 
     def _forget(self, stretch: Stretch, start: int, stop: int) -> None:
         """Take the hash from some blocks, the deepest first."""
-
-        def without(copies: tuple[Stretch, ...]) -> tuple[Stretch, ...]:
-            return tuple([other for other in copies if other is not stretch])
-
         group = stretch.group
         for ids in reversed(stretch.hashes.between(start, stop)):
-            self.cached[group].update(ids.start, ids.stop, without)
+            self.cached[group].update(ids.start, ids.stop, stretch.taken_from)
             removed = range(ids.stop - 1, ids.start - 1, -1)
             self.events.append(KvEvent(False, group, None, removed, "GPU"))

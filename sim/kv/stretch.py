@@ -76,6 +76,14 @@ class Stretch:
         """Return the block numbers of some positions."""
         return self.numbers[start - self.first : stop - self.first]
 
+    def added_to(self, copies: tuple["Stretch", ...]) -> tuple["Stretch", ...]:
+        """Return the stretches that carry a hash when this one does too, as the youngest."""
+        return (*copies, self)
+
+    def taken_from(self, copies: tuple["Stretch", ...]) -> tuple["Stretch", ...]:
+        """Return the stretches that carry a hash when this one no longer does."""
+        return tuple([other for other in copies if other is not self]) if len(copies) > 1 else ()
+
     def cut(self, start: int, stop: int) -> list[Piece]:
         """Return the pieces that make up some positions, cut where they reach beyond; all must be there."""
         pieces = self.pieces
