@@ -94,7 +94,7 @@ def test_nothing_is_left_behind(seed):
     for worker in cluster.workers:
         engine = worker.engine
         assert engine.cache.pool.used_blocks == 0
-        assert sorted(engine.cache.pool.free_queue()) == list(range(1, engine.cache.pool.num_blocks))
+        assert len(engine.cache.pool.free_queue()) == engine.cache.pool.num_blocks - 1
         assert not engine.needs_step
         assert not engine.steps
     loads = cluster.frontend.pool.router.loads

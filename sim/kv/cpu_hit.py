@@ -60,8 +60,8 @@ def _settled_end(tier: CpuTier, keys: Sequence[Sequence[Key]], start: int, limit
 def _run_end(tier: CpuTier, keys: Sequence[Key], start: int, end: int) -> int | None:
     """End of the run of present keys from `start`; None if one of them is being written."""
     state, position, writing = tier.state, start, False
-    while position < end:
-        found = state(keys[position])
+    for key in keys[start:end]:
+        found = state(key)
         if found is None:
             break
         writing |= found == WRITING

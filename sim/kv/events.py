@@ -1,5 +1,6 @@
 """KV events: what an engine says about its caches, in the order in which it happened (vLLM 0.28.0)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -17,6 +18,7 @@ class KvEvent:
     """Cache group; which groups hold attention is a property of the engine."""
     parent: int | None
     """For stored events: the block before the first position of the range, None at the start of a prompt."""
-    blocks: list[int]
+    blocks: Sequence[int]
+    """Stored ones along the prompt, removed ones in the order of happening: a descending range."""
     tier: str
     """"GPU" or "CPU"."""

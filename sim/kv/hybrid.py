@@ -6,10 +6,11 @@ group; all take blocks of equal bytes from one pool, and a hit needs them all at
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 from sim.kv.groups import AttentionGroup, Group, RecurrentGroup, Table
 from sim.kv.pool import BlockPool
+from sim.kv.runs import BlockRuns
+from sim.kv.stretch import Part, block_numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,7 @@ class Hit:
 
     tokens: int = 0
     length_blocks: int = 0
-    blocks: tuple[Sequence[int], ...] = ()
+    blocks: tuple[Sequence[Part], ...] = ()
     attention_tokens: int = 0
     """Length of the attention run alone: beyond `tokens` it lacks a state checkpoint."""
     stateless: bool = False
@@ -42,8 +43,7 @@ class KvCache:
         self.attention_group = recurrent_groups
         attention = AttentionGroup(self.pool, self.attention_group, block_tokens)
         self.groups: list[Group] = [*self.recurrent, attention]
-        self._no_tables = [Table() for _ in self.groups]
-        self._no_hits: tuple[Sequence[int], ...] = ((),) * len(self.groups)
+        self._no_hits: tuple[Sequence[Part], ...] = ((),) * len(self.groups)
 
     def begin_step(self) -> None:
         """Forget what belongs to one step: fresh checkpoints and the log of blocks taken."""
@@ -57,14 +57,17 @@ class KvCache:
         At least one token is left to compute. A hybrid hit is the deepest boundary within the attention run
         at which every recurrent group has a checkpoint.
         """
-        run = self.pool.run(islice(hashes, (num_tokens - 1) // self.block_tokens), self.attention_group)
-        blocks: tuple[Sequence[int], ...]
-        if self.recurrent:
-            length, states = self._deepest_checkpoint(hashes, len(run))
-            blocks = (*((state,) for state in states), run[:length]) if length else ()
-        else:
-            length, blocks = len(run), (run,)
-        return Hit(length * self.block_tokens, length, blocks, len(run) * self.block_tokens)
+        hashes = BlockRuns.of(hashes)
+        run = self._attention_run(hashes, num_tokens)
+        length = run[-1][2] if run else 0
+        tokens = length * self.block_tokens
+        if not self.recurrent:
+            return Hit(tokens, length, (run,), tokens)
+        depth, states = self._deepest_checkpoint(hashes, length)
+        if not depth:
+            return Hit(attention_tokens=tokens)
+        held = [(stretch, start, min(stop, depth)) for stretch, start, stop in run if start < depth]
+        return Hit(depth * self.block_tokens, depth, (*states, held), tokens)
 
     def lookup_attention(self, hashes: Sequence[int], num_tokens: int) -> Hit:
         """Return the hit of a request whose recurrent state may come from elsewhere: the attention run alone.
@@ -72,32 +75,44 @@ class KvCache:
         Its blocks count the deepest checkpoint, as vLLM 0.28.0's admission does. If a checkpoint lies beyond
         the run, the hit is that of `lookup`.
         """
-        limit = (num_tokens - 1) // self.block_tokens
-        run = self.pool.run(islice(hashes, limit), self.attention_group)
-        length, states = self._deepest_checkpoint(hashes, limit) if self.recurrent else (len(run), [])
-        if length > len(run):
+        if not self.recurrent:
             return self.lookup(hashes, num_tokens)
-        tokens = len(run) * self.block_tokens
-        held = tuple((state,) for state in states) or self._no_hits[:-1]
-        return Hit(tokens, len(run), (*held, run), tokens, length < len(run))
+        hashes = BlockRuns.of(hashes)
+        run = self._attention_run(hashes, num_tokens)
+        length = run[-1][2] if run else 0
+        depth, states = self._deepest_checkpoint(hashes, (num_tokens - 1) // self.block_tokens)
+        if depth > length:
+            return self.lookup(hashes, num_tokens)
+        tokens = length * self.block_tokens
+        return Hit(tokens, length, (*(states or self._no_hits[:-1]), run), tokens, depth < length)
 
-    def _deepest_checkpoint(self, hashes: Sequence[int], run: int) -> tuple[int, list[int]]:
+    def _attention_run(self, hashes: BlockRuns, num_tokens: int) -> list[Part]:
+        return self.pool.run(hashes, (num_tokens - 1) // self.block_tokens, self.attention_group)
+
+    def _deepest_checkpoint(self, hashes: BlockRuns, length: int) -> tuple[int, list[list[Part]]]:
+        """Return the deepest boundary within `length` blocks at which all groups have a state, and these."""
         first, *others = self.pool.cached[: self.attention_group]
-        for position in range(run - 1, -1, -1):
-            block_hash = hashes[position]
-            if block_hash in first and all(block_hash in cached for cached in others):
-                return position + 1, [first[block_hash], *(cached[block_hash] for cached in others)]
+        end = length
+        for ids in reversed(hashes.between(0, length)):
+            for start, stop, copies in reversed(first.pieces(ids.start, ids.stop)):
+                if not copies:
+                    continue
+                for block_hash in range(stop - 1, start - 1, -1):
+                    found = [copies, *(cached.get(block_hash) for cached in others)]
+                    if all(found):
+                        depth = end - (ids.stop - 1 - block_hash)
+                        return depth, [[(states[0], depth - 1, depth)] for states in found]
+            end -= ids.stop - ids.start
         return 0, []
 
     def need(self, tables: list[Table], tokens: int, hit: Hit = NO_HIT) -> int | None:
         """Free blocks it takes for `tables` to cover `tokens`; None if not possible in this step."""
         if self._covers(tables, tokens):
             return 0
+        positions = tables[0].length if tables else hit.length_blocks
         total = 0
-        for group, table, blocks in zip(
-            self.groups, tables or self._no_tables, hit.blocks or self._no_hits, strict=True
-        ):
-            need = group.need(table, tokens, blocks, hit.length_blocks)
+        for group, blocks in zip(self.groups, hit.blocks or self._no_hits, strict=True):
+            need = group.need(positions, tokens, blocks)
             if need is None:
                 return None
             total += need
@@ -131,25 +146,26 @@ class KvCache:
         """Make every full block below `tokens` findable, in every group."""
         if tokens // self.block_tokens <= tables[self.attention_group].registered:
             return  # a recurrent group is never behind: what a load brings counts as registered there
+        hashes = BlockRuns.of(hashes)
         for group, table in zip(self.groups, tables, strict=True):
             group.register(table, hashes, tokens)
 
     def free(self, tables: list[Table]) -> None:
         """Return everything, group by group, the deepest block first."""
         for table in tables:
-            self.pool.free(reversed(table.blocks.values()))
+            self.pool.free(table.from_the_end())
         tables.clear()
 
-    def detach(self, tables: list[Table]) -> list[int]:
+    def detach(self, tables: list[Table]) -> list[Part]:
         """Close the tables but leave the blocks held; return them in the order of a deferred free.
 
         That is the deepest block of the last group first.
         """
-        blocks = [block for table in reversed(tables) for block in reversed(table.blocks.values())]
+        parts = [part for table in reversed(tables) for part in table.from_the_end()]
         tables.clear()
-        return blocks
+        return parts
 
     def retake(self, tables: list[Table]) -> None:
         """Log all blocks of a request as taken in this step: their content came from outside, and it runs."""
         for table in tables:
-            self.pool.taken += table.blocks.values()
+            self.pool.taken += block_numbers([*table.parts.values()])

@@ -1,14 +1,23 @@
 """The block pool of one engine: who holds which block, which hash it carries, and who is evicted next.
 
-Rules of vLLM 0.28.0. Block 0 is the null block: taken out at start and never freed. A block with reference
-count 0 is free, cached or not; free blocks form one queue, evicted from the front, and only there.
+Rules of vLLM 0.28.0. A block with reference count 0 is free, cached or not; free blocks form one queue,
+evicted from the front, and only there. Blocks without a hash return to its front and those with a hash to its
+back, so that all without a hash stand before all with one.
+
+Which physical block is used makes no difference to any of this, so that blocks are known as positions of
+stretches (`sim.kv.stretch`), and what a prompt costs does not grow with its blocks. Somebody who copies
+blocks behind the pool's back has to know: `number_blocks`.
 """
 
 from collections.abc import Iterable, Sequence
 
 from sim.kv.events import KvEvent
+from sim.kv.runs import BlockRuns
+from sim.kv.spans import Spans
+from sim.kv.stretch import Part, Piece, Stretch
 
 NULL_BLOCK = 0
+"""Number of the block that is never given out; it stands where a request has no block."""
 
 
 class BlockPool:
@@ -26,138 +35,152 @@ class BlockPool:
         self.changes = 0
         """Counts every change of the free queue or of a hash: equal counts mean an equal pool."""
         self.taken: list[int] = []
-        """Blocks allocated or touched since the list was last cleared (by the engine, once a step)."""
-        self.cached: list[dict[int, int]] = [{} for _ in range(num_groups)]
-        """Every cached hash of each group with the oldest block that carries it. Looking is not touching."""
-        self._younger: list[dict[int, dict[int, None]]] = [{} for _ in range(num_groups)]
-        """Hashes that several blocks carry: the other ones, in the order in which they were registered."""
-        self._references = [0] * num_blocks
-        self._references[NULL_BLOCK] = 1
-        self._hash: list[int | None] = [None] * num_blocks
-        self._group = [0] * num_blocks
-        # A circular list through the null block, which is never in the queue itself.
-        self._next = [*range(1, num_blocks), NULL_BLOCK]
-        self._previous = [num_blocks - 1, *range(num_blocks - 1)]
+        """Numbers of the blocks allocated or touched since the list was last cleared (once a step)."""
+        self.cached: list[Spans[tuple[Stretch, ...]]] = [Spans(()) for _ in range(num_groups)]
+        """The stretches that carry each hash of each group, the oldest first. Looking is not touching."""
+        self._plain_blocks = num_blocks - 1
+        """Free blocks without a hash."""
+        self._plain_numbers: list[int] = []
+        """Their numbers, if blocks have numbers; the front of the queue is at the end of the list."""
+        self._queue = Piece(Stretch(0, 0), 0, 0, 1)
+        """Stands in the circle of the free pieces between the last and the first."""
+        self._queue.before = self._queue.after = self._queue
+
+    def number_blocks(self) -> None:
+        """Give every block a number, and log in `taken` what happens to it. Before anything is allocated.
+
+        Raises ValueError when it is too late.
+        """
+        if self.changes:
+            raise ValueError("blocks have been allocated that have no number")
+        self._plain_numbers = [*range(self.num_blocks - 1, NULL_BLOCK, -1)]
 
     @property
     def used_blocks(self) -> int:
         """Blocks with references (the null block apart)."""
         return self.num_blocks - 1 - self.free_blocks
 
-    def hash_of(self, block: int) -> int | None:
-        """Return the hash under which the block can be found."""
-        return self._hash[block]
+    def run(self, hashes: BlockRuns, stop: int, group: int) -> list[Part]:
+        """Return the cached blocks of the first `stop` hashes, up to the first that is not cached."""
+        parts: list[Part] = []
+        position = 0
+        for ids in hashes.between(0, stop):
+            ahead = position - ids.start
+            for start, end, copies in self.cached[group].pieces(ids.start, ids.stop):
+                if not copies:
+                    return parts
+                if parts and parts[-1][0] is copies[0]:
+                    parts[-1] = (copies[0], parts[-1][1], end + ahead)
+                else:
+                    parts.append((copies[0], start + ahead, end + ahead))
+            position += ids.stop - ids.start
+        return parts
 
-    def run(self, hashes: Iterable[int], group: int) -> list[int]:
-        """Return the cached blocks of the leading hashes, up to the first that is not cached."""
-        oldest = self.cached[group].get
-        blocks: list[int] = []
-        for block_hash in hashes:
-            block = oldest(block_hash)
-            if block is None:
-                break
-            blocks.append(block)
-        return blocks
-
-    def count_free(self, blocks: Iterable[int]) -> int:
+    def count_free(self, parts: Iterable[Part]) -> int:
         """How many of these blocks nobody holds (touching them takes them out of the free queue)."""
-        references = self._references
-        return [references[block] for block in blocks].count(0)
+        return sum(stretch.count_free(start, stop) for stretch, start, stop in parts)
 
-    def allocate(self, count: int) -> list[int]:
-        """Take `count` blocks from the front of the free queue; cached ones lose their hash.
+    def allocate(self, stretch: Stretch, count: int) -> None:
+        """Lengthen a stretch by `count` blocks from the front of the free queue; cached ones are evicted.
 
         Raises ValueError when fewer are free: callers ask `free_blocks` first.
         """
         if count > self.free_blocks:
             raise ValueError(f"{count} blocks asked for, {self.free_blocks} free")
-        blocks: list[int] = []
-        following = self._next
-        block = following[NULL_BLOCK]
-        for _ in range(count):
-            if self._hash[block] is not None:
-                self._evict(block)
-            self._references[block] = 1
-            blocks.append(block)
-            block = following[block]
-        following[NULL_BLOCK] = block
-        self._previous[block] = NULL_BLOCK
         self.free_blocks -= count
         self.changes += 1
-        self.taken += blocks
-        return blocks
+        plain = min(count, self._plain_blocks)
+        numbers: list[int] = []
+        if plain:
+            self._plain_blocks -= plain
+            numbers = self._plain_numbers[: -plain - 1 : -1]
+            del self._plain_numbers[-plain:]
+        if count > plain:
+            numbers += self._evict(count - plain)
+        stretch.numbers += numbers
+        self.taken += numbers
 
-    def touch(self, blocks: Sequence[int]) -> None:
+    def touch(self, parts: Iterable[Part]) -> None:
         """Add one reference to each block, taking it out of the free queue if nobody held it."""
-        references = self._references
-        for block in blocks:
-            if references[block] == 0:
-                self._unlink(block)
-            references[block] += 1
+        for stretch, start, stop in parts:
+            for piece in stretch.cut(start, stop):
+                if not piece.references:
+                    piece.leave_queue()
+                    self.free_blocks -= piece.stop - piece.start
+                piece.references += 1
+            stretch.join()
+            self.taken += stretch.numbers_of(start, stop)
         self.changes += 1
-        self.taken += blocks
 
-    def free(self, blocks: Iterable[int]) -> None:
-        """Drop one reference of each block.
+    def free(self, parts: Sequence[Part]) -> None:
+        """Drop one reference of each block, of each part the deepest first.
 
-        Those that reach 0 return to the queue: without a hash to its front (the first of the list ends up
+        Those that reach 0 return to the queue: without a hash to its front (the first to be dropped ends up
         frontmost), with a hash to its back, in order.
         """
-        references, hashes = self._references, self._hash
-        plain: list[int] = []
-        for block in blocks:
-            references[block] -= 1
-            if references[block] == 0:
-                if hashes[block] is None:
-                    plain.append(block)
-                else:
-                    self._link(self._previous[NULL_BLOCK], block)
-        for block in reversed(plain):
-            self._link(NULL_BLOCK, block)
+        for stretch, start, stop in parts:
+            hashed = min(stop, stretch.end)
+            if start < hashed:
+                for piece in reversed(stretch.cut(start, hashed)):
+                    piece.references -= 1
+                    if not piece.references:
+                        piece.enqueue(self._queue)
+                        self.free_blocks += piece.stop - piece.start
+                stretch.join()
+        for stretch, start, stop in reversed(parts):
+            plain = max(start, stretch.end)
+            if plain < stop:
+                self._plain_blocks += stop - plain
+                self.free_blocks += stop - plain
+                self._plain_numbers += stretch.numbers_of(plain, stop)
         self.changes += 1
 
-    def register(self, block: int, block_hash: int, group: int) -> None:
-        """Make a held block findable under its hash; a second copy is kept beside the first."""
-        self._hash[block] = block_hash
-        self._group[block] = group
-        if self.cached[group].setdefault(block_hash, block) != block:
-            self._younger[group].setdefault(block_hash, {})[block] = None
+    def register(self, stretch: Stretch, hashes: BlockRuns, end: int) -> None:
+        """Make the blocks of a request findable under its hashes, up to position `end`.
+
+        Blocks that carry the same hash already keep it, and are found first.
+        """
+        start, stretch.end, stretch.hashes = stretch.end, end, hashes
+        for ids in hashes.between(start, end):
+            self.cached[stretch.group].update(ids.start, ids.stop, stretch.added_to)
+        if stretch.pieces and stretch.pieces[-1].references == 1:
+            stretch.pieces[-1].stop = end
+        else:
+            stretch.pieces.append(Piece(stretch, start, end, 1))
         self.changes += 1
 
-    def free_queue(self) -> list[int]:
-        """The free blocks from front (evicted next) to back."""
-        queue: list[int] = []
-        block = self._next[NULL_BLOCK]
-        while block != NULL_BLOCK:
-            queue.append(block)
-            block = self._next[block]
+    def free_queue(self) -> list[tuple[int, int] | None]:
+        """Return (hash, group) of the free blocks from front (evicted next) to back; None without a hash."""
+        queue: list[tuple[int, int] | None] = [None] * self._plain_blocks
+        piece = self._queue.after
+        while piece is not self._queue:
+            stretch = piece.stretch
+            hashes = stretch.hashes[piece.start : piece.stop]
+            queue += [(block_hash, stretch.group) for block_hash in reversed(hashes)]
+            piece = piece.after
         return queue
 
-    def _evict(self, block: int) -> None:
-        block_hash, group = self._hash[block], self._group[block]
-        assert block_hash is not None
-        self._hash[block] = None
-        oldest, younger = self.cached[group], self._younger[group].get(block_hash)
-        if younger is None:
-            del oldest[block_hash]
-        else:
-            if oldest[block_hash] == block:
-                block = oldest[block_hash] = next(iter(younger))
-            del younger[block]
-            if not younger:
-                del self._younger[group][block_hash]
-        self.events.append(KvEvent(False, group, None, [block_hash], "GPU"))
+    def _evict(self, count: int) -> list[int]:
+        """Take so many blocks with a hash from the front of the queue; return their numbers."""
+        numbers: list[int] = []
+        while count:
+            piece = self._queue.after
+            stretch, stop = piece.stretch, piece.stop
+            start = max(piece.start, stop - count)
+            count -= stop - start
+            numbers += reversed(stretch.numbers_of(start, stop))
+            if start > piece.start:
+                piece.stop = start
+            else:
+                piece.leave_queue()
+                stretch.pieces.remove(piece)
+            self._forget(stretch, start, stop)
+        return numbers
 
-    def _unlink(self, block: int) -> None:
-        before, after = self._previous[block], self._next[block]
-        self._next[before] = after
-        self._previous[after] = before
-        self.free_blocks -= 1
-
-    def _link(self, before: int, block: int) -> None:
-        after = self._next[before]
-        self._next[before] = block
-        self._previous[block] = before
-        self._next[block] = after
-        self._previous[after] = block
-        self.free_blocks += 1
+    def _forget(self, stretch: Stretch, start: int, stop: int) -> None:
+        """Take the hash from some blocks, the deepest first."""
+        group = stretch.group
+        for ids in reversed(stretch.hashes.between(start, stop)):
+            self.cached[group].update(ids.start, ids.stop, stretch.taken_from)
+            removed = range(ids.stop - 1, ids.start - 1, -1)
+            self.events.append(KvEvent(False, group, None, removed, "GPU"))

@@ -52,6 +52,7 @@ class OffloadingConnector:
 
         vLLM walks a Python set here: if several end at once, which of them stores first is arbitrary.
         """
+        cache.pool.number_blocks()
         self._cache = cache
         self._prompt_only = prompt_only
         self._tracked: dict[int, OffloadState] = {}
@@ -97,7 +98,7 @@ class OffloadingConnector:
         blocks: dict[Key, int] = {}
         for group, (keys, table) in enumerate(zip(tracked.keys, request.tables, strict=True)):
             first = start if group == self._cache.attention_group else end - 1
-            blocks |= {keys[position]: table.blocks[position] for position in range(first, end)}
+            blocks.update(zip(keys[first:end], table.numbers(first, end), strict=True))
         self.tier.load(blocks)
         return self._new_job(request, True, blocks, {})
 
@@ -180,10 +181,9 @@ class OffloadingConnector:
         tracked.considered = end
         self._publish_evicted(evicted)
         self._touch(tracked)
-        hashes, attention = request.hashes, tracked.keys[self._cache.attention_group]
-        parents = {
-            attention[position]: hashes[position - 1] if position else None for position in range(start, end)
-        }
+        before = request.hashes[start - 1] if start else None
+        attention = tracked.keys[self._cache.attention_group][start:end]
+        parents = dict(zip(attention, [before, *(key[0] for key in attention[:-1])], strict=True))
         return self._new_job(request, False, {key: sources[key] for key in fresh}, parents)
 
     def _publish_evicted(self, evicted: Iterable[Key]) -> None:

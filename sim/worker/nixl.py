@@ -78,7 +78,7 @@ class NixlConnector:
     def offer(self, request: ActiveRequest) -> RemoteBlocks:
         """What the other engine is told of a request that is held here."""
         states = (1,) * len(self._cache.recurrent)
-        attention = len(request.tables[self._cache.attention_group].blocks)
+        attention = request.tables[self._cache.attention_group].length
         return RemoteBlocks(request.prompt_tokens, (*states, attention))
 
     def release(self, request_id: int) -> ActiveRequest | None:

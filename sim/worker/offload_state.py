@@ -1,6 +1,7 @@
 """What the OffloadingConnector remembers of one request: keys, blocks, and how far they are stored."""
 
 from collections.abc import Iterable, Sequence
+from itertools import repeat
 
 from sim.kv.groups import Table
 from sim.kv.offload import Key
@@ -31,14 +32,15 @@ class OffloadState:
         """Name the keys of the first `positions` blocks."""
         known = len(self.keys[0])
         if known < positions:
+            fresh = [*hashes[known:positions]]
             for group, keys in enumerate(self.keys):
-                keys += [(block_hash, group) for block_hash in hashes[known:positions]]
+                keys.extend(zip(fresh, repeat(group)))
 
     def follow(self, tables: Iterable[Table]) -> None:
         """Take down the positions that the request's tables have gained."""
         for blocks, table in zip(self.blocks, tables, strict=True):
-            fresh = range(len(blocks), table.length)
-            blocks += [table.blocks.get(position, NULL_BLOCK) for position in fresh]
+            if len(blocks) < table.length:
+                blocks.extend(table.numbers(len(blocks), table.length))
 
     def lose_states(self, taken: set[int]) -> None:
         """Forget the recurrent states that were not stored before their block was taken."""
@@ -50,8 +52,8 @@ class OffloadState:
     def sources(self, start: int, end: int) -> dict[Key, int]:
         """What can be stored of these positions."""
         return {
-            keys[position]: blocks[position]
+            key: block
             for keys, blocks in zip(self.keys, self.blocks, strict=True)
-            for position in range(start, end)
-            if blocks[position] != NULL_BLOCK
+            for key, block in zip(keys[start:end], blocks[start:end], strict=True)
+            if block != NULL_BLOCK
         }

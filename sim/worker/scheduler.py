@@ -9,6 +9,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from sim.kv.hybrid import NO_HIT, Hit, KvCache
+from sim.kv.stretch import Part
 from sim.worker.active import ActiveRequest, Status
 from sim.worker.chunk import chunk_tokens
 from sim.worker.connector import OffloadingConnector, TransferJob
@@ -65,7 +66,7 @@ class StepPlan:
     """Jobs that must be finished before the step runs."""
     quiet: bool = False
     """Every running request computes one token, and nothing changed that a later step could notice."""
-    freed_after: list[int] = field(default_factory=list)
+    freed_after: list[Part] = field(default_factory=list)
     """Blocks that return to the pool when this step's output has been processed."""
 
 

@@ -4,6 +4,8 @@ import pytest
 
 from sim.kv.groups import Table
 from sim.kv.hybrid import NO_HIT, KvCache
+from sim.kv.stretch import Stretch
+from tests.kv.helpers import blocks_of, forget
 
 HASHES = list(range(100, 120))
 
@@ -35,8 +37,9 @@ class TestPlain:
         cache = KvCache(5, 16)
         tables = prefilled(cache, 64)
         cache.free(tables)  # queue: 4 3 2 1
-        cache.pool.touch([4, 3, 2])
-        cache.pool.allocate(1)  # evicts block 1, the head
+        ((stretch, start, stop),) = cache.lookup(HASHES, 65).blocks[0]
+        cache.pool.touch([(stretch, start + 1, stop)])
+        cache.pool.allocate(Stretch(0, 0), 1)  # evicts the head
         assert cache.lookup(HASHES, 100) == cache.lookup([], 100)
         assert cache.lookup(HASHES, 100).tokens == 0
 
@@ -50,7 +53,7 @@ class TestPlain:
     def test_the_head_of_a_prompt_is_evicted_last(self) -> None:
         cache = KvCache(6, 16)
         cache.free(prefilled(cache, 70))
-        assert cache.pool.free_queue() == [5, 4, 3, 2, 1]
+        assert cache.pool.free_queue() == [None, (103, 0), (102, 0), (101, 0), (100, 0)]
 
 
 class TestHybrid:
@@ -62,17 +65,31 @@ class TestHybrid:
         cache.free(prefilled(cache, 3200, 4800, 5000))
         hit = cache.lookup(HASHES, 5001)
         assert (hit.tokens, hit.attention_tokens, hit.length_blocks) == (4800, 4800, 6)
-        assert [len(blocks) for blocks in hit.blocks] == [1, 1, 1, 6]
+        assert [len(blocks_of(parts)) for parts in hit.blocks] == [1, 1, 1, 6]
         shorter = cache.lookup(HASHES, 4800)  # the bound leaves five blocks, the checkpoint before is at four
         assert (shorter.tokens, shorter.attention_tokens) == (3200, 4000)
+        assert [len(blocks_of(parts)) for parts in shorter.blocks] == [1, 1, 1, 4]
+
+    def test_a_checkpoint_is_found_among_ids_in_several_runs(self) -> None:
+        cache, hashes = self.cache(), [7, 8, 9, 100, 101, 50, 51, 52]
+        cache.free(prefilled(cache, 1600, 3200, 6400, hashes=hashes))
+        hit = cache.lookup(hashes, 6000)
+        assert (hit.tokens, hit.attention_tokens) == (3200, 5600)
+        assert [sorted(place for _, place in blocks_of(parts)) for parts in hit.blocks] == [
+            *([3], [3], [3]),
+            [0, 1, 2, 3],
+        ]
+        assert cache.lookup(hashes, 3200).tokens == 1600
+        assert cache.lookup(hashes, 6401).tokens == 6400
 
     def test_all_groups_need_the_checkpoint(self) -> None:
         cache = self.cache()
         tables = prefilled(cache, 3200, 4800, 5000)
         cache.free(tables)
-        second = cache.pool.cached[1][HASHES[5]]
         before = cache.pool.free_queue()
-        cache.pool.allocate(before.index(second) + 1)  # evicts the newest state of the second group too
+        cache.pool.allocate(
+            Stretch(0, 0), before.index((HASHES[5], 1)) + 1
+        )  # evicts the newest state of the second group too
         hit = cache.lookup(HASHES, 5001)
         assert hit.tokens == 0
         assert hit.blocks == ()
@@ -93,18 +110,21 @@ class TestHybrid:
     def test_a_request_returns_its_blocks_group_by_group_the_deepest_first(self) -> None:
         cache = self.cache(14)
         tables = prefilled(cache, 1600, 2400)
-        states = [list(table.blocks.values()) for table in tables]
-        assert states == [[1, 6], [2, 7], [3, 8], [4, 5, 9]]
+        assert [table.held_blocks for table in tables] == [2, 2, 2, 3]
         cache.free(tables)
-        assert cache.pool.free_queue() == [10, 11, 12, 13, 14, 6, 1, 7, 2, 8, 3, 9, 5, 4]
+        states = [(block_hash, group) for group in range(3) for block_hash in (102, 101)]
+        assert cache.pool.free_queue() == [None] * 5 + [*states, (102, 3), (101, 3), (100, 3)]
         assert tables == []
 
     def test_a_deferred_free_starts_with_the_attention_tail(self) -> None:
         cache = self.cache(14)
         tables = prefilled(cache, 1600, 2400)
-        assert cache.detach(tables) == [9, 5, 4, 8, 3, 7, 2, 6, 1]
+        parts = cache.detach(tables)
         assert cache.pool.free_blocks == 14 - 9
         assert tables == []
+        cache.pool.free(parts)
+        states = [(block_hash, group) for group in (2, 1, 0) for block_hash in (102, 101)]
+        assert cache.pool.free_queue() == [None] * 5 + [(102, 3), (101, 3), (100, 3), *states]
 
     def test_blocks_for_loaded_tokens_come_after_all_hits_are_held(self) -> None:
         cache = self.cache(11)
@@ -113,11 +133,13 @@ class TestHybrid:
         assert hit.tokens == 1600
         tables: list[Table] = []
         cache.admit(tables, hit, 3200)
-        assert [list(table.blocks) for table in tables] == [[3], [3], [3], [0, 1, 2, 3]]
+        held = [blocks_of(table.parts.values()) for table in tables]
+        assert [sorted(place for _, place in blocks) for blocks in held] == [[3], [3], [3], [0, 1, 2, 3]]
         assert cache.lookup(HASHES, 1700).attention_tokens == 1600  # none of the hit was evicted for the rest
 
     def test_retake_logs_every_block_again(self) -> None:
         cache = self.cache(14)
+        cache.pool.number_blocks()
         tables = prefilled(cache, 1600)
         assert cache.pool.taken == []
         cache.retake(tables)
@@ -150,7 +172,7 @@ class TestAttentionAlone:
 
     def test_a_deeper_checkpoint_makes_it_the_common_one(self) -> None:
         cache = self.cache(1600, 4000)
-        cache.pool.cached[3].pop(HASHES[3])
+        forget(cache.pool, HASHES[3], 3)
         hit = cache.lookup_attention(HASHES, 4001)
         assert hit == cache.lookup(HASHES, 4001)
         assert (hit.tokens, hit.attention_tokens, hit.stateless) == (1600, 2400, False)
@@ -159,7 +181,7 @@ class TestAttentionAlone:
         cache = self.cache(4000)
         hit = cache.lookup_attention(HASHES, 3000)
         assert (hit.tokens, hit.stateless) == (2400, True)
-        assert [len(blocks) for blocks in hit.blocks] == [0, 0, 0, 3]
+        assert [len(blocks_of(parts)) for parts in hit.blocks] == [0, 0, 0, 3]
 
     def test_its_checkpoint_counts_as_needed_though_it_is_not_held(self) -> None:
         cache = self.cache(1600, 4000)
@@ -168,7 +190,7 @@ class TestAttentionAlone:
         assert cache.need([], 3999, hit) == 5 + 3 * 2
         tables: list[Table] = []
         cache.admit(tables, hit, 3999)
-        assert [len(table.blocks) for table in tables] == [1, 1, 1, 5]
+        assert [table.held_blocks for table in tables] == [1, 1, 1, 5]
         assert cache.pool.used_blocks == 8
 
     def test_its_checkpoint_must_not_be_of_this_step(self) -> None:

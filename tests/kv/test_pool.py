@@ -1,31 +1,54 @@
 """The block pool: the order of the free queue, eviction, copies of one content."""
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.kv.events import KvEvent
 from sim.kv.pool import NULL_BLOCK, BlockPool
+from sim.kv.runs import BlockRuns
+from sim.kv.stretch import Part, Stretch, block_numbers
+from tests.kv.helpers import cached, contents, copies
 
 
-def removed(block_hash: int, group: int = 0) -> KvEvent:
-    return KvEvent(False, group, None, [block_hash], "GPU")
+def pool_of(blocks: int, groups: int = 1) -> BlockPool:
+    """A pool of so many usable blocks, with numbers from 1 on."""
+    pool = BlockPool(blocks + 1, groups)
+    pool.number_blocks()
+    return pool
+
+
+def take(pool: BlockPool, count: int, hashes: Sequence[int] = (), *, first: int = 0, group: int = 0) -> Part:
+    """Allocate blocks from position `first` on; register those that have a hash of the prompt."""
+    stretch = Stretch(group, first)
+    pool.allocate(stretch, count)
+    if hashes:
+        pool.register(stretch, BlockRuns.of(hashes), end=len(hashes))
+    return stretch, first, first + count
+
+
+def removed(pool: BlockPool) -> list[tuple[int, list[int]]]:
+    """Group and hashes of the events, which are all removals."""
+    assert not any(event.stored or event.parent for event in pool.events)
+    return [(event.group, [*event.blocks]) for event in pool.events]
 
 
 def test_the_null_block_is_never_given_out() -> None:
-    pool = BlockPool(4, 1)
+    pool = pool_of(3)
     assert pool.free_blocks == 3
-    assert pool.allocate(3) == [1, 2, 3]
+    assert block_numbers([take(pool, 3)]) == [1, 2, 3]
     assert pool.free_blocks == 0
     assert pool.free_queue() == []
 
 
 def test_more_than_is_free_is_refused_and_leaves_no_trace() -> None:
-    pool = BlockPool(4, 1)
-    pool.allocate(1)
+    pool = pool_of(3)
+    take(pool, 1)
+    before, stretch = contents(pool), Stretch(0, 0)
     with pytest.raises(ValueError, match="3 blocks asked for, 2 free"):
-        pool.allocate(3)
-    assert pool.free_queue() == [2, 3]
+        pool.allocate(stretch, 3)
+    assert (contents(pool), stretch.numbers) == (before, [])
     assert (pool.used_blocks, pool.free_blocks) == (1, 2)
 
 
@@ -34,109 +57,265 @@ def test_a_pool_without_usable_blocks_is_refused() -> None:
         BlockPool(1, 1)
 
 
+def test_numbers_come_before_the_first_block() -> None:
+    pool = BlockPool(4, 1)
+    part = take(pool, 2)
+    assert (block_numbers([part]), pool.taken) == ([], [])
+    with pytest.raises(ValueError, match="no number"):
+        pool.number_blocks()
+
+
 def test_blocks_without_a_hash_return_to_the_front_and_cached_ones_to_the_back() -> None:
-    pool = BlockPool(8, 1)
-    blocks = pool.allocate(5)
-    pool.register(2, 20, 0)
-    pool.register(4, 40, 0)
-    pool.free(reversed(blocks))  # 5 4 3 2 1
-    assert pool.free_queue() == [5, 3, 1, 6, 7, 4, 2]
+    pool = pool_of(8)
+    first, second = take(pool, 3, [20]), take(pool, 2, [20, 40])  # 1 2 3, 4 5
+    pool.free([first, second])
+    assert pool.free_queue() == [None] * 5 + [(20, 0), (40, 0), (20, 0)]
+    assert block_numbers([take(pool, 8)]) == [3, 2, 6, 7, 8, 1, 5, 4]
 
 
-def test_allocation_evicts_from_the_front_and_says_so() -> None:
-    pool = BlockPool(3, 2)
-    pool.allocate(2)
-    pool.register(1, 10, 0)
-    pool.register(2, 20, 1)
-    pool.free([2, 1])
+def test_of_several_parts_the_first_ends_up_in_front() -> None:
+    pool = pool_of(6)
+    parts = [take(pool, 2), take(pool, 1, [7]), take(pool, 2)]  # 1 2, 3, 4 5
+    pool.free(parts)
+    assert block_numbers([take(pool, 6)]) == [2, 1, 5, 4, 6, 3]
+
+
+def test_allocation_evicts_from_the_front_the_deepest_first_and_says_so() -> None:
+    pool = pool_of(5, groups=2)
+    pool.free([take(pool, 3, [10, 11, 30]), take(pool, 2, [20, 21], group=1)])
     assert pool.events == []
-    assert pool.allocate(2) == [2, 1]
-    assert pool.events == [removed(20, 1), removed(10)]
-    assert pool.cached == [{}, {}]
-    assert pool.hash_of(1) is None
+    take(pool, 1)
+    assert removed(pool) == [(0, [30])]
+    take(pool, 3)
+    assert removed(pool)[1:] == [(0, [11, 10]), (1, [21])]
+    assert pool.events[1].blocks == range(11, 9, -1)
+    assert (cached(pool, 0), cached(pool, 1)) == ([], [20])
 
 
 def test_touching_takes_a_block_out_of_the_queue_once() -> None:
-    pool = BlockPool(4, 1)
-    pool.allocate(1)
-    pool.register(1, 10, 0)
-    pool.free([1])
-    assert pool.count_free([1]) == 1
-    pool.touch([1])
-    pool.touch([1])
-    assert pool.count_free([1]) == 0
-    assert pool.free_queue() == [2, 3]
-    pool.free([1])
-    assert pool.free_queue() == [2, 3]
-    pool.free([1])
-    assert pool.free_queue() == [2, 3, 1]
+    pool = pool_of(3)
+    part = take(pool, 1, [10])
+    pool.free([part])
+    assert pool.count_free([part]) == 1
+    pool.touch([part])
+    pool.touch([part])
+    assert pool.count_free([part]) == 0
+    assert pool.free_queue() == [None, None]
+    pool.free([part])
+    assert pool.free_queue() == [None, None]
+    pool.free([part])
+    assert pool.free_queue() == [None, None, (10, 0)]
+
+
+def test_what_is_touched_leaves_the_rest_in_its_place() -> None:
+    pool = pool_of(8)
+    stretch, *_ = part = take(pool, 4, [10, 11, 12, 13])
+    pool.free([part, take(pool, 2, [20, 21])])
+    middle = (stretch, 1, 3)
+    pool.touch([middle])
+    assert pool.free_queue() == [None, None, (13, 0), (10, 0), (21, 0), (20, 0)]
+    assert pool.count_free([part]) == 2
+    assert pool.count_free([(stretch, 0, 2)]) == 1
+    pool.free([middle])
+    assert pool.free_queue()[2:] == [(13, 0), (10, 0), (21, 0), (20, 0), (12, 0), (11, 0)]
+
+
+def test_a_stretch_is_one_piece_again_when_it_shares_its_fate() -> None:
+    pool = pool_of(8)
+    stretch, *_ = part = take(pool, 4, [10, 11, 12, 13])
+    head = (stretch, 0, 2)
+    pool.touch([head])
+    assert [(piece.start, piece.references) for piece in stretch.pieces] == [(0, 2), (2, 1)]
+    pool.free([head])
+    assert [(piece.start, piece.stop) for piece in stretch.pieces] == [(0, 4)]
+    pool.touch([head])
+    pool.free([part])
+    pool.free([head])
+    assert [(piece.start, piece.stop) for piece in stretch.pieces] == [(0, 4)]
+    assert pool.free_queue()[4:] == [(13, 0), (12, 0), (11, 0), (10, 0)]
+
+
+def test_blocks_register_as_they_fill() -> None:
+    pool = pool_of(8)
+    stretch = Stretch(0, 0)
+    pool.allocate(stretch, 3)
+    for end in (1, 2):
+        pool.register(stretch, BlockRuns.of([10, 11, 12]), end)
+    assert (cached(pool), len(stretch.pieces)) == ([10, 11], 1)
+    pool.touch([(stretch, 0, 2)])
+    pool.register(stretch, BlockRuns.of([10, 11, 12]), 3)
+    assert [piece.references for piece in stretch.pieces] == [2, 1]
 
 
 def test_a_run_stops_at_the_first_gap() -> None:
-    pool = BlockPool(6, 1)
-    pool.allocate(4)
-    for block, block_hash in ((1, 10), (2, 20), (4, 40)):
-        pool.register(block, block_hash, 0)
-    assert pool.run([10, 20, 30, 40], 0) == [1, 2]
-    assert pool.run([30, 40], 0) == []
+    pool = pool_of(6)
+    first, _, _ = take(pool, 2, [10, 20])
+    take(pool, 1, [10, 20, 30, 40], first=3)
+    prompt = BlockRuns.of([10, 20, 30, 40])
+    assert pool.run(prompt, 4, 0) == [(first, 0, 2)]
+    assert pool.run(prompt, 1, 0) == [(first, 0, 1)]
+    assert pool.run(BlockRuns.of([30, 40]), 2, 0) == []
 
 
-def test_the_oldest_copy_is_found_and_eviction_of_one_leaves_the_others() -> None:
-    pool = BlockPool(4, 1)
-    pool.allocate(3)
-    for block in (2, 1, 3):
-        pool.register(block, 10, 0)
-    assert pool.cached[0] == {10: 2}
-    pool.free([1, 2, 3])
-    pool.allocate(1)  # evicts block 1, a younger copy
-    assert pool.cached[0] == {10: 2}
-    pool.allocate(1)  # evicts block 2, the oldest
-    assert pool.cached[0] == {10: 3}
-    pool.allocate(1)
-    assert pool.cached[0] == {}
-    assert pool.events == [removed(10)] * 3
+def test_a_run_goes_through_the_oldest_copies() -> None:
+    pool = pool_of(9)
+    prompt = BlockRuns.of([10, 11, 12, 30, 31])
+    old, _, _ = take(pool, 2, [10, 11])
+    new, _, _ = take(pool, 5, prompt)
+    assert pool.run(prompt, 5, 0) == [(old, 0, 2), (new, 2, 5)]
+    assert copies(pool) == {10: 2, 11: 2, 12: 1, 30: 1, 31: 1}
+
+
+def test_eviction_of_one_copy_leaves_the_others() -> None:
+    pool = pool_of(3)
+    oldest, young, younger = (take(pool, 1, [10]) for _ in range(3))
+    prompt = BlockRuns.of([10])
+    pool.free([young, oldest, younger])
+    for left in ([oldest], [younger], []):
+        take(pool, 1)
+        assert pool.run(prompt, 1, 0) == left
+    assert removed(pool) == [(0, [10])] * 3
 
 
 def test_taken_logs_what_was_allocated_and_touched() -> None:
-    pool = BlockPool(4, 1)
-    pool.touch(pool.allocate(2))
-    assert pool.taken == [1, 2, 1, 2]
+    pool = pool_of(4)
+    stretch, *_ = take(pool, 3, [10, 11, 12])
+    pool.touch([(stretch, 1, 3)])
+    assert pool.taken == [1, 2, 3, 2, 3]
 
 
 def test_changes_count_every_change() -> None:
-    pool = BlockPool(4, 1)
+    pool, stretch, prompt = pool_of(3), Stretch(0, 0), BlockRuns.of([10])
+    part = (stretch, 0, 1)
     seen = {pool.changes}
-    for act in (lambda: pool.allocate(1), lambda: pool.register(1, 10, 0), lambda: pool.free([1])):
+    for act in (
+        lambda: pool.allocate(stretch, 1),
+        lambda: pool.register(stretch, prompt, 1),
+        lambda: pool.free([part]),
+        lambda: pool.touch([part]),
+    ):
         act()
         assert pool.changes not in seen
         seen.add(pool.changes)
-    pool.run([10], 0)
+    pool.run(prompt, 1, 0)
     assert pool.changes in seen
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 7)), max_size=60))
-def test_blocks_are_conserved_whatever_happens(acts: list[tuple[int, int]]) -> None:
-    pool = BlockPool(9, 1)
-    held: list[int] = []
-    copies: dict[int, int] = {}
-    for act, number in acts:
-        if act == 0 and number <= pool.free_blocks:
-            held += pool.allocate(number)
-        elif act == 1 and held:
-            pool.free([held.pop(number % len(held))])
-        elif act == 2 and held and pool.hash_of(held[-1]) is None:
-            pool.register(held[-1], number, 0)
-            copies[number] = copies.get(number, 0) + 1
-        elif act == 3 and number in pool.cached[0]:
-            pool.touch([pool.cached[0][number]])
-            held.append(pool.cached[0][number])
-        for event in pool.events:
-            copies[event.blocks[0]] -= 1
-        pool.events.clear()
-        queue = pool.free_queue()
-        assert sorted({*queue, *held}) == list(range(1, 9))
-        assert len(queue) == pool.free_blocks == 8 - pool.used_blocks == 8 - len(set(held))
-        assert NULL_BLOCK not in queue
-        hashes = [pool.hash_of(block) for block in range(1, 9)]
-        assert {h: n for h, n in copies.items() if n} == {h: hashes.count(h) for h in hashes if h is not None}
-        assert all(hashes[block - 1] == h for h, block in pool.cached[0].items())
+class BlockByBlock:
+    """The rules, said of single blocks."""
+
+    def __init__(self, blocks: int) -> None:
+        self.queue = [*range(1, blocks + 1)]
+        self.references = dict.fromkeys([NULL_BLOCK, *self.queue], 0)
+        self.content: dict[int, tuple[int, int]] = {}
+        """By block: hash and group; the oldest first."""
+        self.removed: list[tuple[int, int]] = []
+
+    def find(self, block_hash: int, group: int) -> int | None:
+        return next((b for b, content in self.content.items() if content == (block_hash, group)), None)
+
+    def allocate(self, count: int) -> list[int]:
+        blocks, self.queue = self.queue[:count], self.queue[count:]
+        self.removed += [self.content.pop(block) for block in blocks if block in self.content]
+        self.references |= dict.fromkeys(blocks, 1)
+        return blocks
+
+    def touch(self, blocks: list[int]) -> None:
+        for block in blocks:
+            self.references[block] += 1
+            if block in self.queue:
+                self.queue.remove(block)
+
+    def free(self, blocks: list[int]) -> None:
+        free = []
+        for block in blocks:
+            self.references[block] -= 1
+            if not self.references[block]:
+                free.append(block)
+        self.queue = [block for block in free if block not in self.content] + self.queue
+        self.queue += [block for block in free if block in self.content]
+
+
+class Both:
+    """A pool by stretches and one block by block, of one group each prompt uses; they must agree."""
+
+    def __init__(self, blocks: int) -> None:
+        self.pool = pool_of(blocks, groups=2)
+        self.model = BlockByBlock(blocks)
+        self.held: list[tuple[BlockRuns, list[Part], list[int]]] = []
+        """Prompt, parts (the last one its own), and numbers of their blocks."""
+
+    def admit(self, prompt: BlockRuns, group: int, count: int) -> None:
+        hits = self.pool.run(prompt, len(prompt), group)
+        blocks = []
+        for block_hash in prompt:
+            block = self.model.find(block_hash, group)
+            if block is None:
+                break
+            blocks.append(block)
+        assert block_numbers(hits) == blocks
+        idle = [block for block in blocks if not self.model.references[block]]
+        assert self.pool.count_free(hits) == len(idle)
+        self.pool.touch(hits)
+        self.model.touch(blocks)
+        self.held.append((prompt, [*hits, (Stretch(group, len(blocks)), len(blocks), len(blocks))], blocks))
+        self.grow(len(self.held) - 1, count)
+
+    def grow(self, index: int, count: int) -> None:
+        """Allocate blocks, and register those before them."""
+        prompt, parts, blocks = self.held[index]
+        stretch, first, stop = parts[-1]
+        full = min(stop, len(prompt))
+        if full > stretch.end:
+            for position in range(stretch.end, full):
+                self.model.content[blocks[position]] = (prompt[position], stretch.group)
+            self.pool.register(stretch, prompt, full)
+        count = min(count, self.pool.free_blocks)
+        self.pool.allocate(stretch, count)
+        blocks += self.model.allocate(count)
+        parts[-1] = (stretch, first, stop + count)
+
+    def free(self, indices: list[int]) -> None:
+        ends = [self.held[index] for index in indices]
+        self.held = [held for held in self.held if held not in ends]
+        self.pool.free([part for _, parts, _ in ends for part in reversed(parts)])
+        self.model.free([block for _, _, blocks in ends for block in reversed(blocks)])
+
+    def agree(self) -> None:
+        model = self.model
+        assert self.pool.free_queue() == [model.content.get(block) for block in model.queue]
+        assert self.pool.free_blocks == len(model.queue)
+        for group in range(2):
+            there = [block_hash for block_hash, of in model.content.values() if of == group]
+            assert copies(self.pool, group) == {h: there.count(h) for h in sorted({*there})}
+        removed = [(h, event.group) for event in self.pool.events for h in event.blocks]
+        assert removed == model.removed
+        for _, parts, blocks in self.held:
+            assert block_numbers(parts) == blocks
+
+
+PROMPTS = st.tuples(st.integers(0, 6), st.sampled_from("ab"), st.integers(0, 8), st.integers(0, 3))
+"""How much of the opening they share, with whom they go on, how far, and blocks of their own after that."""
+ACTS = st.one_of(
+    st.tuples(st.just("admit"), PROMPTS, st.integers(0, 1), st.integers(0, 16)),
+    st.tuples(st.just("grow"), st.integers(0, 9), st.integers(0, 6)),
+    st.tuples(st.just("free"), st.lists(st.integers(0, 9), min_size=1, max_size=3)),
+)
+
+
+@given(st.integers(4, 40), st.lists(ACTS, max_size=40))
+def test_is_a_pool_of_single_blocks(blocks: int, acts: list[tuple]) -> None:
+    both = Both(blocks)
+    fresh = 10_000
+    for act, *arguments in acts:
+        if act == "admit":
+            (shared, label, more, own), group, count = arguments
+            branch = 1000 * (1 + shared) + 100 * "ab".index(label)
+            prompt = [range(shared), range(branch, branch + more), range(fresh, fresh + own)]
+            fresh += own
+            both.admit(BlockRuns(prompt), group, count)
+        elif both.held and act == "grow":
+            both.grow(arguments[0] % len(both.held), arguments[1])
+        elif both.held:
+            both.free(sorted({index % len(both.held) for index in arguments[0]}))
+        both.agree()

@@ -213,7 +213,7 @@ class Side:
         facts = self.facts[self.id_of(request.request_id)]
         facts["finish"] = self.number
         if request.for_remote and self._with_asks:
-            facts["hold"] = [len(table.blocks) for table in request.tables]
+            facts["hold"] = [table.held_blocks for table in request.tables]
 
 
 def _place(order: list[str], name: str) -> int:

@@ -165,9 +165,9 @@ class Replay:
         ends = [
             max(
                 (
-                    position + 1
-                    for position, block in table.blocks.items()
-                    if cache.pool.hash_of(block) is not None
+                    min(stop, stretch.end)
+                    for stretch, start, stop in table.parts.values()
+                    if start < stretch.end
                 ),
                 default=0,
             )
@@ -182,9 +182,9 @@ def recorded_events(events: list[KvEvent]) -> list[list[Any]]:
     for event in events:
         if event.stored:
             if event.tier == "GPU":
-                rows.append(["S", event.group, event.parent, event.blocks, event.tier])
+                rows.append(["S", event.group, event.parent, [*event.blocks], event.tier])
         elif rows and rows[-1][0] == "R" and rows[-1][1] == event.group and rows[-1][-1] == event.tier:
-            rows[-1][2] = rows[-1][2] + event.blocks
+            rows[-1][2] = rows[-1][2] + [*event.blocks]
         else:
-            rows.append(["R", event.group, event.blocks, event.tier])
+            rows.append(["R", event.group, [*event.blocks], event.tier])
     return rows

@@ -3,6 +3,7 @@
 import pytest
 
 from sim.kv.offload import IDLE, WRITING, Key
+from sim.kv.stretch import Stretch
 from sim.worker.active import ActiveRequest, Status
 from sim.worker.connector import OffloadingConnector, TransferJob
 from sim.worker.scheduler import StepPlan
@@ -28,14 +29,16 @@ def stored(plans: list[StepPlan]) -> list[list[int]]:
 def evict_gpu(driver: Driver) -> None:
     """Take every free block once: nothing stays cached on the GPU."""
     pool = driver.engine.cache.pool
-    pool.free(reversed(pool.allocate(pool.free_blocks)))
+    count, everything = pool.free_blocks, Stretch(0, 0)
+    pool.allocate(everything, count)
+    pool.free([(everything, 0, count)])
 
 
 class TestStore:
     def test_full_prompt_blocks_are_stored_in_the_step_that_computes_them(self) -> None:
         driver, prompts = build(20, cpu_blocks=20, max_batched_tokens=40), Prompts()
         request = prompts.request(("a", 70), output=30)
-        assert stored(run(driver, request)) == [request.hashes[:2], request.hashes[2:4]]
+        assert stored(run(driver, request)) == [[*request.hashes[:2]], [*request.hashes[2:4]]]
 
     def test_generated_blocks_are_stored_on_request(self) -> None:
         driver, prompts = build(20, cpu_blocks=20, prompt_only=False, async_scheduling=False), Prompts()
@@ -76,7 +79,7 @@ class TestStore:
         driver, prompts = build(20, cpu_blocks=20), Prompts()
         run(driver, prompts.request(("a", 48)))
         second = prompts.request(("a", 48), ("b", 16))
-        assert stored(run(driver, second)) == [second.hashes[3:4]]
+        assert stored(run(driver, second)) == [[*second.hashes[3:4]]]
 
     def test_gpu_hits_that_the_tier_lost_are_stored_again(self) -> None:
         driver, prompts = build(20, cpu_blocks=3), Prompts()
@@ -84,7 +87,7 @@ class TestStore:
         run(driver, first)
         run(driver, prompts.request(("b", 48)))  # takes all of the tier
         again = prompts.request(("a", 48), ("c", 5))
-        assert stored(run(driver, again)) == [first.hashes[:3]]
+        assert stored(run(driver, again)) == [[*first.hashes[:3]]]
         assert again.local_tokens == 48
 
     def test_without_room_nothing_is_stored_and_the_next_step_tries_again(self) -> None:
@@ -104,7 +107,7 @@ class TestStore:
         stored_first = request.hashes[0]
         assert connector(driver).failed_stores == 3
         assert tier.state((stored_first, 3)) is not None
-        assert 1 not in request.tables[0].blocks
+        assert 1 not in request.tables[0].parts
         tier.stored(busy)
         plan = driver.turn()
         assert plan is not None

@@ -12,6 +12,7 @@ from sim.results.metrics import to_json
 from sim.run import summary_of
 from sim.worker.decode_run import DecodeRun, commit, decode_run, next_taking, output_times, settle, takings
 from tests.clusters import RandomCluster, rows, run_cluster, scenario, trace, turn
+from tests.kv.helpers import contents
 from tests.worker.helpers import Driver, Prompts, build
 
 
@@ -21,7 +22,7 @@ def everything(cluster):
     return {
         "summary": to_json(summary_of(cluster)),
         **{table: rows(cluster, table) for table in cluster.recorder.rows.tables},
-        "pools": [vars(engine.cache.pool) for engine in engines],
+        "pools": [contents(engine.cache.pool) for engine in engines],
         "tiers": [vars(engine.offload.tier) | {"state": None} for engine in engines if engine.offload],
         "failed stores": [engine.offload.failed_stores for engine in engines if engine.offload],
     }
@@ -166,7 +167,7 @@ def test_commit_leaves_what_stepping_leaves(async_scheduling):
             (request.outputs, request.computed, request.in_flight, request.placeholders)
             for request in engine.scheduler.running
         ]
-        return requests, vars(engine.cache.pool)
+        return requests, contents(engine.cache.pool)
 
     assert state(fast) == state(slow)
 

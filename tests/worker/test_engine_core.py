@@ -2,9 +2,10 @@
 
 import pytest
 
-from sim.kv.groups import Table
+from sim.kv.stretch import Stretch
 from sim.worker.active import ActiveRequest
 from sim.worker.scheduler import StepPlan
+from tests.kv.helpers import blocks_of, cached
 from tests.worker.helpers import Driver, Prompts, build
 
 POOL = 1634
@@ -15,10 +16,6 @@ def run(driver: Driver, *requests: ActiveRequest) -> list[StepPlan]:
     for request in requests:
         driver.engine.add(request)
     return driver.run()
-
-
-def real_blocks(table: Table) -> int:
-    return len(table.blocks)
 
 
 class Session:
@@ -54,8 +51,8 @@ class Watched:
             if plan is not None and plan.tokens and plan.tokens[0][1] > 1:
                 self.chunks.append(plan.tokens[0][1])
             if scheduler.running and request.computed >= request.prompt_tokens:
-                self.held.append([real_blocks(table) for table in request.tables])
-        self.cached = [len(hashes) for hashes in pool.cached]
+                self.held.append([table.held_blocks for table in request.tables])
+        self.cached = [len(cached(pool, group)) for group in range(4)]
 
 
 @pytest.mark.parametrize(
@@ -99,12 +96,7 @@ def test_idle_checkpoints_are_evicted_before_attention_and_its_head_last(async_s
     run(driver, request)
     pool = driver.engine.cache.pool
     position = {block_hash: index for index, block_hash in enumerate(request.hashes)}
-    group_of = {block: group for group, blocks in enumerate(pool.cached) for block in blocks.values()}
-    idle = [
-        (group_of[block], position[h])
-        for block in pool.free_queue()
-        if (h := pool.hash_of(block)) is not None
-    ]
+    idle = [(content[1], position[content[0]]) for content in pool.free_queue() if content is not None]
     chunk_ends = [*range(9, 260, 10)]  # the checkpoint at 8,000 tokens is in position 9
     if async_scheduling:
         old = [(group, end) for group in range(3) for end in reversed(chunk_ends)]
@@ -180,9 +172,10 @@ class TestPublicFaults:
         first = prompts.request(("a", 48))
         run(driver, first)
         pool = driver.engine.cache.pool
-        pool.touch([pool.cached[0][block] for block in first.hashes[1:3]])
-        pool.allocate(2)  # the first block is evicted, its successors are still there
-        assert list(pool.cached[0]) == first.hashes[1:3]
+        ((stretch, start, stop),) = pool.run(first.hashes, 3, 0)
+        pool.touch([(stretch, start + 1, stop)])
+        pool.allocate(Stretch(0, 0), 2)  # the first block is evicted, its successors are still there
+        assert cached(pool) == [*first.hashes[1:3]]
         assert driver.engine.cache.lookup(first.hashes, 48).tokens == 0
 
     @pytest.mark.parametrize("async_scheduling", [False, True])
@@ -218,9 +211,9 @@ class TestPublicFaults:
         pool = driver.engine.cache.pool
         while not driver.idle:
             driver.turn()
-            held = {
-                block for request in requests for table in request.tables for block in table.blocks.values()
-            }
+            held = blocks_of(
+                part for request in requests for table in request.tables for part in table.parts.values()
+            )
             assert (pool.used_blocks, pool.free_blocks) == (len(held), 8 - len(held))
         assert pool.free_blocks == 8
 
@@ -271,9 +264,9 @@ def test_news_are_told_once_whether_published_or_not() -> None:
     for request in (first, second):
         engine.add(request)
         engine.schedule()
-        assert [event.blocks for event in engine.news()] == [request.hashes[:3]]
+        assert [[*event.blocks] for event in engine.news()] == [[*request.hashes[:3]]]
         assert engine.news() == []
-        assert [event.blocks for event in engine.complete().events] == [request.hashes[:3]]
+        assert [[*event.blocks] for event in engine.complete().events] == [[*request.hashes[:3]]]
     assert engine.news() == []
 
 

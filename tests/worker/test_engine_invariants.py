@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from sim.kv.offload import IDLE
 from sim.worker.scheduler import StepPlan
+from tests.kv.helpers import blocks_of, copies
 from tests.worker.helpers import Driver, Prompts, build
 
 LENGTHS = st.tuples(
@@ -80,10 +81,10 @@ class World:
 
     def conserved(self, plan: StepPlan) -> None:
         pool = self.driver.engine.cache.pool
-        late = {block for step in self.driver.engine.steps for block in step.freed_after}
-        held = {
-            block for request in self.requests for table in request.tables for block in table.blocks.values()
-        }
+        late = blocks_of(part for step in self.driver.engine.steps for part in step.freed_after)
+        held = blocks_of(
+            part for request in self.requests for table in request.tables for part in table.parts.values()
+        )
         assert pool.used_blocks == len(held | late)
         assert (
             pool.used_blocks + pool.free_blocks
@@ -122,10 +123,10 @@ def test_every_request_ends_and_nothing_is_lost(
     assert all(not request.tables and not request.in_flight for request in world.requests)
     pool = engine.cache.pool
     assert pool.used_blocks == 0
-    hashes = [h for block in range(pool.num_blocks) if (h := pool.hash_of(block)) is not None]
-    assert Counter(h for (h, _), count in world.gpu.items() for _ in range(count)) == Counter(hashes)
-    for group, cached in enumerate(pool.cached):
-        assert set(cached) == {h for (h, of), count in world.gpu.items() if of == group and count}
+    assert +world.gpu == Counter(content for content in pool.free_queue() if content is not None)
+    for group in range(len(pool.cached)):
+        there = {h: count for (h, of), count in world.gpu.items() if of == group and count}
+        assert copies(pool, group) == there
     if engine.offload is not None:
         assert not engine.offload.jobs
         assert all(engine.offload.tier.state(key) == IDLE for key in world.cpu)

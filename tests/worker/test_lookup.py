@@ -9,6 +9,7 @@ from sim.worker.active import ActiveRequest, RemoteBlocks, Status
 from sim.worker.connector import OffloadingConnector
 from sim.worker.lookup import EngineDiedError, Lookup
 from sim.worker.nixl import NixlConnector
+from tests.kv.helpers import forget
 from tests.worker.helpers import Prompts
 from tests.worker.pairs import build_pair
 
@@ -73,7 +74,7 @@ class TestLocalHit:
     def test_nixl_alone_brings_it(self) -> None:
         cache, _, nixl = engine_parts()
         fill(cache, 800, 3200)
-        cache.pool.cached[0].pop(HASHES[3])  # one of the states at 3,200
+        forget(cache.pool, HASHES[3], 0)  # one of the states at 3,200
         lookup = Lookup(cache, None, nixl, offload_first=False, dies_of_nothing=False)
         request = self.decode_leg()
         hit, external = lookup.find(request)
@@ -85,7 +86,7 @@ class TestLocalHit:
     def test_beside_an_offload_connector_hits_need_their_state(self) -> None:
         cache, offload, nixl = engine_parts()
         fill(cache, 800, 3200)
-        cache.pool.cached[0].pop(HASHES[3])
+        forget(cache.pool, HASHES[3], 0)
         lookup = Lookup(cache, offload, nixl, offload_first=False, dies_of_nothing=False)
         hit, external = lookup.find(self.decode_leg())
         assert (hit.tokens, external) == (800, 3200)

@@ -58,7 +58,7 @@ class TestPrefillLeg:
         cache.admit(request.tables, NO_HIT, 0)
         for end in (800, 1600, 2000):
             cache.extend(request.tables, end)
-        assert [len(table.blocks) for table in request.tables] == [3, 3, 3, 3]
+        assert [table.held_blocks for table in request.tables] == [3, 3, 3, 3]
         assert nixl.offer(request) == RemoteBlocks(2000, (1, 1, 1, 3))
 
 

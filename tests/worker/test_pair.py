@@ -3,6 +3,7 @@
 import pytest
 
 from sim.worker.active import ActiveRequest
+from tests.kv.helpers import cached
 from tests.worker.helpers import Prompts
 from tests.worker.pairs import Pair, build_pair, computed, pulls
 
@@ -52,7 +53,7 @@ class TestOneRequest:
         pair, prompts = build_pair(60, 60, 800, 3), Prompts(800)
         first = prompts.request(("a", 4001), output=3)
         pair.run(first)
-        checkpoints = [len(cached) for cached in pair.decode.engine.cache.pool.cached]
+        checkpoints = [len(cached(pair.decode.engine.cache.pool, group)) for group in range(4)]
         assert checkpoints == [1, 1, 1, 5]  # 4,000 is a block boundary: the pulled state is one
         second = prompts.request(("a", 3000), ("b", 1001), output=3)
         pair.run(second)
@@ -116,7 +117,7 @@ class TestExample:
         while not all(side.idle for side in pair.sides):
             pair.tick()
             if leg.tables and leg.outputs:
-                held = sum(len(table.blocks) for table in leg.tables)
+                held = sum(table.held_blocks for table in leg.tables)
         stored = [
             job for plan in pair.prefill.plans for job in plan.stores if job.request_id == leg.request_id
         ]

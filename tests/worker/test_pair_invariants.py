@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim.kv.groups import blocks_for
+from tests.kv.helpers import blocks_of
 from tests.worker.helpers import Prompts
 from tests.worker.pairs import Pair, build_pair, computed, pulls
 
@@ -49,13 +50,13 @@ def play(config: dict[str, object], lengths: list[tuple[str, int, int, int, int]
             pair.add(due.pop(0)[1])
         pair.tick()
         for number, side in enumerate(pair.sides):
-            late = {block for plan in side.engine.steps for block in plan.freed_after}
-            held = {
-                block
+            late = blocks_of(part for plan in side.engine.steps for part in plan.freed_after)
+            held = blocks_of(
+                part
                 for legs in pair.legs.values()
                 for table in legs[number].tables
-                for block in table.blocks.values()
-            }
+                for part in table.parts.values()
+            )
             assert side.engine.cache.pool.used_blocks == len(held | late)
         if pair.livelocked or (not due and all(side.idle for side in pair.sides)):
             return pair
