@@ -89,7 +89,7 @@ def test_a_plain_engine_goes_on_in_the_next_block():
 
 def test_a_run_stops_before_the_pair_that_finds_no_block():
     engine = decoding(others=[(28, 100)]).engine  # 2 + 2 blocks of 50 are taken
-    engine.cache.pool.allocate(43)
+    engine.cache.pool.allocate(0, 43)
     run = decode_run(engine)
     assert run is not None
     # The second request takes a block in pairs 3 and 19, the first in pairs 11 and 27: that is one too many.
