@@ -142,6 +142,21 @@ class KvCache:
         for group, table in zip(self.groups, tables, strict=True):
             group.extend(table, tokens)
 
+    def grow(self, tables: list[Table], hashes: BlockRuns, tokens: int, known_tokens: int) -> bool:
+        """Cover `tokens` of a request that runs, and make the blocks of the known ones findable.
+
+        False, and nothing changed, if there is no room.
+        """
+        table, size = tables[self.attention_group], self.block_tokens
+        if tokens > table.length * size:
+            need = self.need(tables, tokens)
+            if need is None or need > self.pool.free_blocks:
+                return False
+            self.extend(tables, tokens)
+        if known_tokens // size > table.registered:
+            self.register(tables, hashes, known_tokens)
+        return True
+
     def register(self, tables: list[Table], hashes: Sequence[int], tokens: int) -> None:
         """Make every full block below `tokens` findable, in every group."""
         if tokens // self.block_tokens <= tables[self.attention_group].registered:

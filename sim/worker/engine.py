@@ -6,7 +6,7 @@ flight: step k+1 is planned before the output of step k is processed. KV events 
 """
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from sim.kv.events import KvEvent
@@ -54,6 +54,8 @@ class Engine:
         self.grows_quietly = not (cache.recurrent or offload is not None or growth_is_news)
         """A decode that goes on in a new block changes nothing but the pool: no state goes back, no copy is
         planned, nobody is told."""
+        self.alone = offload is None
+        """Nothing is copied to or from the host: of steps without tokens the second changes nothing."""
         self.scheduler = Scheduler(cache, limits, offload, nixl, offload_first=offload_first)
         self.steps: deque[StepPlan] = deque()
         """Planned and not yet processed, oldest first."""
@@ -88,7 +90,7 @@ class Engine:
         scheduler = self.scheduler
         if scheduler.waiting or scheduler.skipped:
             return True
-        if self.offload is not None or self.nixl is not None:
+        if not self.alone:
             return self.has_work
         for request in scheduler.running:
             if request.outputs + request.placeholders < request.output_tokens:
@@ -162,8 +164,8 @@ class Engine:
     def complete(
         self,
         done_jobs: Iterable[tuple[int, Sequence[Key] | None]] = (),
-        pulled: Iterable[int] = (),
-        read: Iterable[int] = (),
+        pulled: Collection[int] = (),
+        read: Collection[int] = (),
     ) -> StepOutput:
         """Process the oldest step's output, with what was reported by then.
 
@@ -183,10 +185,15 @@ class Engine:
         finished = [request for request in received if self._receive_token(request)]
         for job_id, order in done_jobs:
             self._job_done(job_id, order)
+        if pulled or read:
+            self.hear(pulled, read)
+        return StepOutput(received, finished, self.publish())
+
+    def hear(self, pulled: Iterable[int], read: Iterable[int]) -> None:
+        """Take note of requests whose pull has ended, and let those go that were read by another engine."""
         self.scheduler.arrived.update(pulled)
         for request_id in read:
             self.release(request_id)
-        return StepOutput(received, finished, self.publish())
 
     def release(self, request_id: int) -> bool:
         """Let the blocks of a held request go; False if they are not held any more."""

@@ -258,13 +258,8 @@ class Scheduler:
         cache, tables, end = self.cache, request.tables, request.computed + tokens
         if cache.recurrent:
             cache.skip(tables, max(0, request.computed - request.in_flight))
-        need = cache.need(tables, end)
-        if need is None or need > cache.pool.free_blocks:
-            return False
-        if need:
-            cache.extend(tables, end)
-        cache.register(tables, request.hashes, min(end, request.num_tokens))
-        return True
+        known = request.num_tokens
+        return cache.grow(tables, request.hashes, end, end if end < known else known)
 
     def _join(self, request: ActiveRequest, tokens: int, hit: Hit, external: int) -> bool:
         """Take the blocks for the first `tokens` of a waiting request beyond its hit; all or nothing.

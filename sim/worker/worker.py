@@ -154,7 +154,9 @@ class Worker:
             self._outbox.given_up(self._index, request, "outgrew_pool")
         try:
             while len(engine.steps) < engine.max_steps and engine.needs_step:
-                self._plan_step()
+                plan = self._plan_step()
+                if engine.alone and not (plan.tokens or plan.preempted):
+                    break  # the next one could do no more than this one
         except EngineDiedError:
             self._die()
             return
@@ -208,17 +210,24 @@ class Worker:
     def _poll(self) -> None:
         """Close the empty steps in flight, then plan anew."""
         self._polling = False
+        if not self.engine.steps:
+            self.engine.hear(*self._told())
         while self.engine.steps:
             self._process_oldest()
         self._plan()
+
+    def _told(self) -> tuple[list[int], list[int]]:
+        """What other workers told since this was last asked: requests pulled, requests read."""
+        told = self._pulled, self._read
+        if told[0] or told[1]:
+            self._pulled, self._read = [], []
+        return told
 
     def _process_oldest(self) -> None:
         engine, now_s = self.engine, self._env.now
         self._ends_s.popleft()
         done = [(job_id, None) for job_id in self.link.take_done(now_s)] if self.link.done_s else []
-        pulled, self._pulled = self._pulled, []
-        read, self._read = self._read, []
-        output = engine.complete(done, pulled, read)
+        output = engine.complete(done, *self._told())
         self._observer.processed(self._index, output, engine.news(), now_s)
         if output.events:
             self._outbox.kv_events(self._index, output.events, now_s)
@@ -227,7 +236,7 @@ class Worker:
 
     # -- one step -------------------------------------------------------------------------------------------
 
-    def _plan_step(self) -> None:
+    def _plan_step(self) -> StepPlan:
         now_s = self._env.now
         plan = self.engine.schedule()
         if plan.admitted:
@@ -245,6 +254,7 @@ class Worker:
             if job.job_id not in plan.flushes:
                 self.link.submit(job, end_s)
         self._ends_s.append(end_s)
+        return plan
 
     def _flush(self, plan: StepPlan, start_s: float) -> float:
         """Return when a step can start that has to wait for copies, perhaps for stores of its own plan."""
