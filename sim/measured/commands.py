@@ -1,0 +1,39 @@
+"""How a cluster and its client were started, from `run.toml` or a JSON file of command lines."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from sim.measured.flags import Command, parse_command
+from sim.measured.folder import CommandSettings
+from sim.measured.records import Record, read_object
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """Command lines; empty or None where they are not known."""
+
+    engines: tuple[Command, ...] = ()
+    frontend: Command | None = None
+    client: Command | None = None
+
+
+class _File(Record):
+    worker_cmds: list[str] = []
+    frontend_cmd: str | None = None
+    bench_cmd: str | None = None
+
+
+def commands(settings: CommandSettings, path: Path | None) -> Commands:
+    """Return what the settings say, and for what they leave open the file.
+
+    Raises:
+        InputError: the file is not of that form, or a quote is not closed.
+
+    """
+    file = read_object(path, _File) if path else _File()
+    frontend, client = settings.frontend or file.frontend_cmd, settings.client or file.bench_cmd
+    return Commands(
+        tuple(map(parse_command, settings.engines or file.worker_cmds)),
+        parse_command(frontend) if frontend else None,
+        parse_command(client) if client else None,
+    )
