@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import Field
+
 from sim.measured.flags import Command, parse_command
 from sim.measured.folder import CommandSettings
 from sim.measured.records import Record, read_object
@@ -18,7 +20,7 @@ class Commands:
 
 
 class _File(Record):
-    worker_cmds: list[str] = []
+    worker_cmds: list[str] = Field(default_factory=list)
     frontend_cmd: str | None = None
     bench_cmd: str | None = None
 

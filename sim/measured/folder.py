@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 
 from sim.errors import InputError
 from sim.measured.log_lines import is_log_line
@@ -20,9 +20,13 @@ from sim.workload.formats.lines import json_object, lines
 
 RUN_TOML = "run.toml"
 _HEAD_LINES = 40
-_SAMPLE = re.compile(rb"(?:# (?:HELP|TYPE) )?[a-zA-Z_:][\w:]*(?:\{.*\})? [-+\d.eENaInf]+\s*$|# (?:HELP|TYPE) ")
+_SAMPLE = re.compile(
+    rb"(?:# (?:HELP|TYPE) )?[a-zA-Z_:][\w:]*(?:\{.*\})? [-+\d.eENaInf]+\s*$|# (?:HELP|TYPE) "
+)
 _MOMENT = re.compile(r"(?:^|[-_.])(before|after)(?=[-_.]|$)")
-_TARGET = re.compile(r"(?:^|[-_.])((?:worker|workers|engine|prefill|decode|frontend|router)[-_]?\d*)(?=[-_.]|$)")
+_TARGET = re.compile(
+    r"(?:^|[-_.])((?:worker|workers|engine|prefill|decode|frontend|router)[-_]?\d*)(?=[-_.]|$)"
+)
 
 Moment = Literal["before", "after"]
 
@@ -121,7 +125,7 @@ class RunToml(Settings):
 
     title: str = ""
     """A line above what is printed; unset: the name of the folder."""
-    files: dict[str, Annotated[FileSettings, BeforeValidator(_as_table)]] = {}
+    files: dict[str, Annotated[FileSettings, BeforeValidator(_as_table)]] = Field(default_factory=dict)
     """File, relative to the folder, to its role or to a table of role, target and moment."""
     trace: TraceSettings = TraceSettings()
     """How the trace is read."""

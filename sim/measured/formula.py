@@ -9,16 +9,14 @@ _NUMBER = r"-?\d+(?:\.\d+)?"
 _HEAD = re.compile(
     r"ormula for worker_id=(?P<worker_id>\d+) dp_rank=(?P<dp_rank>\d+) with "
     rf"(?P<cached>{_NUMBER}) effective cached blocks"
-    rf"(?:, (?P<shared>{_NUMBER}) shared blocks beyond device \(multiplier={_NUMBER}\))?: (?P<cost>{_NUMBER}) = "
+    rf"(?:, {_NUMBER} shared blocks beyond device \(multiplier={_NUMBER}\))?: (?P<cost>{_NUMBER}) = "
 )
 _STANDARD = re.compile(
     rf"= (?P<scale>{_NUMBER}) \* (?P<prefill>{_NUMBER}) \+ (?P<decode>{_NUMBER}) \+ (?P<active>{_NUMBER}) "
     rf"\(raw_prefill_blocks: (?P<raw>{_NUMBER}), overlap_credit_blocks: (?P<credit>{_NUMBER}), "
     rf"overlap_credit_decay: (?P<decay>{_NUMBER})\)"
 )
-_DECODE = re.compile(
-    rf"= max\(0, (?P<decode>{_NUMBER}) - (?P<credit>{_NUMBER})\) \+ (?P<active>{_NUMBER})"
-)
+_DECODE = re.compile(rf"= max\(0, (?P<decode>{_NUMBER}) - (?P<credit>{_NUMBER})\) \+ (?P<active>{_NUMBER})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +24,8 @@ class Candidate:
     """What one worker would cost, in router blocks, as logged.
 
     cost = prefill_load_scale x adjusted_prefill_blocks + decode_blocks + active_request_cost_blocks; where
-    prefill is not tracked, max(0, decode_blocks - overlap_credit_blocks) + active_request_cost_blocks, and the
-    prefill terms are None.
+    prefill is not tracked, max(0, decode_blocks - overlap_credit_blocks) + active_request_cost_blocks, and
+    the prefill terms are None.
     """
 
     worker_id: int
@@ -65,8 +63,8 @@ def candidate(message: str, source: str) -> Candidate:
     terms = standard or _DECODE.search(message)
     if head is None or terms is None:
         raise InputError(
-            f"{source}: a candidate's line of a form that is not known (those of Dynamo 1.4.2 and 1.5.0 are): "
-            f"{message[:200]!r}"
+            f"{source}: a candidate's line in a form that is not known (those of Dynamo 1.4.2 and 1.5.0 "
+            f"are): {message[:200]!r}"
         )
     return Candidate(
         int(head["worker_id"]),

@@ -42,9 +42,7 @@ def join(sources: Sources, notes: list[str]) -> tuple[MeasuredRequest, ...]:
     traced = {request.request_id: request for request in sources.traced}
     usage = dict(_by_row(sources.usage))
     rows: Iterable[int] = range(len(benched)) if benched else sorted(logged)
-    sides = [
-        _Sides(row, benched[row] if benched else None, logged.get(row), usage.get(row)) for row in rows
-    ]
+    sides = [_Sides(row, benched[row] if benched else None, logged.get(row), usage.get(row)) for row in rows]
     for side in sides:
         side.traced = traced.get(side.request_id or "")
     if not sides:
@@ -100,8 +98,8 @@ def _numbered(logged: Sequence[LoggedRequest], notes: list[str]) -> dict[int, Lo
     found = {int(match["row"]): request for match, request in matches if match and match["prefix"] == prefix}
     if len(found) < len(logged):
         notes.append(
-            f"{len(logged) - len(found)} requests of the router's log left out: not the last with their number "
-            f"under the ids {prefix}0, {prefix}1, ... of this client"
+            f"{len(logged) - len(found)} requests of the router's log left out: not the last with their "
+            f"number under the ids {prefix}0, {prefix}1, ... of this client"
         )
     return found
 
@@ -117,8 +115,8 @@ def _add_trace(sides: Sequence[_Sides], trace: Trace | None, notes: list[str]) -
         if side.row >= len(rows) or length not in (None, 0, rows[side.row].prompt_tokens):
             has = f"{rows[side.row].prompt_tokens} tokens" if side.row < len(rows) else "no such row"
             notes.append(
-                f"the trace is not joined: request {side.row} was sent with {length} prompt tokens, the trace "
-                f"has {has}; its rows must be those that the client sent, in order of time"
+                f"the trace is not joined: request {side.row} was sent with {length} prompt tokens, the "
+                f"trace has {has}; its rows must be those that the client sent, in order of time"
             )
             return
     for side in sides:

@@ -1,12 +1,14 @@
 """KV events of one vLLM engine (0.28.0), recorded by a subscriber as JSONL.
 
-A line is a batch: `{"t": received, "seq": n, "batch": [engine time, [events], dp rank]}`, times in Unix seconds.
+A line is a batch: `{"t": received, "seq": n, "batch": [engine time, [events], dp rank]}`, in Unix seconds.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+
+from pydantic import Field
 
 from sim.errors import InputError
 from sim.measured.records import Record, read_lines
@@ -59,7 +61,7 @@ class KvEvents:
 
 class _Event(Record):
     type: EventType
-    block_hashes: list[BlockHash] = []
+    block_hashes: list[BlockHash] = Field(default_factory=list)
     parent_block_hash: BlockHash | None = None
     block_size: int | None = None
     medium: str | None = None
@@ -86,8 +88,8 @@ def read_kv_events(path: Path) -> KvEvents:
     for number, line in read_lines(path, _Line):
         if last is not None and line.seq <= last:
             raise InputError(
-                f"{path}, line {number}: seq = {line.seq} after {last}: the batches of one engine are numbered "
-                "in order; give each engine, and each of its starts, a file of its own"
+                f"{path}, line {number}: seq = {line.seq} after {last}: the batches of one engine are "
+                "numbered in order; give each engine, and each of its starts, a file of its own"
             )
         first, last = line.seq if first is None else first, line.seq
         n_batches += 1

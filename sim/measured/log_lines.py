@@ -1,8 +1,8 @@
 """Lines of a Dynamo log (1.4.2, 1.5.0), text or JSONL, as one kind of entry.
 
 Text carries ANSI colours even in a file. A line reads `time LEVEL span:span: target: message key=value ...`,
-where keys are those of the message, then those of its spans. JSONL has the same under keys of their own; there
-numbers of spans are strings. Other lines (Python's warnings go the same way) are none of the log's.
+where keys are those of the message, then those of its spans. JSONL has the same under keys of their own;
+there numbers of spans are strings. Other lines (Python's warnings go the same way) are none of the log's.
 """
 
 import re

@@ -156,7 +156,7 @@ class Window:
         return len(self.scrapes) == 1
 
     def increase(self, name: str, **labels: str) -> float | None:
-        """Return what a counter rose by, summed over its label sets that carry these; None if it is absent."""
+        """Return what a counter rose by, summed over label sets that carry these; None if it is absent."""
         found = [self._increase(name, found) for found, _ in self.last.matching(name, labels)]
         return sum(found) if found else None
 

@@ -1,4 +1,4 @@
-"""JSON of a recorded run, checked against a model: what is wrong with it names the file, the line and the key."""
+"""JSON of a recorded run, checked against a model: messages name the file, the line and the key."""
 
 from collections.abc import Iterator
 from pathlib import Path

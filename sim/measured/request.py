@@ -1,4 +1,4 @@
-"""One measured request: what each file says of it, side by side, and the values that most of them agree on."""
+"""One measured request: what each file says of it side by side, and for each value the file to ask first."""
 
 from dataclasses import dataclass
 
@@ -127,7 +127,7 @@ class MeasuredRequest:
 
     @property
     def engine_cached_tokens(self) -> int | None:
-        """Prompt tokens that the engine did not compute, as it says itself; the prefill engine's of a pair."""
+        """Prompt tokens that the engine did not compute, as it says; of a pair, the prefill engine."""
         return self.usage.cached_tokens if self.usage else None
 
     def at(self, unix_s: float | None) -> float | None:

@@ -30,9 +30,9 @@ class TracedRequest:
     prefill_s: float | None
     """Duration: from there to that worker's answer."""
     ttft_s: float | None
-    """The sum of the two; of a disaggregated request this is not the client's, whose first token comes later."""
+    """The sum of the two: not the client's of a disaggregated request, whose first token comes later."""
     kv_transfer_s: float | None
-    """Duration of a disaggregated request: the router's estimate of what the client's first token took more."""
+    """Duration, disaggregated: the router's estimate from there to the client's first token."""
     prefill_worker_id: int | None
     decode_worker_id: int | None
     block_tokens: int

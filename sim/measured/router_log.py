@@ -1,8 +1,8 @@
-"""The log of Dynamo's frontend and router (1.4.2, 1.5.0): who was chosen, and what every candidate would cost.
+"""The log of Dynamo's frontend and router (1.4.2, 1.5.0): who was chosen, and what each candidate would cost.
 
 A choice logs one line for each candidate ("Formula for", at level debug) and one for the choice ("Selected
-worker"); they carry the router's own id of the request, and its worker type: a disaggregated request is routed
-twice, for prefill and for decode. The client's id stands in the lines of the request's spans, beside it.
+worker"); they carry the router's own id of the request, and its worker type: a disaggregated request is
+routed twice, for prefill and for decode. The client's id stands in the lines of the request's spans.
 Costs are logged to 3 decimals, cached blocks to 2.
 """
 
@@ -14,7 +14,7 @@ from sim.measured.formula import Candidate, candidate
 from sim.measured.log_lines import Entry, entries
 
 Leg = Literal["aggregated", "prefill", "decode", "peek"]
-"""What a worker is chosen for; a peek asks what decode would cost, before conditional disaggregation decides."""
+"""What a worker is chosen for; a peek only asks, so that conditional disaggregation can decide."""
 
 _PHASES: dict[str, Leg] = {"Prefill": "prefill", "Decode": "decode", "Aggregated": "aggregated"}
 

@@ -94,7 +94,7 @@ def load_run(path: Path) -> MeasuredRun:
         workers=tuple(find_workers(windows, decisions)),
         windows=windows,
         kv_events=_kv_events(folder.of(Role.KV_EVENTS)),
-        commands=commands(folder.settings.commands, command_file and command_file.path),
+        commands=commands(folder.settings.commands, command_file.path if command_file else None),
         notes=tuple(notes),
     )
 
@@ -130,6 +130,8 @@ def _kv_events(files: list[RunFile]) -> dict[str, KvEvents]:
     for file in files:
         name = file.target or file.path.name
         if name in found:
-            raise InputError(f"{file.path}: a second recording of {name}'s KV events; run.toml can say whose it is")
+            raise InputError(
+                f"{file.path}: a second recording of {name}'s KV events; run.toml can say whose it is"
+            )
         found[name] = read_kv_events(file.path)
     return found

@@ -55,6 +55,6 @@ def read_usage(path: Path) -> Mapping[str, Usage]:
             line.rid and line.rid.removeprefix("chatcmpl-").removeprefix("cmpl-"),
             line.usage.prompt_tokens,
             line.usage.completion_tokens,
-            details and details.cached_tokens,
+            details.cached_tokens if details else None,
         )
     return found
