@@ -1,7 +1,9 @@
 """How a cluster and its client were started, from `run.toml` or a JSON file of command lines."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pydantic import Field
 
@@ -17,12 +19,16 @@ class Commands:
     engines: tuple[Command, ...] = ()
     frontend: Command | None = None
     client: Command | None = None
+    model_config: Mapping[str, Any] | None = None
+    """The model's Hugging Face `config.json`."""
 
 
 class _File(Record):
     worker_cmds: list[str] = Field(default_factory=list)
     frontend_cmd: str | None = None
     bench_cmd: str | None = None
+    # `model_config` is a name of pydantic's own.
+    hf_config: dict[str, Any] | None = Field(default=None, alias="model_config")
 
 
 def commands(settings: CommandSettings, path: Path | None) -> Commands:
@@ -38,4 +44,5 @@ def commands(settings: CommandSettings, path: Path | None) -> Commands:
         tuple(map(parse_command, settings.engines or file.worker_cmds)),
         parse_command(frontend) if frontend else None,
         parse_command(client) if client else None,
+        file.hf_config,
     )

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from sim.errors import InputError
 
+_FACTORS = {"k": 10**3, "m": 10**6, "g": 10**9, "K": 2**10, "M": 2**20, "G": 2**30}
+
 
 @dataclass(frozen=True, slots=True)
 class Command:
@@ -23,16 +25,18 @@ class Command:
         return next((self.options[name] for name in names if name in self.options), None)
 
     def integer(self, *names: str) -> int | None:
-        """Return such a value as a whole number.
+        """Return such a value as a whole number; vLLM reads 32k as 32,000 and 32K as 32,768.
 
         Raises:
             InputError: it is none.
 
         """
-        value = self.real(*names)
-        if value is not None and not value.is_integer():
-            raise InputError(f"--{names[0]} {self.value(*names)}: must be a whole number")
-        return None if value is None else int(value)
+        value = self.value(*names)
+        factor = _FACTORS.get(value[-1:], 1) if value else 1
+        number = None if value is None else self._real(names[0], value[:-1] if factor > 1 else value) * factor
+        if number is not None and not number.is_integer():
+            raise InputError(f"--{names[0]} {value}: must be a whole number")
+        return None if number is None else int(number)
 
     def real(self, *names: str) -> float | None:
         """Return such a value as a number.
@@ -42,10 +46,13 @@ class Command:
 
         """
         value = self.value(*names)
+        return None if value is None else self._real(names[0], value)
+
+    def _real(self, name: str, value: str) -> float:
         try:
-            return None if value is None else float(value)
+            return float(value)
         except ValueError as error:
-            raise InputError(f"--{names[0]} {value}: must be a number") from error
+            raise InputError(f"--{name} {value}: must be a number") from error
 
     def switch(self, name: str) -> bool | None:
         """Return what `--name` or `--no-name` says; None if neither is given."""

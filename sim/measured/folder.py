@@ -178,7 +178,7 @@ def read_folder(path: Path) -> Folder:
             raise InputError(f"{path / RUN_TOML}: files: no such file: {file}")
     unnamed = [file for file in path.iterdir() if file.is_file() and not file.name.startswith(".")]
     found = {file: FileSettings(role=sniff(file)) for file in unnamed if file.name != RUN_TOML} | named
-    files = tuple(_run_file(file, found[file]) for file in sorted(found))
+    files = tuple(run_file(file, found[file]) for file in sorted(found))
     if all(file.role is Role.IGNORE for file in files):
         known = ", ".join(role.value for role in Role if role is not Role.IGNORE)
         raise InputError(f"{path}: holds no file that is known as one of {known}; {RUN_TOML} can name roles")
@@ -218,9 +218,9 @@ def _json_role(line: bytes) -> Role:
     return next((role for role, known in _KEYS if keys >= known), Role.IGNORE)
 
 
-def _run_file(path: Path, settings: FileSettings) -> RunFile:
-    stem = path.name
-    moment, target = _MOMENT.search(stem), _TARGET.search(stem)
+def run_file(path: Path, settings: FileSettings) -> RunFile:
+    """Return a file of a role; what the settings leave open of its target and moment, its name says."""
+    moment, target = _MOMENT.search(path.name), _TARGET.search(path.name)
     belongs = settings.role in (Role.METRICS, Role.KV_EVENTS)
     return RunFile(
         path,

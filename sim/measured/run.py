@@ -1,13 +1,13 @@
 """A recorded run as a whole: its folder is read, its requests joined, its engines named."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from sim.errors import InputError
 from sim.measured.bench import Bench, read_bench
 from sim.measured.commands import Commands, commands
-from sim.measured.folder import Folder, Role, RunFile, read_folder
+from sim.measured.folder import FileSettings, Folder, Role, RunFile, read_folder, run_file
 from sim.measured.join import Sources, join
 from sim.measured.kv_events import KvEvents, read_kv_events
 from sim.measured.prometheus import Scrape, Window, read_scrape, read_series
@@ -99,20 +99,31 @@ def load_run(path: Path) -> MeasuredRun:
     )
 
 
-def _windows(folder: Folder, notes: list[str]) -> dict[str, Window]:
-    """Return metrics by target, from scrapes before and after, else from the first and last of a series."""
+def read_windows(paths: Iterable[Path]) -> dict[str, Window]:
+    """Return metrics of files with Prometheus text, by targets as the names or the contents of the files say.
+
+    Raises:
+        InputError: a file cannot be read, or is not Prometheus text.
+
+    """
+    return _paired([run_file(path, FileSettings(role=Role.METRICS)) for path in paths])
+
+
+def _paired(files: Iterable[RunFile]) -> dict[str, Window]:
     scrapes: dict[str, list[tuple[RunFile, Scrape]]] = {}
-    for file in folder.of(Role.METRICS):
+    for file in files:
         scrape = read_scrape(file.path)
         target = file.target or (FRONTEND if scrape.has("dynamo_frontend_") else "engine")
         scrapes.setdefault(target, []).append((file, scrape))
-    found = {}
-    for target, read in scrapes.items():
+    for read in scrapes.values():
         read.sort(key=lambda row: _MOMENTS[row[0].moment])
-        found[target] = Window([scrape for _, scrape in read])
-    for file in folder.of(Role.METRICS_SERIES):
-        if scrapes:
-            break
+    return {target: Window([scrape for _, scrape in read]) for target, read in scrapes.items()}
+
+
+def _windows(folder: Folder, notes: list[str]) -> dict[str, Window]:
+    """Return metrics by target, from scrapes before and after, else from the first and last of a series."""
+    found = _paired(folder.of(Role.METRICS))
+    for file in [] if found else folder.of(Role.METRICS_SERIES):
         for target, series in read_series(file.path, FAMILIES).items():
             found.setdefault(target, Window(series))
     for target, window in found.items():

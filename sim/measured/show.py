@@ -205,7 +205,8 @@ def _overlap(overlap: Mapping[str, int]) -> dict[str, str]:
     facts = {}
     if overlap["requests"]:
         facts["Router's overlap"] = (
-            f"{show.count(overlap['router_tokens'])} tokens, {show.count(overlap['credited_tokens'])} credited"
+            f"{show.count(overlap['router_tokens'])} tokens, "
+            f"{show.count(overlap['credited_tokens'])} credited"
         )
     if overlap["host_blocks"]:
         facts["  in the CPU tier"] = (

@@ -35,7 +35,7 @@ FAMILIES = (_BY_SOURCE, *_COUNTERS.values(), _CONFIG, _UPTIME, "dynamo_component
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """What one engine's counters rose by, None where it does not export one; tokens unless they say otherwise."""
+    """What one engine's counters rose by, None where it exports none; tokens unless they say otherwise."""
 
     by_source: Mapping[str, int] | None
     """Prompt tokens by `SOURCES`, once a request, at its first token (vLLM 0.28.0)."""
