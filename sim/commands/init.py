@@ -33,9 +33,9 @@ def init(
     from sim.errors import InputError
     from sim.measured.commands import Commands
     from sim.measured.flags import parse_command
-    from sim.measured.mirror import Cluster, mirror
+    from sim.measured.mirror.cluster import Cluster, mirror
+    from sim.measured.mirror.toml import check, to_toml
     from sim.measured.run import load_run, read_windows
-    from sim.measured.scenario_toml import check, to_toml
 
     if not (measured or metrics or engines or frontend):
         raise InputError("nothing to mirror: give --measured, --metrics, --engine or --frontend")

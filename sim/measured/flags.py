@@ -3,9 +3,11 @@
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 
 from sim.errors import InputError
 
+_SWITCHED = {"": True, "true": True, "1": True, "false": False, "0": False}
 _FACTORS = {"k": 10**3, "m": 10**6, "g": 10**9, "K": 2**10, "M": 2**20, "G": 2**30}
 
 
@@ -32,11 +34,13 @@ class Command:
 
         """
         value = self.value(*names)
-        factor = _FACTORS.get(value[-1:], 1) if value else 1
-        number = None if value is None else self._real(names[0], value[:-1] if factor > 1 else value) * factor
-        if number is not None and not number.is_integer():
+        if value is None:
+            return None
+        factor = _FACTORS.get(value[-1:], 1)
+        number = _real(value[:-1] if factor > 1 else value)
+        if number is None or not (number * factor).is_integer():
             raise InputError(f"--{names[0]} {value}: must be a whole number")
-        return None if number is None else int(number)
+        return int(number * factor)
 
     def real(self, *names: str) -> float | None:
         """Return such a value as a number.
@@ -46,19 +50,32 @@ class Command:
 
         """
         value = self.value(*names)
-        return None if value is None else self._real(names[0], value)
-
-    def _real(self, name: str, value: str) -> float:
-        try:
-            return float(value)
-        except ValueError as error:
-            raise InputError(f"--{name} {value}: must be a number") from error
+        number = None if value is None else _real(value)
+        if value is not None and number is None:
+            raise InputError(f"--{names[0]} {value}: must be a number")
+        return number
 
     def switch(self, name: str) -> bool | None:
-        """Return what `--name` or `--no-name` says; None if neither is given."""
+        """Return what `--name` or `--no-name` says; None if neither is given.
+
+        Raises:
+            InputError: its value is neither true nor false.
+
+        """
         if f"no-{name}" in self.options:
             return False
-        return True if self.options.get(name) in ("", "true", "True") else None
+        value = self.options.get(name)
+        if value is not None and value.lower() not in _SWITCHED:
+            raise InputError(f"--{name} {value}: must be true or false")
+        return None if value is None else _SWITCHED[value.lower()]
+
+
+def _real(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if isfinite(number) else None
 
 
 def parse_command(text: str) -> Command:

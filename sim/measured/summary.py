@@ -87,7 +87,8 @@ def _latencies(run: MeasuredRun) -> dict[str, dict[str, float | int | None]]:
         if bench.output_tokens > 1:
             samples["tpot_s"].add((bench.e2e_s - bench.ttft_s) / (bench.output_tokens - 1))
         if request.trace and request.trace.timestamp_s is not None and request.send_s is not None:
-            samples["client_wait_s"].add(request.send_s - request.trace.timestamp_s)
+            # Both clocks are differences of large numbers: below a nanosecond there is only rounding.
+            samples["client_wait_s"].add(round(request.send_s - request.trace.timestamp_s, 9))
     return {name: distribution(sample) for name, sample in samples.items()}
 
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from sim.measured.found import Found
+from sim.measured.mirror.found import Found
 from sim.measured.prometheus import Scrape, Window
 from sim.measured.router_log import Decision
 from sim.measured.workers import Worker

@@ -6,7 +6,7 @@ from typing import Any
 
 from sim.errors import InputError
 from sim.measured.flags import Command
-from sim.measured.found import Found
+from sim.measured.mirror.found import Found
 
 _WHOLE = {
     "block-size": "engine.block_size",
@@ -31,15 +31,15 @@ def tell_engines(engines: Sequence[Command], found: Found) -> None:
         pools[_pool(engine)].append(engine)
     if pools["aggregated"] and (pools["prefill"] or pools["decode"]):
         raise InputError(
-            "some engines have --disaggregation-mode and others have not: a scenario has one layout or the other"
+            "some engines have --disaggregation-mode and others have not: a scenario has one of both layouts"
         )
     disaggregated = bool(pools["prefill"] or pools["decode"])
     layout = ("prefill", "decode") if disaggregated else ("aggregated",)
     for pool in layout:
         key = "count" if pool == "aggregated" else pool
         found.tell(f"workers.{key}", len(pools[pool]) or None, "the number of command lines")
-        for engine in pools[pool]:
-            _tell_engine(engine, pool, found)
+        for number, engine in enumerate(pools[pool]):
+            _tell_engine(engine, pool, f" of {pool} engine {number}" if number else "", found)
 
 
 def _pool(engine: Command) -> str:
@@ -51,24 +51,29 @@ def _pool(engine: Command) -> str:
     return "decode" if "is-decode-worker" in engine.options else "aggregated"
 
 
-def _tell_engine(engine: Command, pool: str, found: Found) -> None:
+def _tell_engine(engine: Command, pool: str, whose: str, found: Found) -> None:
+    """Add what one engine says; `whose` names it where it is not the first of its pool."""
     for option, key in _WHOLE.items():
-        found.tell(key, engine.integer(option), f"--{option}")
+        found.tell(key, engine.integer(option), f"--{option}{whose}")
     blocks_key = "disaggregation.decode_kv_blocks" if pool == "decode" else "engine.kv_blocks"
-    found.tell(blocks_key, engine.integer(_BLOCKS), f"--{_BLOCKS}")
+    found.tell(blocks_key, engine.integer(_BLOCKS), f"--{_BLOCKS}{whose}")
     found.tell(
-        "engine.gpu_memory_utilization", engine.real("gpu-memory-utilization"), "--gpu-memory-utilization"
+        "engine.gpu_memory_utilization",
+        engine.real("gpu-memory-utilization"),
+        f"--gpu-memory-utilization{whose}",
     )
-    found.tell("engine.async_scheduling", engine.switch("async-scheduling"), "--[no-]async-scheduling")
+    found.tell(
+        "engine.async_scheduling", engine.switch("async-scheduling"), f"--[no-]async-scheduling{whose}"
+    )
     if engine.switch("enable-prefix-caching") is False:
         found.note("--no-enable-prefix-caching: the simulator's engines always reuse prefixes")
     for option in _NOT_MODELLED:
         if (value := engine.value(option)) not in (None, "", "1"):
             found.note(f"--{option} {value}: not modelled, one engine is one GPU")
     if size_gib := engine.real("kv-offloading-size"):
-        found.tell("offload.cpu_bytes", round(size_gib * 2**30), "--kv-offloading-size")
+        found.tell("offload.cpu_bytes", round(size_gib * 2**30), f"--kv-offloading-size{whose}")
     if transfer := engine.value("kv-transfer-config"):
-        _tell_transfer(_parsed(transfer), pool, found)
+        _tell_transfer(_parsed(transfer), pool, whose, found)
 
 
 def _parsed(text: str) -> Mapping[str, Any]:
@@ -81,14 +86,14 @@ def _parsed(text: str) -> Mapping[str, Any]:
     return found
 
 
-def _tell_transfer(config: Mapping[str, Any], pool: str, found: Found) -> None:
-    source = "--kv-transfer-config"
+def _tell_transfer(config: Mapping[str, Any], pool: str, whose: str, found: Found) -> None:
+    source = f"--kv-transfer-config{whose}"
     order = []
     for connector in _connectors(config):
         name = connector.get("kv_connector")
         if name == "OffloadingConnector":
             order.append("offload")
-            _tell_offload(connector.get("kv_connector_extra_config", {}), pool, found)
+            _tell_offload(connector.get("kv_connector_extra_config", {}), pool, source, found)
         elif name == "NixlConnector":
             order.append("nixl")
             if pool != "aggregated":
@@ -106,8 +111,7 @@ def _connectors(config: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield config
 
 
-def _tell_offload(extra: Mapping[str, Any], pool: str, found: Found) -> None:
-    source = "--kv-transfer-config"
+def _tell_offload(extra: Mapping[str, Any], pool: str, source: str, found: Found) -> None:
     if pool == "decode":
         found.note(f"{source}: a CPU tier of decode workers is not modelled")
         return

@@ -8,7 +8,7 @@ from textwrap import wrap
 import tomlkit
 from tomlkit.items import Table
 
-from sim.measured.found import Found, KeyPath, Setting
+from sim.measured.mirror.found import Found, KeyPath, Setting
 from sim.scenario import load_scenario
 
 _ORDER = ("workload", "replay", "model", "workers", "engine", "offload", "disaggregation", "router")

@@ -1,8 +1,7 @@
 """What the command line of Dynamo's frontend (1.5.0) says of a scenario's router."""
 
-from sim.errors import InputError
 from sim.measured.flags import Command
-from sim.measured.found import Found
+from sim.measured.mirror.found import Found
 
 _POLICIES = {
     "kv": "kv",
@@ -59,10 +58,6 @@ def _with_variables(frontend: Command) -> Command:
     options = dict(frontend.options)
     for variable, value in frontend.variables.items():
         name = variable.removeprefix("DYN_").lower().replace("_", "-")
-        if not variable.startswith("DYN_ROUTER_") or {name, f"no-{name}"} & options.keys():
-            continue
-        if name in _SWITCHES and value.lower() not in ("true", "false", "1", "0"):
-            raise InputError(f"{variable}={value}: must be true or false")
-        switched_off = name in _SWITCHES and value.lower() in ("false", "0")
-        options[f"no-{name}" if switched_off else name] = "" if name in _SWITCHES else value
+        if variable.startswith("DYN_ROUTER_") and not {name, f"no-{name}"} & options.keys():
+            options[name] = value
     return Command(frontend.words, options, frontend.variables)
