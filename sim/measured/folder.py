@@ -20,9 +20,7 @@ from sim.workload.formats.lines import json_object, lines
 
 RUN_TOML = "run.toml"
 _HEAD_LINES = 40
-_SAMPLE = re.compile(
-    rb"(?:# (?:HELP|TYPE) )?[a-zA-Z_:][\w:]*(?:\{.*\})? [-+\d.eENaInf]+\s*$|# (?:HELP|TYPE) "
-)
+_SAMPLE = re.compile(rb"[a-zA-Z_:][\w:]*(?:\{.*\})?\s+[-+\d.eENaInf]+(?:\s+\d+)?\s*$")
 _MOMENT = re.compile(r"(?:^|[-_.])(before|after)(?=[-_.]|$)")
 _TARGET = re.compile(
     r"(?:^|[-_.])((?:worker|workers|engine|prefill|decode|frontend|router)[-_]?\d*)(?=[-_.]|$)"
@@ -196,7 +194,8 @@ def sniff(path: Path) -> Role:
     for line in head:
         if (role := _json_role(line)) is not Role.IGNORE:
             return role
-    if head and all(_SAMPLE.match(line) for line in head):
+    samples = [line for line in head if not line.startswith(b"#")]
+    if samples and all(map(_SAMPLE.match, samples)):
         return Role.METRICS
     if any(map(is_log_line, head)):
         return Role.ROUTER_LOG

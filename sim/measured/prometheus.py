@@ -128,6 +128,13 @@ class Histogram:
         """Sum over count; None without observations."""
         return self.sum / self.count if self.count else None
 
+    def __add__(self, other: "Histogram") -> "Histogram":
+        """Return the observations of both, which have the same buckets."""
+        if list(self.bounds) != list(other.bounds):
+            raise ValueError(f"buckets {self.bounds} and {other.bounds} do not add up")
+        counts = [ours + theirs for ours, theirs in zip(self.counts, other.counts, strict=True)]
+        return Histogram(self.bounds, counts, self.sum + other.sum)
+
     def bucket(self, share: float) -> tuple[float, float] | None:
         """Return the ends of the bucket with the quantile `share` (0 to 1); None without observations."""
         if not self.count:

@@ -183,6 +183,8 @@ def _routing(summary: Mapping[str, Any]) -> Table | None:
     for leg, counts in summary["router"].items():
         facts[f"Routed, {leg}"] = _decisions(counts)
     facts.update(_overlap(summary["overlap"]))
+    for pool, queue in summary["queue"].items():
+        facts[f"Queued, {pool}"] = _queue(queue)
     if not facts:
         return None
     grid = Table.grid(padding=(0, 2, 0, 0))
@@ -201,6 +203,14 @@ def _decisions(counts: Mapping[str, int]) -> str:
     return text + (f"; {show.count(counts['failed'])} failed" if counts["failed"] else "")
 
 
+def _queue(queue: Mapping[str, Any]) -> str:
+    if not queue["n"]:
+        return "no request"
+    low_s, high_s = queue["p99_between_s"]
+    upper = "and more" if high_s is None else f"to {show.seconds(high_s)}"
+    return f"{show.seconds(queue['mean_s'])} mean, p99 in {show.seconds(low_s)} {upper}, by the engines"
+
+
 def _overlap(overlap: Mapping[str, int]) -> dict[str, str]:
     facts = {}
     if overlap["requests"]:
@@ -214,7 +224,7 @@ def _overlap(overlap: Mapping[str, int]) -> dict[str, str]:
         )
     if overlap["compared"]:
         facts["Engine's hits"] = (
-            f"{show.count(overlap['engine_tokens'])} tokens: as the router saw in "
+            f"{show.count(overlap['engine_tokens'])} tokens; equal in "
             f"{show.count(overlap['equal'])} of {show.count(overlap['compared'])} requests, "
             f"less in {show.count(overlap['engine_less'])}, more in {show.count(overlap['engine_more'])}"
         )

@@ -8,11 +8,13 @@ computed, against what the trace required.
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from math import isfinite
 from typing import Any
 
 from sim.measured.account import account
 from sim.measured.kv_events import EventType, KvEvents
 from sim.measured.overlap import overlap
+from sim.measured.prometheus import Histogram
 from sim.measured.router_log import Decision
 from sim.measured.run import FRONTEND, MeasuredRun
 from sim.measured.workers import SOURCES, Worker
@@ -43,6 +45,7 @@ def summarise(run: MeasuredRun) -> dict[str, Any]:
         "decode_workers_per_session": _workers_per_session(run, decode=True),
         "router": {leg: _decisions(found) for leg, found in _by_leg(run.decisions).items()},
         "overlap": asdict(overlap(run)),
+        "queue": _queues(run.workers),
         "preemptions": _total(worker.counters.preemptions for worker in run.workers if worker.counters),
         "workers": [_worker(run, worker) for worker in run.workers],
         "notes": [*run.notes, *_counted_otherwise(prefill), *(run.trace.notes if run.trace else ())],
@@ -177,6 +180,7 @@ def _worker(run: MeasuredRun, worker: Worker) -> dict[str, Any]:
     ids = [r.decode_worker_id if worker.pool == "decode" else r.prefill_worker_id for r in run.requests]
     requests = sum(run.worker(worker_id) is worker for worker_id in ids if worker_id is not None)
     counters: dict[str, Any] = asdict(worker.counters) if worker.counters else {}
+    counters.pop("queue_s", None)
     return {
         "name": worker.name,
         # JSON readers that take numbers for doubles would change it.
@@ -188,6 +192,29 @@ def _worker(run: MeasuredRun, worker: Worker) -> dict[str, Any]:
         "counters": counters or None,
         "kv_events": _kv_events(run.kv_events.get(worker.name)),
     }
+
+
+def _queues(workers: Iterable[Worker]) -> dict[str, dict[str, Any]]:
+    """Return by pool how long requests queued: n, mean, and the bucket ends between which percentiles lie."""
+    found: dict[str, Histogram] = {}
+    for worker in workers:
+        queue_s = worker.counters.queue_s if worker.counters else None
+        if queue_s:
+            found[worker.pool] = found[worker.pool] + queue_s if worker.pool in found else queue_s
+    return {
+        pool: {
+            "n": round(queue_s.count),
+            "mean_s": queue_s.mean,
+            **{f"p{percent}_between_s": _ends(queue_s, percent / 100) for percent in (50, 99)},
+        }
+        for pool, queue_s in found.items()
+    }
+
+
+def _ends(histogram: Histogram, share: float) -> list[float | None] | None:
+    """Return the ends of a quantile's bucket; the last bucket has none above."""
+    ends = histogram.bucket(share)
+    return None if ends is None else [ends[0], ends[1] if isfinite(ends[1]) else None]
 
 
 def _kv_events(recorded: KvEvents | None) -> dict[str, Any] | None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sim.measured.prometheus import Window
+from sim.measured.prometheus import Histogram, Window
 from sim.measured.router_log import Decision
 
 Pool = Literal["aggregated", "prefill", "decode"]
@@ -26,10 +26,11 @@ _COUNTERS = {
     "loaded_bytes": "vllm:kv_offload_load_bytes_total",
     "stored_bytes": "vllm:kv_offload_store_bytes_total",
 }
+_QUEUE = "vllm:request_queue_time_seconds"
 _CONFIG = "vllm:cache_config_info"
 _UPTIME = "dynamo_component_uptime_seconds"
 
-FAMILIES = (_BY_SOURCE, *_COUNTERS.values(), _CONFIG, _UPTIME, "dynamo_component_requests_total")
+FAMILIES = (_BY_SOURCE, *_COUNTERS.values(), _QUEUE, _CONFIG, _UPTIME, "dynamo_component_requests_total")
 """What is read of a series that stands in for scrapes before and after."""
 
 
@@ -56,6 +57,8 @@ class Counters:
     """Bytes loaded from the CPU tier."""
     stored_bytes: int | None = None
     """Bytes stored into it."""
+    queue_s: Histogram | None = None
+    """Time of each request until it was first scheduled; loads and pulls are part of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +114,7 @@ def _with_metrics(name: str, window: Window, pool: Pool) -> Worker:
             if by_source[SOURCES[0]] is None
             else {source: round(tokens or 0) for source, tokens in by_source.items()},
             **{key: _whole(window.increase(name)) for key, name in _COUNTERS.items()},
+            queue_s=window.histogram(_QUEUE),
         ),
         _config(window, "block_size"),
         _config(window, "num_gpu_blocks"),

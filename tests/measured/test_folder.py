@@ -54,6 +54,8 @@ def test_neither_names_nor_compression_matter_to_roles(tmp_path: Path) -> None:
         ('{"timestamp":1,"event":{}}\n', "request-trace"),
         ('{\n "worker_cmds": []\n}\n', "commands"),
         ('up 1\nhttp_seconds{le="+Inf"} NaN\n', "metrics"),
+        ("# EOF\nup 1 1800000000000\n", "metrics"),
+        ("# Only a heading\n", "ignore"),
         ('{"row": 0}\n', "ignore"),
         ("{\n", "ignore"),
         ("", "ignore"),

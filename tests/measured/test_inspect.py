@@ -23,7 +23,7 @@ def test_it_prints_what_the_files_hold() -> None:
         "computed                     134  89.3 %",
         "worker1         2   320        94   16",
         "3, 1 of them ties; the cheapest taken 3 of 3 times",
-        "as the router saw in 3 of 3 requests",
+        "16 tokens; equal in 3 of 3 requests",
         "worker0, worker1 (before and after)",
     ):
         assert text in result.stdout

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.errors import InputError
-from sim.measured.prometheus import Scrape, Window, parse, read_scrape, read_series
+from sim.measured.prometheus import Histogram, Scrape, Window, parse, read_scrape, read_series
 
 
 def counts(*values: float) -> Window:
@@ -73,6 +73,15 @@ def test_a_histogram_without_observations_has_no_mean() -> None:
     found = Window([histogram(1, 1, 1, total=0.05)] * 2).histogram("h")
     assert found is not None
     assert (found.count, found.mean, found.bucket(0.5)) == (0, None, None)
+
+
+def test_histograms_of_the_same_buckets_add_up() -> None:
+    one, two = (Window([histogram(*counts, total=1.5)]).histogram("h") for counts in ((1, 2, 3), (0, 0, 4)))
+    assert one is not None
+    assert two is not None
+    assert (one + two) == Histogram([0.1, 0.5, inf], [1, 2, 7], 3.0)
+    with pytest.raises(ValueError, match="do not add up"):
+        one + Histogram([inf], [1], 1.0)
 
 
 def test_gauges_and_labels_are_read_of_a_scrape(tmp_path: Path) -> None:

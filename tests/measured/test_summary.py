@@ -86,6 +86,18 @@ def test_sessions_meet_workers(tmp_path: Path) -> None:
     assert found["workers"][1]["kv_events"] is None
 
 
+def test_queues_are_the_engines_histograms(tmp_path: Path) -> None:
+    # One request of worker 0 and one of worker 1 below 0.3 s, another of worker 1 below 0.5 s.
+    assert summary(tmp_path)["queue"] == {
+        "aggregated": {
+            "n": 3,
+            "mean_s": pytest.approx(0.2),
+            "p50_between_s": [0.0, 0.3],
+            "p99_between_s": [0.3, 0.5],
+        }
+    }
+
+
 def test_ties_and_cheapest_choices_are_counted(tmp_path: Path) -> None:
     assert summary(tmp_path)["router"] == {
         "aggregated": {"decisions": 3, "with_costs": 3, "ties": 1, "cheapest_taken": 3, "failed": 0}
