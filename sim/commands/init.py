@@ -35,7 +35,8 @@ def init(
     from sim.measured.flags import parse_command
     from sim.measured.mirror.cluster import Cluster, mirror
     from sim.measured.mirror.toml import check, to_toml
-    from sim.measured.run import load_run, read_windows
+    from sim.measured.run import load_run
+    from sim.measured.windows import read_windows
 
     if not (measured or metrics or engines or frontend):
         raise InputError("nothing to mirror: give --measured, --metrics, --engine or --frontend")
@@ -53,8 +54,11 @@ def init(
         gpu,
     )
     text = to_toml(mirror(cluster, folder), f"Mirror of {run.title}" if run else "Mirror of a cluster")
-    check(text, folder)
+    try:
+        check(text, folder)
+        if out is not None:
+            out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"--out {out}: {error.strerror}") from error
     if out is None:
         typer.echo(text, nl=False)
-    else:
-        out.write_text(text, encoding="utf-8")

@@ -8,8 +8,8 @@ from typing import Any
 from pydantic import Field
 
 from sim.measured.flags import Command, parse_command
-from sim.measured.folder import CommandSettings
 from sim.measured.records import Record, read_object
+from sim.measured.run_toml import CommandSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,11 +51,11 @@ class Candidate:
         return blocks + self.active_request_cost_blocks
 
 
-def candidate(message: str, source: str) -> Candidate:
+def candidate(message: str) -> Candidate:
     """Return the candidate of a message that says "Formula for" or "Pinned formula for".
 
     Raises:
-        InputError: it is worded in none of the known ways; `source` is for the message.
+        InputError: it is worded in none of the known ways.
 
     """
     head = _HEAD.search(message)
@@ -63,8 +63,8 @@ def candidate(message: str, source: str) -> Candidate:
     terms = standard or _DECODE.search(message)
     if head is None or terms is None:
         raise InputError(
-            f"{source}: a candidate's line in a form that is not known (those of Dynamo 1.4.2 and 1.5.0 "
-            f"are): {message[:200]!r}"
+            "a candidate's line in a form that is not known (those of Dynamo 1.4.2 and 1.5.0 are): "
+            f"{message[:200]!r}"
         )
     return Candidate(
         int(head["worker_id"]),

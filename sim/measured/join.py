@@ -94,12 +94,13 @@ def _numbered(logged: Sequence[LoggedRequest], notes: list[str]) -> dict[int, Lo
         if logged:
             notes.append("the router's log has no client's ids; its requests are taken in order of receipt")
         return dict(enumerate(sorted(logged, key=lambda request: request.received_s or 0.0)))
-    prefix = prefixes.most_common(1)[0][0]
+    # Of clients that sent as many the last one, whose ids the counter met last.
+    prefix = max(reversed(prefixes), key=prefixes.__getitem__)
     found = {int(match["row"]): request for match, request in matches if match and match["prefix"] == prefix}
     if len(found) < len(logged):
         notes.append(
-            f"{len(logged) - len(found)} requests of the router's log left out: not the last with their "
-            f"number under the ids {prefix}0, {prefix}1, ... of this client"
+            "requests of the router's log left out, not the last of their number under this client's ids "
+            f"{prefix}0, {prefix}1, ...: {len(logged) - len(found)}"
         )
     return found
 

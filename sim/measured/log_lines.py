@@ -27,6 +27,8 @@ _FIELD = re.compile(r'(?<![\w.])([\w.]+)=("(?:[^"\\]|\\.)*"|\[[^\]]*\]|\S+)')
 class Entry:
     """One line of a log."""
 
+    line: int
+    """Its number, from 1."""
     time_s: float
     """Unix time."""
     target: str
@@ -56,7 +58,7 @@ class Entry:
 
 def is_log_line(line: bytes) -> bool:
     """Whether a line is one of such a log."""
-    return _entry(line) is not None
+    return _entry(1, line) is not None
 
 
 def entries(path: Path, wanted: Sequence[str]) -> Iterator[Entry | None]:
@@ -67,20 +69,20 @@ def entries(path: Path, wanted: Sequence[str]) -> Iterator[Entry | None]:
 
     """
     needles = [text.encode() for text in wanted]
-    for _, line in lines(path):
+    for number, line in lines(path):
         if b"\x1b" in line or any(needle in line for needle in needles):
-            entry = _entry(line)
+            entry = _entry(number, line)
             if entry is None or any(text in entry.message for text in wanted):
                 yield entry
         elif not line[:1].isdigit() and not line.startswith(b"{") and not line.isspace():
             yield None
 
 
-def _entry(line: bytes) -> Entry | None:
-    return _json_entry(line) if line.startswith(b"{") else _text_entry(line)
+def _entry(number: int, line: bytes) -> Entry | None:
+    return _json_entry(number, line) if line.startswith(b"{") else _text_entry(number, line)
 
 
-def _text_entry(line: bytes) -> Entry | None:
+def _text_entry(number: int, line: bytes) -> Entry | None:
     match = _LINE.match(_COLOURS.sub("", line.decode("utf-8", errors="replace")))
     if match is None:
         return None
@@ -88,10 +90,10 @@ def _text_entry(line: bytes) -> Entry | None:
     for key, value in _FIELD.findall(match["message"]):
         fields.setdefault(key, []).append(value.strip('"'))
     target = match["target"].removesuffix(": ").rpartition(": ")[2]
-    return Entry(_unix(match["time"]), target, match["message"], fields)
+    return Entry(number, _unix(match["time"]), target, match["message"], fields)
 
 
-def _json_entry(line: bytes) -> Entry | None:
+def _json_entry(number: int, line: bytes) -> Entry | None:
     try:
         found = json_object(line)
         time_s = _unix(str(found.pop("time")))
@@ -102,7 +104,7 @@ def _json_entry(line: bytes) -> Entry | None:
     # A number that stands in the message only, as in a text line.
     for key, value in _FIELD.findall(message):
         fields.setdefault(key, []).append(value.strip('"'))
-    return Entry(time_s, str(found.get("target", "")), message, fields)
+    return Entry(number, time_s, str(found.get("target", "")), message, fields)
 
 
 def _text(value: Any) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from sim.errors import InputError
 from sim.measured.formula import Candidate, candidate
 from sim.measured.log_lines import Entry, entries
 
@@ -117,8 +118,11 @@ def read_router_log(*paths: Path) -> RouterLog:
         for entry in entries(path, tuple(_HANDLERS)):
             if entry is None:
                 n_other_lines += 1
-            else:
-                reader.read(entry, str(path))
+                continue
+            try:
+                reader.read(entry)
+            except InputError as error:
+                raise InputError(f"{path}, line {entry.line}: {error}") from error
     return RouterLog(tuple(reader.requests.values()), n_other_lines, sum(map(len, reader.pending.values())))
 
 
@@ -126,14 +130,12 @@ class _Reader:
     """What the lines so far came to."""
 
     def __init__(self) -> None:
-        self.source = ""
         self.requests: dict[str, LoggedRequest] = {}
         self.pending: dict[tuple[str, str], dict[tuple[int, int], Candidate]] = {}
         """Candidates that wait for their choice, by request and worker type."""
 
-    def read(self, entry: Entry, source: str) -> None:
-        """Take in one entry; `source` is the file, for messages."""
-        self.source = source
+    def read(self, entry: Entry) -> None:
+        """Take in one entry."""
         text, handle = next((text, handle) for text, handle in _HANDLERS.items() if text in entry.message)
         # Other parts of the frontend say "Selected worker" too, under the HTTP span's id.
         if text.startswith("Selected") and not entry.target.endswith("scheduling::selector"):
@@ -156,7 +158,7 @@ class _Reader:
         request.block_tokens = entry.number("block_size")
 
     def candidate(self, entry: Entry, request: LoggedRequest) -> None:
-        found = candidate(entry.message, self.source)
+        found = candidate(entry.message)
         key = request.request_id, entry.get("worker_type") or ""
         self.pending.setdefault(key, {})[found.worker_id, found.dp_rank] = found
 
@@ -203,6 +205,9 @@ class _Reader:
         request.status = entry.get("status")
         request.prompt_tokens = entry.number("input_tokens") or request.prompt_tokens
         request.output_tokens = entry.number("output_tokens")
+        # Dynamo 1.4.2 logs no end of a leg.
+        if request.decisions and request.decisions[-1].ended_s is None:
+            request.decisions[-1].ended_s = entry.time_s
 
 
 _HANDLERS = {

@@ -1,26 +1,25 @@
 """A recorded run as a whole: its folder is read, its requests joined, its engines named."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from sim.errors import InputError
 from sim.measured.bench import Bench, read_bench
 from sim.measured.commands import Commands, commands
-from sim.measured.folder import FileSettings, Folder, Role, RunFile, read_folder, run_file
+from sim.measured.folder import Folder, RunFile, read_folder
 from sim.measured.join import Sources, join
 from sim.measured.kv_events import KvEvents, read_kv_events
-from sim.measured.prometheus import Scrape, Window, read_scrape, read_series
+from sim.measured.prometheus import Window
 from sim.measured.request import MeasuredRequest
 from sim.measured.request_trace import read_request_trace
+from sim.measured.roles import Role
 from sim.measured.router_log import Decision, read_router_log
 from sim.measured.usage import read_usage
-from sim.measured.workers import FAMILIES, Worker, find_workers, is_engine
+from sim.measured.windows import run_windows
+from sim.measured.workers import Worker, find_workers
 from sim.workload.request import Trace
 from sim.workload.trace_file import load_trace
-
-FRONTEND = "frontend"
-_MOMENTS = {"before": 0, None: 1, "after": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,9 @@ class MeasuredRun:
         """Return the engine of an id; the only one of a run answers to every id."""
         if len(self.workers) == 1:
             return self.workers[0]
-        return next((found for found in self.workers if found.worker_id == worker_id is not None), None)
+        if worker_id is None:
+            return None
+        return next((found for found in self.workers if found.worker_id == worker_id), None)
 
 
 def load_run(path: Path) -> MeasuredRun:
@@ -81,7 +82,7 @@ def load_run(path: Path) -> MeasuredRun:
     if trace := folder.only(Role.TRACE):
         sources.trace = load_trace(trace.path, **folder.settings.trace.model_dump())
     requests = join(sources, notes)
-    windows = _windows(folder, notes)
+    windows = run_windows(folder, notes)
     decisions = tuple(log.decisions)
     command_file = folder.only(Role.COMMANDS)
     return MeasuredRun(
@@ -97,43 +98,6 @@ def load_run(path: Path) -> MeasuredRun:
         commands=commands(folder.settings.commands, command_file.path if command_file else None),
         notes=tuple(notes),
     )
-
-
-def read_windows(paths: Iterable[Path]) -> dict[str, Window]:
-    """Return metrics of files with Prometheus text, by targets as the names or the contents of the files say.
-
-    Raises:
-        InputError: a file cannot be read, or is not Prometheus text.
-
-    """
-    return _paired([run_file(path, FileSettings(role=Role.METRICS)) for path in paths])
-
-
-def _paired(files: Iterable[RunFile]) -> dict[str, Window]:
-    scrapes: dict[str, list[tuple[RunFile, Scrape]]] = {}
-    for file in files:
-        scrape = read_scrape(file.path)
-        target = file.target or (FRONTEND if scrape.has("dynamo_frontend_") else "engine")
-        scrapes.setdefault(target, []).append((file, scrape))
-    for read in scrapes.values():
-        read.sort(key=lambda row: _MOMENTS[row[0].moment])
-    return {target: Window([scrape for _, scrape in read]) for target, read in scrapes.items()}
-
-
-def _windows(folder: Folder, notes: list[str]) -> dict[str, Window]:
-    """Return metrics by target, from scrapes before and after, else from the first and last of a series."""
-    found = _paired(folder.of(Role.METRICS))
-    for file in [] if found else folder.of(Role.METRICS_SERIES):
-        for target, series in read_series(file.path, FAMILIES).items():
-            found.setdefault(target, Window(series))
-    for target, window in found.items():
-        if window.since_start:
-            notes.append(f"{target}: one scrape only, so its counters are those since it was started")
-        if is_engine(window) and window.restarted("vllm:prompt_tokens_total"):
-            notes.append(f"{target}: was restarted during the run; its counters begin again at 0")
-        if target != FRONTEND and not is_engine(window):
-            notes.append(f"{target}: exports no counters of prompt tokens")
-    return dict(sorted(found.items()))
 
 
 def _kv_events(files: list[RunFile]) -> dict[str, KvEvents]:

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from sim.measured.folder import ABOUT, Role
+from sim.measured.roles import ABOUT, Role
 from sim.results import show
 from sim.results.metrics import PERMILLES, percentile_name
 from sim.results.summary import LATENCY_LABELS, SOURCE_LABELS, footnotes, heading, table, thin_note

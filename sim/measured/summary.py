@@ -16,7 +16,8 @@ from sim.measured.kv_events import EventType, KvEvents
 from sim.measured.overlap import overlap
 from sim.measured.prometheus import Histogram
 from sim.measured.router_log import Decision
-from sim.measured.run import FRONTEND, MeasuredRun
+from sim.measured.run import MeasuredRun
+from sim.measured.windows import FRONTEND
 from sim.measured.workers import SOURCES, Worker
 from sim.results.metrics import PERMILLES, distribution, percentile_name
 from sim.results.weighted import WeightedSample

@@ -11,12 +11,12 @@ from sim.errors import InputError
 from sim.hf_config import from_hf_config
 from sim.measured.commands import Commands
 from sim.measured.flags import Command
-from sim.measured.folder import Role
 from sim.measured.mirror.engines import tell_engines
 from sim.measured.mirror.found import Found
 from sim.measured.mirror.frontend import tell_frontend
 from sim.measured.mirror.metrics import tell_blocks, tell_decisions, tell_metrics, tell_pools
 from sim.measured.prometheus import Window
+from sim.measured.roles import Role
 from sim.measured.run import MeasuredRun
 from sim.measured.workers import find_workers
 from sim.shipped import preset_names

@@ -21,7 +21,7 @@ class Found:
     settings: dict[KeyPath, Setting] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     """What does not go into the scenario, a sentence each."""
-    _refused: set[tuple[KeyPath, Any]] = field(default_factory=set)
+    _refused: list[tuple[KeyPath, Any]] = field(default_factory=list)
 
     def tell(self, key: str, value: Any, source: str) -> None:
         """Take a setting; None is no value."""
@@ -30,7 +30,7 @@ class Found:
         path = tuple(key.split("."))
         known = self.settings.setdefault(path, Setting(value, source))
         if known.value != value and (path, value) not in self._refused:
-            self._refused.add((path, value))
+            self._refused.append((path, value))
             self.note(f"{key} = {value} by {source}, but {known.value} by {known.source} is taken")
 
     def note(self, text: str) -> None:

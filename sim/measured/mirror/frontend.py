@@ -3,12 +3,8 @@
 from sim.measured.flags import Command
 from sim.measured.mirror.found import Found
 
-_POLICIES = {
-    "kv": "kv",
-    "round-robin": "round-robin",
-    "random": "random",
-    "least-loaded": "least-loaded",
-}
+_POLICIES = ("kv", "round-robin", "random", "least-loaded")
+"""Modes that are also the simulator's."""
 _NUMBERS = {
     "router-kv-overlap-score-credit": "overlap_score_credit",
     "router-kv-overlap-score-credit-decay": "overlap_score_credit_decay",
@@ -41,7 +37,7 @@ def tell_frontend(frontend: Command, found: Found) -> None:
     if mode not in _POLICIES:
         found.note(f"--{_MODE} {mode}: not modelled; a policy can be written, see CONTRIBUTING.md")
     source = f"--{_MODE}" if _MODE in command.options else f"no --{_MODE}: Dynamo's default"
-    found.tell("router.policy", _POLICIES.get(mode), source)
+    found.tell("router.policy", mode if mode in _POLICIES else None, source)
     if mode == "kv":
         for option, key in _NUMBERS.items():
             found.tell(f"router.{key}", command.real(option), f"--{option}")

@@ -8,6 +8,7 @@ from textwrap import wrap
 import tomlkit
 from tomlkit.items import Table
 
+from sim.errors import InputError
 from sim.measured.mirror.found import Found, KeyPath, Setting
 from sim.scenario import load_scenario
 
@@ -67,12 +68,16 @@ def check(text: str, folder: Path | None) -> None:
 
     Raises:
         InputError: what was told makes no scenario.
+        OSError: nothing can be written to the folder.
 
     """
     with tempfile.NamedTemporaryFile("w", suffix=".toml", dir=folder, encoding="utf-8") as file:
         file.write(text)
         file.flush()
-        load_scenario(Path(file.name))
+        try:
+            load_scenario(Path(file.name))
+        except InputError as error:
+            raise InputError(str(error).replace(file.name, "the scenario made of this")) from error
 
 
 def _open(found: Found) -> dict[KeyPath, Setting]:
