@@ -10,6 +10,11 @@ from sim.errors import InputError
 from sim.workload.formats.lines import json_object, lines
 
 _SHOWN_CHARACTERS = 60
+_SHAPES = {
+    **dict.fromkeys(("model_type", "model_attributes_type", "dict_type"), "must be an object"),
+    **dict.fromkeys(("tuple_type", "list_type"), "must be a list"),
+}
+"""What JSON calls the things that pydantic misses."""
 
 
 class Record(BaseModel):
@@ -81,7 +86,8 @@ def checked(found: dict[str, Any], model: type[M], where: str) -> M:
             raise InputError(f"{where}: {key} is missing") from error
         if first["type"] == "extra_forbidden":
             raise InputError(f"{where}: {key}: unknown key") from error
-        message = first["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
+        message = _SHAPES.get(first["type"]) or first["msg"].removeprefix("Value error, ")
+        message = message.replace("Input should be", "must be")
         raise InputError(f"{where}: {key} = {_shown(first['input'])}: {message}") from error
 
 

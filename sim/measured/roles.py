@@ -66,7 +66,8 @@ def sniff(path: Path) -> Role:
         if (role := _json_role(line)) is not Role.IGNORE:
             return role
     samples = [line for line in head if not line.startswith(b"#")]
-    if samples and all(map(_SAMPLE.match, samples)):
+    # A damaged line does not make it another file: its reader says what is wrong.
+    if 2 * sum(_SAMPLE.match(line) is not None for line in samples) > len(samples):
         return Role.METRICS
     if any(map(is_log_line, head)):
         return Role.ROUTER_LOG

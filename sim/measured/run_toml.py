@@ -3,13 +3,14 @@
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, PositiveInt
 
 from sim.measured.records import checked
 from sim.measured.roles import Role
 from sim.settings import Settings
 from sim.shipped import read_toml
 from sim.workload.formats import FormatName
+from sim.workload.settings import Positive
 
 NAME = "run.toml"
 
@@ -32,9 +33,9 @@ class TraceSettings(Settings):
 
     format: FormatName = "auto"
     """Format of the file."""
-    chunk_tokens: int | None = None
+    chunk_tokens: PositiveInt | None = None
     """Tokens of one hash id."""
-    sec_multiplier: float | None = None
+    sec_multiplier: Positive | None = None
     """Seconds of a unit of a `timed_trace` timestamp."""
 
 

@@ -21,23 +21,18 @@ def read_windows(paths: Iterable[Path]) -> dict[str, Window]:
         InputError: a file cannot be read, or is not Prometheus text.
 
     """
-    return _paired([run_file(path, FileSettings(role=Role.METRICS)) for path in paths])
-
-
-def _paired(files: Iterable[RunFile]) -> dict[str, Window]:
-    scrapes: dict[str, list[tuple[RunFile, Scrape]]] = {}
-    for file in files:
-        scrape = read_scrape(file.path)
-        target = file.target or (FRONTEND if scrape.has("dynamo_frontend_") else "engine")
-        scrapes.setdefault(target, []).append((file, scrape))
-    for read in scrapes.values():
-        read.sort(key=lambda row: _MOMENTS[row[0].moment])
-    return {target: Window([scrape for _, scrape in read]) for target, read in scrapes.items()}
+    files = [run_file(path, FileSettings(role=Role.METRICS)) for path in paths]
+    return {target: _window(scraped) for target, scraped in _by_target(files).items()}
 
 
 def run_windows(folder: Folder, notes: list[str]) -> dict[str, Window]:
     """Return metrics by target, from scrapes before and after, else from the first and last of a series."""
-    found = _paired(folder.of(Role.METRICS))
+    found: dict[str, Window] = {}
+    for target, scraped in _by_target(folder.of(Role.METRICS)).items():
+        if all(file.moment == "before" for file, _ in scraped):
+            notes.append(f"{target}: scraped before the run only, which does not say what it did; left out")
+        else:
+            found[target] = _window(scraped)
     for file in [] if found else folder.of(Role.METRICS_SERIES):
         for target, series in read_series(file.path, FAMILIES).items():
             found.setdefault(target, Window(series))
@@ -49,3 +44,17 @@ def run_windows(folder: Folder, notes: list[str]) -> dict[str, Window]:
         if target != FRONTEND and not is_engine(window):
             notes.append(f"{target}: exports no counters of prompt tokens")
     return dict(sorted(found.items()))
+
+
+def _by_target(files: Iterable[RunFile]) -> dict[str, list[tuple[RunFile, Scrape]]]:
+    found: dict[str, list[tuple[RunFile, Scrape]]] = {}
+    for file in files:
+        scrape = read_scrape(file.path)
+        target = file.target or (FRONTEND if scrape.has("dynamo_frontend_") else "engine")
+        found.setdefault(target, []).append((file, scrape))
+    return found
+
+
+def _window(scraped: Iterable[tuple[RunFile, Scrape]]) -> Window:
+    in_order = sorted(scraped, key=lambda row: _MOMENTS[row[0].moment])
+    return Window([scrape for _, scrape in in_order])

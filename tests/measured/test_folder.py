@@ -106,6 +106,7 @@ def test_run_toml_names_what_content_does_not(tmp_path: Path) -> None:
         ('[files]\n"bench.json" = {role = "bench", momnt = "after"}', "momnt: unknown key"),
         ('[files]\n"absent" = "bench"', "files: no such file: .*absent"),
         ('tittle = ""', "tittle: unknown key"),
+        ("[trace]\nchunk_tokens = 0", "trace.chunk_tokens = 0: must be greater than 0"),
         ("files", "not a TOML file"),
     ],
 )

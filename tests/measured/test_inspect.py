@@ -57,6 +57,13 @@ def test_totals_of_the_client_are_shown_as_it_stated_them(tmp_path: Path) -> Non
     assert "TTFT      200 ms   298 ms" in result.stdout
 
 
+def test_a_damaged_metrics_file_is_not_passed_over(tmp_path: Path) -> None:
+    text = (SMALL / "metrics-after.worker0.prom").read_text(encoding="utf-8").replace("} 45", "} forty")
+    result = call(str(copy(tmp_path / "run", metrics_after_worker0_prom=text)))
+    assert result.exit_code == 2
+    assert "metrics-after.worker0.prom: line 6: 'vllm:prompt_tokens_total" in result.stderr
+
+
 def test_bad_input_ends_with_2_and_names_file_and_line(tmp_path: Path) -> None:
     result = call(str(copy(tmp_path / "run", usage_jsonl='{"id": "req-0", "usage": {}}\n')))
     assert result.exit_code == 2

@@ -61,6 +61,7 @@ def test_a_sequence_that_does_not_rise_is_refused(tmp_path: Path) -> None:
     ("line", "message"),
     [
         ({"seq": 1}, "batch is missing"),
+        ({"seq": 1, "batch": 3}, "batch = 3: must be a list"),
         (batch(1, {"type": "BlockMoved"}), "batch.1.0.type = 'BlockMoved'"),
         (batch(1, STORED | {"block_hashes": [1.5]}), "batch.1.0.block_hashes.0"),
     ],

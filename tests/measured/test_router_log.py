@@ -172,9 +172,7 @@ def test_candidates_without_a_choice_are_counted(tmp_path: Path) -> None:
 
 def test_an_unknown_form_of_a_candidate_names_the_file(tmp_path: Path) -> None:
     line = choice(0, "decode")[0].replace("overlap_credit_decay", "decay")
-    with pytest.raises(
-        InputError, match=r"router\.log, line 1: a candidate's line in a form"
-    ):
+    with pytest.raises(InputError, match=r"router\.log, line 1: a candidate's line in a form"):
         read(tmp_path, [line])
 
 

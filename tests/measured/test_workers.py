@@ -112,3 +112,9 @@ def test_a_single_scrape_and_a_restart_are_said(tmp_path: Path) -> None:
         "worker0: was restarted during the run; its counters begin again at 0",
         "worker1: one scrape only, so its counters are those since it was started",
     )
+
+
+def test_what_was_scraped_before_the_run_only_is_left_out(tmp_path: Path) -> None:
+    run = load_run(copy(tmp_path / "run", metrics_after_worker0_prom=None))
+    assert run.windows.keys() == {"worker1"}
+    assert run.notes[0].startswith("worker0: scraped before the run only")
