@@ -257,7 +257,8 @@ def test_the_model_may_be_in_a_file_of_command_lines(tmp_path: Path) -> None:
     out = tmp_path / "mirror.toml"
     assert call("--measured", str(run), "--out", str(out)).exit_code == 0
     model = load_scenario(out).model
-    assert (model.hidden_size, model.full_attention_layers, model.kv_bytes_per_token) == (256, 4, 2048)
+    assert (model.name, model.hidden_size, model.full_attention_layers) == ("tiny", 256, 4)
+    assert model.kv_bytes_per_token == 2048
     content["model_config"] = CONFIG | {"num_experts": 4}
     (run / "started.json").write_text(json.dumps(content), encoding="utf-8")
     result = call("--measured", str(run))

@@ -1,8 +1,12 @@
 import json
 import re
+from operator import attrgetter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sim.errors import InputError
 from sim.measured.formula import candidate
@@ -78,11 +82,19 @@ def test_jsonl_says_the_same(tmp_path: Path) -> None:
     assert read(tmp_path, [LINES[0], *map(as_json, LINES[1:])], "router.jsonl") == plain
 
 
-def test_concurrent_requests_may_be_logged_interleaved(tmp_path: Path) -> None:
-    lines = LINES[1:]
-    third = len(lines) // 3
-    woven = [line for pair in zip(lines[:third], lines[third : 2 * third], strict=True) for line in pair]
-    assert read(tmp_path, woven).requests == read(tmp_path, lines).requests[:2]
+BY_REQUEST = [
+    [line for line in LINES if f'"req-{row}"' in line or f'"{IDS[row]}"' in line] for row in range(3)
+]
+
+
+@given(st.permutations([row for row, lines in enumerate(BY_REQUEST) for _ in lines]))
+def test_concurrent_requests_may_be_logged_in_any_interleaving(order: list[int]) -> None:
+    waiting = [iter(lines) for lines in BY_REQUEST]
+    with TemporaryDirectory() as folder:
+        woven = read(Path(folder), [next(waiting[row]) for row in order])
+        in_turn = read(Path(folder), LINES)
+    key = attrgetter("request_id")
+    assert sorted(woven.requests, key=key) == sorted(in_turn.requests, key=key)
 
 
 def test_a_log_in_two_files_is_one(tmp_path: Path) -> None:

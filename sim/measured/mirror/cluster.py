@@ -85,7 +85,7 @@ def _tell_model(cluster: Cluster, engines: tuple[Command, ...], found: Found, fo
     config = cluster.run.commands.model_config if cluster.run else None
     if config:
         try:
-            _tell_config(config, found)
+            _tell_config(config, name or "measured", found)
         except InputError as error:
             found.note(
                 f"the model's configuration cannot be used: {str(error).rpartition('config.json: ')[2]}"
@@ -112,12 +112,12 @@ def _preset_of(name: str) -> str | None:
     return known[0] if len(known) == 1 else None
 
 
-def _tell_config(config: Any, found: Found) -> None:
+def _tell_config(config: Any, name: str, found: Found) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "config.json"
         path.write_text(json.dumps(config), encoding="utf-8")
         model = from_hf_config(path)
-    values = model.model_dump(mode="json", exclude_defaults=True) | {"name": "measured"}
+    values = model.model_dump(mode="json", exclude_defaults=True) | {"name": name}
     for key, value in values.items():
         found.tell(f"model.{key}", value, "the run's model_config")
 
