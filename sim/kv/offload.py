@@ -177,12 +177,7 @@ class ArcTier(CpuTier):
             self.changes += 1
 
     def _victims(self, count: int, spared: Collection[Key]) -> list[Key] | None:
-        def idle(keys: Iterable[Key]) -> Iterator[Key]:
-            for key in keys:
-                if key not in spared and self._states[key] == IDLE:
-                    yield key
-
-        recent, frequent = idle(self._recent), idle(self._frequent)
+        recent, frequent = self._idle_of(self._recent, spared), self._idle_of(self._frequent, spared)
         recent_size = len(self._recent)
         chosen: list[tuple[Key, bool]] = []
         while len(chosen) < count:
@@ -206,6 +201,11 @@ class ArcTier(CpuTier):
             while len(ghosts) > self.capacity_blocks:
                 ghosts.popitem(last=False)
         return [key for key, _ in chosen]
+
+    def _idle_of(self, keys: Iterable[Key], spared: Collection[Key]) -> Iterator[Key]:
+        for key in keys:
+            if key not in spared and self._states[key] == IDLE:
+                yield key
 
     def _inserted(self, key: Key) -> None:
         self._recent[key] = None
