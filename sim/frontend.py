@@ -175,8 +175,9 @@ class Frontend:
         self, record: Record, pool: Pool, pinned: int | None = None, heard: float = inf
     ) -> Decision | None:
         """Ask the router, who has heard from ranks up to `heard` what arrived at this very instant."""
-        self._agenda.settle(self._env.now, -1)
-        pool.news.open(self._env.now, heard)
+        if pool.router.keeps_index:
+            self._agenda.settle(self._env.now, -1)
+            pool.news.open(self._env.now, heard)
         number = draw(self._seed, f"route {pool.leg}", record.request.index)
         try:
             return pool.router.choose(self._query(record, pool, pinned), self._env.now, number)
@@ -220,6 +221,8 @@ class Frontend:
         self._send_events(self.pool, worker, events, output_s)
 
     def _send_events(self, pool: Pool, worker: int, events: Iterable[KvEvent], output_s: float) -> None:
+        if not pool.router.keeps_index:
+            return
         group, tiers = self._attention_group, self._tiers
         seen = [event for event in events if event.group == group and event.tier in tiers and event.blocks]
         if seen:

@@ -265,7 +265,7 @@ class Recorder:
             record = self.records[request.request_id]
             self.itl_s.add(first_s - record.last_token_s)
             record.last_token_s = last_s
-        self.itl_s.add_many(np.diff(ends_s), len(run.requests))
+        self.itl_s.add_many(ends_s[1:] - ends_s[:-1], len(run.requests))
 
     def grew(self, worker: int, used_blocks: int, now_s: float) -> None:
         """See `Observer`."""

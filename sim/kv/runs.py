@@ -87,13 +87,13 @@ class BlockRuns(Sequence[int]):
 
 def runs_of(blocks: Sequence[int]) -> Sequence[range]:
     """Return ids as ascending ranges, in the order of the sequence; a descending range comes as one run."""
-    if isinstance(blocks, BlockRuns):
-        return blocks.ranges
-    if isinstance(blocks, range) and blocks:
+    if type(blocks) is range and blocks:  # before the other, whose look into a class of `abc` takes longer
         if blocks.step == 1:
             return (blocks,)
         if blocks.step == -1:
             return (range(blocks.stop + 1, blocks.start + 1),)
+    if isinstance(blocks, BlockRuns):
+        return blocks.ranges
     found: list[range] = []
     start = stop = 0
     for block in blocks:

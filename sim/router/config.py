@@ -24,7 +24,7 @@ class RouterConfig(Settings):
     """What one router is told at its start. Weights and scales are finite; blocks are router blocks."""
 
     policy: PolicyName = "kv"
-    """Who chooses: `kv` is Dynamo's cost; the others ignore it."""
+    """Who chooses: `kv` is Dynamo's cost; the others ignore it, and no index is built."""
     overlap_score_credit: float = Field(default=1.0, ge=0, allow_inf_nan=False)
     """Prefill blocks forgiven for each block of overlap on the device. 0: no index is built at all."""
     overlap_score_credit_decay: float = Field(default=0.0, ge=0, allow_inf_nan=False)

@@ -71,10 +71,16 @@ class Router:
         self._taints = taints if taints is not None else [frozenset()] * ranks
         self._policy = policy or make_policy(config)
         self._decodes = worker_type == "decode"
-        self._index = PrefixIndex(ranks) if config.overlap_score_credit else None
+        looks_at_caches = policy is not None or config.policy == "kv"
+        self._index = PrefixIndex(ranks) if looks_at_caches and config.overlap_score_credit else None
         self._resolved: dict[Overrides, tuple[Weights, bool]] = {}
         self._swept_s = 0.0
         self.loads = Loads(ranks)
+
+    @property
+    def keeps_index(self) -> bool:
+        """Whether KV events are of use: without credit, or with a policy that ignores costs, they are not."""
+        return self._index is not None
 
     # Routing
 

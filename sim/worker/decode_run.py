@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sim.kv.groups import blocks_for
 from sim.worker.active import ActiveRequest
 from sim.worker.engine import Engine
+from sim.worker.scheduler import StepPlan
 
 
 @dataclass(slots=True)
@@ -27,39 +28,46 @@ class DecodeRun:
     steps: int
     settled: int = 0
     """Pairs whose blocks have been taken already."""
+    next_taking: int = 0
+    """The first pair, of those not settled, that takes a block; beyond the run if none does."""
 
 
 def decode_run(engine: Engine) -> DecodeRun | None:
     """Return the run that starts now, right after a `schedule`, or None. Changes nothing.
 
-    All steps in flight must have been quiet themselves. Then whatever follows from an earlier one with a
-    delay (a token processed, a state that goes back to the pool) is over; a waiting request that was passed
-    over in the last one is passed over in every step of the run (blocks only get fewer), a store that found
-    no room finds none, and such retries leave no trace but in counters.
+    The last step planned must have been quiet: a waiting request that was passed over in it is passed over in
+    every step of the run (blocks only get fewer), a store that found no room finds none, and such retries
+    leave no trace but in counters. Nothing may follow with a delay from those planned before it, such as a
+    state that goes back to the pool.
     """
     running = engine.scheduler.running
-    if not running or len(engine.steps) < engine.max_steps:
+    if not running or len(engine.steps) < engine.max_steps or not engine.steps[-1].quiet:
         return None
-    for plan in engine.steps:
-        if not plan.quiet:
-            return None
+    if not all(_only_decodes(engine, plan) for plan in engine.steps):
+        return None
     longest = engine.limits.max_model_len - 1
-    steps = longest
+    steps, context = longest, 0
     for request in running:
         if not request.outputs:
             return None  # its first token is news to the router
-        most = min(request.output_tokens - request.outputs - request.placeholders, longest - request.computed)
-        steps = min(steps, most if engine.grows_quietly else min(most, _within_block(engine, request)))
-        if steps < 1:
-            return None
-    run = DecodeRun(running, sum([request.computed for request in running]), steps)
-    free = engine.cache.pool.free_blocks
-    if engine.grows_quietly and _blocks_taken(engine, run, steps) > free:
-        # The pair that finds no block preempts: not a step of this run.
-        run.steps = bisect_left(
-            range(steps), free + 1, key=lambda pairs: _blocks_taken(engine, run, pairs + 1)
-        )
-    return run if run.steps else None
+        left = request.output_tokens - request.outputs - request.placeholders
+        steps = min(steps, left, longest - request.computed)
+        context += request.computed
+    run = DecodeRun(running, context, steps)
+    run.next_taking = _next_taking(engine, run)
+    if not engine.grows_quietly:
+        run.steps = min(steps, *(_within_block(engine, request) for request in running))
+    elif run.next_taking < steps:
+        run.steps = _steps_with_room(engine, run)
+    return run if run.steps > 0 else None
+
+
+def _only_decodes(engine: Engine, plan: StepPlan) -> bool:
+    """Whether all that will come of a step in flight is a token for every running request."""
+    if plan.quiet or not engine.grows_quietly:
+        return plan.quiet
+    tokens = plan.n_tokens
+    return tokens == len(plan.emitting) == len(engine.scheduler.running) and not plan.freed_after
 
 
 def _within_block(engine: Engine, request: ActiveRequest) -> int:
@@ -69,6 +77,19 @@ def _within_block(engine: Engine, request: ActiveRequest) -> int:
     """
     length = request.tables[engine.cache.attention_group].length
     return length * engine.cache.block_tokens - 1 - request.num_tokens
+
+
+def _next_taking(engine: Engine, run: DecodeRun) -> int:
+    group, size = engine.cache.attention_group, engine.cache.block_tokens
+    return min([request.tables[group].length * size - request.computed for request in run.requests])
+
+
+def _steps_with_room(engine: Engine, run: DecodeRun) -> int:
+    """Return the steps before the one that finds no block: it preempts, and is not of this run."""
+    free = engine.cache.pool.free_blocks
+    if _blocks_taken(engine, run, run.steps) <= free:
+        return run.steps
+    return bisect_left(range(1, run.steps + 1), free + 1, key=lambda pairs: _blocks_taken(engine, run, pairs))
 
 
 def _blocks_taken(engine: Engine, run: DecodeRun, pairs: int) -> int:
@@ -82,17 +103,10 @@ def _blocks_taken(engine: Engine, run: DecodeRun, pairs: int) -> int:
     )
 
 
-def next_taking(engine: Engine, run: DecodeRun) -> int:
-    """Return the first pair, of those not settled, that takes a block; `run.steps` if none does."""
-    group, size = engine.cache.attention_group, engine.cache.block_tokens
-    first = run.steps
-    for request in run.requests:
-        first = min(first, request.tables[group].length * size - request.computed)
-    return first
-
-
 def takings(engine: Engine, run: DecodeRun, pairs: int) -> list[tuple[int, int]]:
     """Return (pair, blocks) of every pair, of those not settled and before `pairs`, that takes blocks."""
+    if run.next_taking >= pairs:
+        return []
     group, size = engine.cache.attention_group, engine.cache.block_tokens
     taken: dict[int, int] = {}
     for request in run.requests:
@@ -103,9 +117,11 @@ def takings(engine: Engine, run: DecodeRun, pairs: int) -> list[tuple[int, int]]
 
 def settle(engine: Engine, run: DecodeRun, pairs: int) -> None:
     """Take the blocks of the first `pairs` pairs, as far as that has not been done."""
-    for request in run.requests:
-        engine.cache.extend(request.tables, request.computed + pairs)
     run.settled = pairs
+    if run.next_taking < pairs:
+        for request in run.requests:
+            engine.cache.extend(request.tables, request.computed + pairs)
+        run.next_taking = _next_taking(engine, run)
 
 
 def commit(engine: Engine, run: DecodeRun, steps: int) -> None:

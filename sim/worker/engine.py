@@ -137,6 +137,13 @@ class Engine:
 
     def schedule(self) -> StepPlan:
         """Plan the next step; it is in flight until `complete`."""
+        plan = self.scheduler.repeat() if self.grows_quietly else None
+        if plan is None:
+            plan = self._schedule_anew()
+        self.steps.append(plan)
+        return plan
+
+    def _schedule_anew(self) -> StepPlan:
         # What is left of requests that ended may be stored in the step after.
         settled = self.offload is None or not self._finished_unreported
         self._finished_unreported = False
@@ -148,7 +155,6 @@ class Engine:
         if plan.preempted:
             self._barren_steps += 1
             self.preempted += plan.preempted
-        self.steps.append(plan)
         return plan
 
     def _state(self) -> tuple[int, int, int, int]:

@@ -62,8 +62,12 @@ class MockerLaw:
         """Return the times of `n` successive steps of the same decodes in seconds, shape (n,)."""
         if self._leg == "prefill":
             return np.full(n, _prefill_s(batch))
-        used = sum_context_tokens + batch + batch * np.arange(n, dtype=np.int64)
-        return _decode_s(np.minimum(used, self._pool_tokens) / self._pool_tokens)
+        first, last = sum_context_tokens + batch, sum_context_tokens + batch * n
+        used = np.arange(first, last + 1, batch, dtype=np.float64)
+        if last > self._pool_tokens:
+            np.minimum(used, self._pool_tokens, out=used)
+        used /= self._pool_tokens
+        return _decode_s(used)
 
 
 def _prefill_s(tokens: int) -> float:

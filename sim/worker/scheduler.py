@@ -123,6 +123,29 @@ class Scheduler:
         self.last_plan = plan
         return plan
 
+    def repeat(self) -> StepPlan | None:
+        """Plan what `schedule` would after a quiet step, if nothing has happened since; None: ask `schedule`.
+
+        For engines whose decodes grow quietly, and only while nobody waits.
+        """
+        last, running = self.last_plan, self.running
+        if last is None or not last.quiet or self.waiting or self.skipped or len(running) != len(last.tokens):
+            return None
+        longest = self.limits.max_model_len - 1
+        for request in running:
+            if request.outputs + request.placeholders >= request.output_tokens or request.computed >= longest:
+                return None
+            if not self._grow(request, 1):
+                return None  # what others have taken now they find covered then
+        plan = StepPlan(self._steps, last.n_tokens, last.tokens, last.emitting, quiet=True)
+        self._steps += 1
+        for request in running:
+            request.computed += 1
+            request.in_flight += 1
+            request.placeholders += 1
+        self.last_plan = plan
+        return plan
+
     # -- running --------------------------------------------------------------------------------------------
 
     def _schedule_running(self, plan: StepPlan, budget: int) -> int:

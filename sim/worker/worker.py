@@ -10,17 +10,15 @@ flush) waits for them. Steps without tokens cost nothing: they stand for the eng
 from collections import deque
 from collections.abc import Callable, Sequence
 from math import inf
-from typing import Literal, Protocol
+from typing import Protocol
 
-import numpy as np
 import simpy
-from numpy.typing import NDArray
 
 from sim.agenda import Agenda
 from sim.clock import Phase, at_time
 from sim.kv.events import KvEvent
 from sim.worker.active import ActiveRequest
-from sim.worker.decode_run import DecodeRun, commit, decode_run, next_taking, output_times, settle, takings
+from sim.worker.ahead import Ahead, EventOutbox, RunObserver
 from sim.worker.engine import Engine, StepOutput
 from sim.worker.host_link import HostLink
 from sim.worker.lookup import EngineDiedError
@@ -31,7 +29,7 @@ ENGINE_DIED = "engine_died"
 """Why requests of a worker are given up whose engine met a fault of vLLM 0.28.0."""
 
 
-class Observer(Protocol):
+class Observer(RunObserver, Protocol):
     """Who is told what a worker does; `worker` is its index, times are seconds."""
 
     def planned(self, worker: int, plan: StepPlan, events: list[KvEvent], now_s: float) -> None:
@@ -40,30 +38,15 @@ class Observer(Protocol):
     def processed(self, worker: int, output: StepOutput, events: list[KvEvent], now_s: float) -> None:
         """An output was processed, with what that did to the caches."""
 
-    def decoded(self, worker: int, run: DecodeRun, ends_s: NDArray[np.float64]) -> None:
-        """Every request of a run received one token at each of these times."""
-
-    def grew(self, worker: int, used_blocks: int, now_s: float) -> None:
-        """A run took blocks: so many of the pool are in use from then on; nothing else changed."""
-
-    def kv(self, worker: int, events: list[KvEvent]) -> None:
-        """What the blocks that a run took did to the cache."""
-
     def levels(self, worker: int, engine: Engine, now_s: float) -> None:
         """Queues and caches stand as the engine says from now on."""
 
 
-class Outbox(Protocol):
+class Outbox(EventOutbox, Protocol):
     """Where a worker sends what others must know: the way there takes time, the sending does not."""
-
-    event_delay_s: float
-    """How long KV events are on their way."""
 
     def output(self, worker: int, output: StepOutput) -> None:
         """Tokens and ends of one step, whose output is processed now."""
-
-    def kv_events(self, worker: int, events: list[KvEvent], output_s: float) -> None:
-        """KV events that are published with the output of this time."""
 
     def given_up(self, worker: int, request: ActiveRequest, reason: str) -> None:
         """A request will never be served: it has outgrown the pool, or the engine has died."""
@@ -93,19 +76,19 @@ class Worker:
     ) -> None:
         self.engine = engine
         self._agenda = agenda
-        agenda.enter(index, self._catch_up)
         self._env = env
         self._index = index
         self.link = link
         self._step_time = step_time
         self._observer = observer
         self._outbox = outbox
-        self._fast_forward = fast_forward
+        self._ahead = (
+            Ahead(index, engine, step_time=step_time, observer=observer, outbox=outbox, agenda=agenda)
+            if fast_forward
+            else None
+        )
         self._ends_s: deque[float] = deque()
         """When each step in flight has been computed."""
-        self._run: DecodeRun | None = None
-        self._run_ends_s: NDArray[np.float64] = np.empty(0)
-        """When the outputs of the run are processed, and after them those in flight then."""
         self._alarm = 0
         self._dead = False
         self._polling = True
@@ -121,7 +104,7 @@ class Worker:
         if self._dead:
             self._outbox.given_up(self._index, request, ENGINE_DIED)
             return
-        self._interrupt_run()
+        self._come_back()
         self.engine.add(request)
         self._observer.levels(self._index, self.engine, self._env.now)
         if self._polling:
@@ -131,12 +114,19 @@ class Worker:
         """Hear of requests whose pull has ended here, and of requests held here whose blocks were read."""
         if self._dead:
             return
-        self._interrupt_run()
+        self._come_back()
         self._pulled += pulled
         self._read += read
         self.engine.stir()
         if self._polling:
             self._wake(self._env.now, Phase.SCHEDULE, self._poll)
+
+    def _come_back(self) -> None:
+        """Something arrives: what was taken ahead ends now, and the next output is met in person."""
+        ends_s = self._ahead.interrupt(self._env.now) if self._ahead is not None else None
+        if ends_s is not None:
+            self._ends_s = ends_s
+            self._wake(ends_s[0], Phase.OUTPUT, self._output)
 
     # -- the loop -------------------------------------------------------------------------------------------
 
@@ -162,9 +152,10 @@ class Worker:
             return
         self._observer.levels(self._index, engine, self._env.now)
         if self._busy:
-            self._start_run()
-            output_s = self._ends_s[0] if self._run is None else float(self._run_ends_s[self._run.steps])
-            self._wake(output_s, Phase.OUTPUT, self._output)
+            output_s = None
+            if self._ahead is not None:
+                output_s = self._ahead.start(self._ends_s, self.link.next_s() if self.link.done_s else inf)
+            self._wake(self._ends_s[0] if output_s is None else output_s, Phase.OUTPUT, self._output)
         else:
             self._wait_for_copies()
 
@@ -185,8 +176,8 @@ class Worker:
 
     def _output(self) -> None:
         """The oldest step has been computed."""
-        if self._run is not None:
-            self._commit_run(self._run, self._run.steps)
+        if self._ahead is not None:
+            self._ends_s = self._ahead.finish() or self._ends_s
         self._process_oldest()
         if self._env.peek() > self._env.now:
             self._plan()
@@ -274,85 +265,3 @@ class Worker:
             else:
                 prefill.append((tokens, before))
         return self._step_time.step_s(prefill, batch, context)
-
-    # -- fast-forward ---------------------------------------------------------------------------------------
-
-    def _start_run(self) -> None:
-        """Look for a run of decode steps and its times; nothing of it is visible before it is committed."""
-        engine = self.engine
-        run = decode_run(engine) if self._fast_forward else None
-        if run is None:
-            return
-        steps_s = self._step_time.decode_s(len(run.requests), run.context_tokens, run.steps)
-        ends_s = output_times(self._ends_s, steps_s)
-        # Strictly before the output that ends the run: at its instant others may have their say first.
-        until_s = min(ends_s[run.steps], self.link.next_s()) if self.link.done_s else ends_s[run.steps]
-        if ends_s[run.steps - 1] >= until_s:
-            run.steps = int(np.searchsorted(ends_s[: run.steps], until_s))
-            if not run.steps:
-                return
-        self._run, self._run_ends_s = run, ends_s[: run.steps + len(self._ends_s)]
-        unpublished = engine.publish()
-        if unpublished:
-            self._outbox.kv_events(self._index, unpublished, self._ends_s[0])
-        if engine.grows_quietly:
-            self._note_next_taking(run)
-
-    def _interrupt_run(self) -> None:
-        """Something arrives: carry out what was processed before now, and meet the next output in person."""
-        run = self._run
-        if run is None:
-            return
-        passed = int(np.searchsorted(self._run_ends_s[: run.steps], self._env.now))
-        self._commit_run(run, max(passed, run.settled))
-        self._wake(self._ends_s[0], Phase.OUTPUT, self._output)
-
-    def _commit_run(self, run: DecodeRun, steps: int) -> None:
-        in_flight = len(self._ends_s)
-        if self.engine.grows_quietly:
-            self._settle(run, steps, self._env.now)
-            self._agenda.note(self._index, inf)
-        self._run = None
-        if steps:
-            commit(self.engine, run, steps)
-            self._observer.kv(self._index, self.engine.news())
-            self._ends_s = deque(self._run_ends_s[steps : steps + in_flight].tolist())
-            self._observer.decoded(self._index, run, self._run_ends_s[:steps])
-
-    def _note_next_taking(self, run: DecodeRun) -> None:
-        pair = next_taking(self.engine, run)
-        self._agenda.note(self._index, float(self._run_ends_s[pair]) if pair < run.steps else inf)
-
-    def _catch_up(self, now_s: float, worker: float) -> None:
-        """Take the blocks of the run that were planned before `worker` plans at this time."""
-        run = self._run
-        assert run is not None
-        side: Literal["left", "right"] = "right" if self._index < worker else "left"
-        self._settle(run, int(np.searchsorted(self._run_ends_s[: run.steps], now_s, side)), now_s)
-        self._note_next_taking(run)
-
-    def _settle(self, run: DecodeRun, pairs: int, now_s: float) -> None:
-        """Take the blocks of the run's first pairs; what each evicts is published with the output after it.
-
-        What everybody can have heard of by now goes out together.
-        """
-        engine, ends_s, delay_s = self.engine, self._run_ends_s, self._outbox.event_delay_s
-        used = engine.cache.pool.used_blocks
-        group: int | None = None
-        for pair, blocks in takings(engine, run, pairs):
-            used += blocks
-            self._observer.grew(self._index, used, float(ends_s[pair]))
-            if group is not None and ends_s[pair + 1] + delay_s > now_s:
-                self._take(run, group)
-            group = pair
-        if group is not None:
-            self._take(run, group)
-        run.settled = pairs
-
-    def _take(self, run: DecodeRun, pair: int) -> None:
-        """Take the blocks of all pairs up to and with this one."""
-        settle(self.engine, run, pair + 1)
-        events = self.engine.news()
-        if events:
-            self._observer.kv(self._index, events)
-            self._outbox.kv_events(self._index, self.engine.publish(), float(self._run_ends_s[pair + 1]))
