@@ -1,6 +1,6 @@
 """A wheel whose hot modules are compiled with mypyc, from the same sources; built only when asked for.
 
-Enabled by HATCH_BUILD_HOOK_ENABLE_CUSTOM=true; `modules` of this hook's table in pyproject.toml says which.
+Enabled by HATCH_BUILD_HOOKS_ENABLE=true; `modules` of this hook's table in pyproject.toml says which.
 Extensions are built in a folder of their own, not beside their sources, where Python would take them for the
 checkout's.
 """
@@ -14,7 +14,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
-class CompileHotModules(BuildHookInterface):  # type: ignore[type-arg]
+class CompileHotModules(BuildHookInterface):
     """Adds an extension beside each hot module: Python prefers it to the source of the same name."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
@@ -29,7 +29,7 @@ class CompileHotModules(BuildHookInterface):  # type: ignore[type-arg]
         from setuptools import Distribution  # noqa: PLC0415
 
         if version == "editable":
-            raise ValueError("an editable install runs from sources: install compiled modules without --editable")
+            raise ValueError("an editable install runs from its sources: leave out --editable")
         self._scratch = Path(tempfile.mkdtemp())
         os.chdir(self.root)
         modules = sorted(str(path) for name in self.config["modules"] for path in Path().glob(name))

@@ -30,7 +30,7 @@ class Moment:
     _ok = True
 
     def __init__(self) -> None:
-        # A list of callables that take the event. Any, since SimPy leaves None in its place when it calls them.
+        # A list of callables that take the event, but SimPy leaves None in its place when it calls them.
         self.callbacks: Any = []
 
 

@@ -55,9 +55,7 @@ class Pulls:
         self, env: simpy.Environment, network: Network, lease: Lease, block_bytes: int, pieces_per_block: int
     ) -> None:
         self.workers: Sequence[PullTarget] = ()
-        self.pulled: Callable[[int, int, float, float], None] = (
-            lambda request, n_bytes, start_s, end_s: None
-        )
+        self.pulled: Callable[[int, int, float, float], None] = lambda request, n_bytes, start_s, end_s: None
         self.expired: Callable[[int], None] = lambda request: None
         self.network = network
         self._env = env
