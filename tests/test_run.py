@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from sim.results.metrics import to_json
 from sim.run import run
 from sim.scenario import load_scenario
+from sim.shipped import scenario_names
 from tests.clusters import Pace, named_rows, scenario, trace, turn
 
 ONE_WORKER = {"workers": {"count": 1}}
@@ -282,3 +284,15 @@ def test_a_law_of_ones_own_is_named_in_the_notes():
     result = run(scenario(), trace=trace(turn(0, 16, 1, [1])), step_time=Pace())
     assert result.notes == ["step times: a law passed by the caller"]
     assert result.summary["ttft_s"]["max"] == 1.0
+
+
+@pytest.mark.parametrize("name", scenario_names())
+def test_fast_forward_changes_no_row_of_a_shipped_scenario(name):
+    small = ["workload.sessions=4", "workload.turns=5"]
+    fast, slow = (
+        run(load_scenario(name, [*small, f"engine.fast_forward={flag}"])) for flag in ("true", "false")
+    )
+    assert to_json(fast.summary) == to_json(slow.summary)
+    for table, rows in fast.rows.tables.items():
+        for column in rows.columns:
+            assert rows.column(column.name) == slow.rows.tables[table].column(column.name), (table, column)

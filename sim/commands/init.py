@@ -1,0 +1,64 @@
+"""`sim init`: a scenario that mirrors a running cluster."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def init(
+    *,
+    measured: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="A recorded run: see sim measured inspect.")
+    ] = None,
+    metrics: Annotated[
+        list[Path],
+        typer.Option(metavar="FILE", help="Prometheus text of an engine or the frontend. Repeatable."),
+    ] = [],  # noqa: B006 - typer only reads it
+    engines: Annotated[
+        list[str],
+        typer.Option("--engine", metavar="COMMAND", help="Command line of an engine; once for each engine."),
+    ] = [],  # noqa: B006
+    frontend: Annotated[
+        str | None, typer.Option(metavar="COMMAND", help="Command line of Dynamo's frontend.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="A preset, or a Hugging Face config.json.")] = None,
+    gpu: Annotated[str | None, typer.Option(help="A preset.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="TOML file to make; printed if absent.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Let --out replace a file.")] = False,
+) -> None:
+    """Write the scenario that mirrors a running cluster, as far as its files and command lines tell."""
+    from sim.errors import InputError
+    from sim.measured.commands import Commands
+    from sim.measured.flags import parse_command
+    from sim.measured.mirror.cluster import Cluster, mirror
+    from sim.measured.mirror.toml import check, to_toml
+    from sim.measured.run import load_run
+    from sim.measured.windows import read_windows
+
+    if not (measured or metrics or engines or frontend):
+        raise InputError("nothing to mirror: give --measured, --metrics, --engine or --frontend")
+    if out is not None and out.exists() and not force:
+        raise InputError(f"--out {out}: exists; give a new file, or --force to replace it")
+    folder = None if out is None else out.parent
+    if folder is not None and not folder.is_dir():
+        raise InputError(f"--out {out}: no such folder: {folder}")
+    run = load_run(measured) if measured else None
+    cluster = Cluster(
+        run,
+        Commands(tuple(map(parse_command, engines)), parse_command(frontend) if frontend else None),
+        read_windows(metrics),
+        model,
+        gpu,
+    )
+    text = to_toml(mirror(cluster, folder), f"Mirror of {run.title}" if run else "Mirror of a cluster")
+    try:
+        check(text, folder)
+        if out is not None:
+            out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"--out {out}: {error.strerror}") from error
+    if out is None:
+        typer.echo(text, nl=False)

@@ -1,0 +1,108 @@
+"""Command lines of engines, frontend and client: their options and the variables set before them."""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isfinite
+
+from sim.errors import InputError
+
+_SWITCHED = {"": True, "true": True, "1": True, "false": False, "0": False}
+_FACTORS = {"k": 10**3, "m": 10**6, "g": 10**9, "K": 2**10, "M": 2**20, "G": 2**30}
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command line."""
+
+    words: tuple[str, ...]
+    """What stands before the first option: program, module, subcommand, and perhaps the model."""
+    options: Mapping[str, str]
+    """Option, without dashes in front and with - for _, to its value; "" where it has none."""
+    variables: Mapping[str, str]
+    """Environment variables that are set in front."""
+
+    def value(self, *names: str) -> str | None:
+        """Return the value of the first of these options that is given."""
+        return next((self.options[name] for name in names if name in self.options), None)
+
+    def integer(self, *names: str) -> int | None:
+        """Return such a value as a whole number; vLLM reads 32k as 32,000 and 32K as 32,768.
+
+        Raises:
+            InputError: it is none.
+
+        """
+        value = self.value(*names)
+        if value is None:
+            return None
+        factor = _FACTORS.get(value[-1:], 1)
+        number = _real(value[:-1] if factor > 1 else value)
+        if number is None or not (number * factor).is_integer():
+            raise InputError(f"--{names[0]} {value}: must be a whole number")
+        return int(number * factor)
+
+    def real(self, *names: str) -> float | None:
+        """Return such a value as a number.
+
+        Raises:
+            InputError: it is none.
+
+        """
+        value = self.value(*names)
+        number = None if value is None else _real(value)
+        if value is not None and number is None:
+            raise InputError(f"--{names[0]} {value}: must be a number")
+        return number
+
+    def switch(self, name: str) -> bool | None:
+        """Return what `--name` or `--no-name` says; None if neither is given.
+
+        Raises:
+            InputError: its value is neither true nor false.
+
+        """
+        if f"no-{name}" in self.options:
+            return False
+        value = self.options.get(name)
+        if value is not None and value.lower() not in _SWITCHED:
+            raise InputError(f"--{name} {value}: must be true or false")
+        return None if value is None else _SWITCHED[value.lower()]
+
+
+def _real(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if isfinite(number) else None
+
+
+def parse_command(text: str) -> Command:
+    """Return a command line as a shell reads it.
+
+    Raises:
+        InputError: a quote is not closed.
+
+    """
+    try:
+        parts = shlex.split(text)
+    except ValueError as error:
+        raise InputError(f"command line {text[:60]!r}: {error}") from error
+    variables = {}
+    while parts and "=" in parts[0] and not parts[0].startswith("-"):
+        name, _, value = parts.pop(0).partition("=")
+        variables[name] = value
+    words: list[str] = []
+    options: dict[str, str] = {}
+    latest = None
+    for part in parts:
+        if part.startswith("--"):
+            name, _, value = part.removeprefix("--").partition("=")
+            latest = name.replace("_", "-")
+            options[latest] = value
+        elif latest is None:
+            words.append(part)
+        elif not options[latest]:
+            options[latest] = part
+    return Command(tuple(words), options, variables)

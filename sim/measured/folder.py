@@ -1,0 +1,94 @@
+"""The files of a recorded run, by what they are and whose."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from sim.errors import InputError
+from sim.measured.roles import Role, sniff
+from sim.measured.run_toml import NAME, FileSettings, Moment, RunToml, read_run_toml
+
+_MOMENT = re.compile(r"(?:^|[-_.])(before|after)(?=[-_.]|$)")
+_TARGET = re.compile(
+    r"(?:^|[-_.])((?:worker|workers|engine|prefill|decode|frontend|router)[-_]?\d*)(?=[-_.]|$)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunFile:
+    """One file of a run."""
+
+    path: Path
+    role: Role
+    target: str | None
+    """Whose it is, for files of a worker or of the frontend: worker0, prefill1, frontend, ..."""
+    moment: Moment | None
+    """Prometheus text: whether it was scraped before or after the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A run's files by role, in the order of their names."""
+
+    path: Path
+    settings: RunToml
+    files: tuple[RunFile, ...]
+
+    def of(self, role: Role) -> list[RunFile]:
+        """Return the files of one role."""
+        return [file for file in self.files if file.role is role]
+
+    def only(self, role: Role) -> RunFile | None:
+        """Return the file of a role of which a run has one, None if there is none.
+
+        Raises:
+            InputError: there are several.
+
+        """
+        found = self.of(role)
+        if len(found) > 1:
+            names = ", ".join(file.path.name for file in found)
+            raise InputError(
+                f"{self.path}: {len(found)} files of role {role.value} ({names}), and a run has one: "
+                f'name the others in {NAME} with role "ignore"'
+            )
+        return found[0] if found else None
+
+
+def read_folder(path: Path) -> Folder:
+    """Return what the files of a folder are. Subfolders and hidden files are left alone.
+
+    Raises:
+        InputError: no such folder, a `run.toml` that is wrong, or no file of a known role.
+
+    """
+    if not path.is_dir():
+        raise InputError(f"{path}: {'is a file; give its folder' if path.exists() else 'no such folder'}")
+    settings = read_run_toml(path)
+    named = {path / name: choice for name, choice in settings.files.items()}
+    for file in named:
+        if not file.is_file():
+            raise InputError(f"{path / NAME}: files: no such file: {file}")
+    unnamed = [file for file in path.iterdir() if file.is_file() and not file.name.startswith(".")]
+    found = {file: FileSettings(role=sniff(file)) for file in unnamed if file.name != NAME} | named
+    files = tuple(run_file(file, found[file]) for file in sorted(found))
+    if all(file.role is Role.IGNORE for file in files):
+        known = ", ".join(role.value for role in Role if role is not Role.IGNORE)
+        raise InputError(f"{path}: holds no file that is known as one of {known}; {NAME} can name roles")
+    return Folder(path, settings, files)
+
+
+def run_file(path: Path, settings: FileSettings) -> RunFile:
+    """Return a file of a role; what the settings leave open of its target and moment, its name says."""
+    moment, target = _MOMENT.search(path.name), _TARGET.search(path.name)
+    belongs = settings.role in (Role.METRICS, Role.KV_EVENTS)
+    return RunFile(
+        path,
+        settings.role,
+        settings.target or (target[1] if target and belongs else None),
+        settings.moment or (_as_moment(moment[1]) if moment and settings.role is Role.METRICS else None),
+    )
+
+
+def _as_moment(text: str) -> Moment:
+    return "before" if text == "before" else "after"

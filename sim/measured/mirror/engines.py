@@ -1,0 +1,123 @@
+"""What the command lines of vLLM engines (0.28.0), plain or Dynamo's, say of a scenario."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from sim.errors import InputError
+from sim.measured.flags import Command
+from sim.measured.mirror.found import Found
+
+_WHOLE = {
+    "block-size": "engine.block_size",
+    "max-num-seqs": "engine.max_num_seqs",
+    "max-num-batched-tokens": "engine.max_num_batched_tokens",
+    "max-model-len": "engine.max_model_len",
+    "long-prefill-token-threshold": "engine.long_prefill_token_threshold",
+}
+_BLOCKS = "num-gpu-blocks-override"
+_NOT_MODELLED = ("tensor-parallel-size", "pipeline-parallel-size", "data-parallel-size", "speculative-config")
+
+
+def tell_engines(engines: Sequence[Command], found: Found) -> None:
+    """Add what the engines' command lines say: of a disaggregated cluster, the prefill engines first.
+
+    Raises:
+        InputError: the value of an option is not what it must be.
+
+    """
+    pools: dict[str, list[Command]] = {"prefill": [], "decode": [], "aggregated": []}
+    for engine in engines:
+        pools[_pool(engine)].append(engine)
+    if pools["aggregated"] and (pools["prefill"] or pools["decode"]):
+        raise InputError(
+            "some engines have --disaggregation-mode and others have not: a scenario has one of both layouts"
+        )
+    disaggregated = bool(pools["prefill"] or pools["decode"])
+    layout = ("prefill", "decode") if disaggregated else ("aggregated",)
+    for pool in layout:
+        key = "count" if pool == "aggregated" else pool
+        found.tell(f"workers.{key}", len(pools[pool]) or None, "the number of command lines")
+        for number, engine in enumerate(pools[pool]):
+            _tell_engine(engine, pool, f" of {pool} engine {number}" if number else "", found)
+
+
+def _pool(engine: Command) -> str:
+    mode = engine.value("disaggregation-mode")
+    if mode in ("prefill", "decode"):
+        return mode
+    if "is-prefill-worker" in engine.options:
+        return "prefill"
+    return "decode" if "is-decode-worker" in engine.options else "aggregated"
+
+
+def _tell_engine(engine: Command, pool: str, whose: str, found: Found) -> None:
+    """Add what one engine says; `whose` names it where it is not the first of its pool."""
+    for option, key in _WHOLE.items():
+        found.tell(key, engine.integer(option), f"--{option}{whose}")
+    blocks_key = "disaggregation.decode_kv_blocks" if pool == "decode" else "engine.kv_blocks"
+    found.tell(blocks_key, engine.integer(_BLOCKS), f"--{_BLOCKS}{whose}")
+    found.tell(
+        "engine.gpu_memory_utilization",
+        engine.real("gpu-memory-utilization"),
+        f"--gpu-memory-utilization{whose}",
+    )
+    found.tell(
+        "engine.async_scheduling", engine.switch("async-scheduling"), f"--[no-]async-scheduling{whose}"
+    )
+    if engine.switch("enable-prefix-caching") is False:
+        found.note("--no-enable-prefix-caching: the simulator's engines always reuse prefixes")
+    for option in _NOT_MODELLED:
+        if (value := engine.value(option)) not in (None, "", "1"):
+            found.note(f"--{option} {value}: not modelled, one engine is one GPU")
+    if size_gib := engine.real("kv-offloading-size"):
+        found.tell("offload.cpu_bytes", round(size_gib * 2**30), f"--kv-offloading-size{whose}")
+    if transfer := engine.value("kv-transfer-config"):
+        _tell_transfer(_parsed(transfer), pool, whose, found)
+
+
+def _parsed(text: str) -> Mapping[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise InputError(f"--kv-transfer-config {text[:60]!r}: not JSON ({error})") from error
+    if not isinstance(found, dict):
+        raise InputError(f"--kv-transfer-config {text[:60]!r}: must be a JSON object")
+    return found
+
+
+def _tell_transfer(config: Mapping[str, Any], pool: str, whose: str, found: Found) -> None:
+    source = f"--kv-transfer-config{whose}"
+    order = []
+    for connector in _connectors(config):
+        name = connector.get("kv_connector")
+        if name == "OffloadingConnector":
+            order.append("offload")
+            _tell_offload(connector.get("kv_connector_extra_config", {}), pool, source, found)
+        elif name == "NixlConnector":
+            order.append("nixl")
+            if pool != "aggregated":
+                found.tell(f"disaggregation.{pool}_kv_role", connector.get("kv_role"), source)
+        else:
+            found.note(f"{source}: connector {name} is not modelled")
+    if pool == "prefill" and len(order) == 2:
+        found.tell("disaggregation.connector_order", order, source)
+
+
+def _connectors(config: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    if config.get("kv_connector") == "MultiConnector":
+        yield from config.get("kv_connector_extra_config", {}).get("connectors", ())
+    else:
+        yield config
+
+
+def _tell_offload(extra: Mapping[str, Any], pool: str, source: str, found: Found) -> None:
+    if pool == "decode":
+        found.note(f"{source}: a CPU tier of decode workers is not modelled")
+        return
+    found.tell("offload.cpu_bytes", extra.get("cpu_bytes_to_use"), source)
+    found.tell("offload.eviction_policy", extra.get("eviction_policy"), source)
+    found.tell("offload.offload_prompt_only", extra.get("offload_prompt_only"), source)
+    if "self_describing_kv_events" in extra:
+        describing = "self-describing" if extra["self_describing_kv_events"] else "placeholder"
+        found.tell("offload.kv_events", describing, source)

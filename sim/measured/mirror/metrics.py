@@ -1,0 +1,94 @@
+"""What metrics and a router's log say of a scenario: blocks, limits, the size of the pools, weights."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from sim.measured.mirror.found import Found
+from sim.measured.prometheus import Scrape, Window
+from sim.measured.router_log import Decision
+from sim.measured.workers import Worker
+
+_LIMITS = {
+    "dynamo_frontend_model_kv_cache_block_size": "engine.block_size",
+    "dynamo_frontend_model_max_num_seqs": "engine.max_num_seqs",
+    "dynamo_frontend_model_max_num_batched_tokens": "engine.max_num_batched_tokens",
+    "dynamo_frontend_model_context_length": "engine.max_model_len",
+}
+_TOTAL_BLOCKS = "dynamo_frontend_model_total_kv_blocks"
+_REGISTERED = "dynamo_component_router_worker_registered"
+
+
+def tell_pools(workers: Sequence[Worker], found: Found) -> None:
+    """Add how many engines there are."""
+    pools = Counter(worker.pool for worker in workers)
+    for pool, n in pools.items():
+        found.tell(f"workers.{'count' if pool == 'aggregated' else pool}", n, "the engines that are known")
+
+
+def tell_blocks(workers: Sequence[Worker], found: Found) -> None:
+    """Add what the engines' `vllm:cache_config_info` says of their pools."""
+    for worker in workers:
+        key = "disaggregation.decode_kv_blocks" if worker.pool == "decode" else "engine.kv_blocks"
+        found.tell(key, worker.kv_blocks, f"vllm:cache_config_info of {worker.name}")
+        found.tell("engine.block_size", worker.block_tokens, f"vllm:cache_config_info of {worker.name}")
+
+
+def tell_metrics(windows: Mapping[str, Window], found: Found) -> None:
+    """Add what the frontend's gauges say, and that engines have a CPU tier."""
+    for name, window in windows.items():
+        scrape = window.last
+        _tell_registered(scrape, found)
+        for gauge, key in _LIMITS.items():
+            values = {round(value) for _, value in scrape.matching(gauge, {})}
+            if len(values) == 1:
+                found.tell(key, values.pop(), gauge)
+        _tell_total_blocks(scrape, found)
+        if scrape.has("vllm:kv_offload_") and not found.has("offload.cpu_bytes"):
+            found.note(f"{name} has a CPU tier whose size no source tells: add offload.cpu_bytes")
+
+
+def _tell_total_blocks(scrape: Scrape, found: Found) -> None:
+    """Take the blocks that a frontend shows: those of one worker of all, whichever it is."""
+    blocks = scrape.total(_TOTAL_BLOCKS)
+    if blocks is None or found.has("engine.kv_blocks"):
+        return
+    if found.has("workers.prefill"):
+        found.note(f"{_TOTAL_BLOCKS} = {round(blocks)} is of a prefill or a decode worker: not taken")
+    else:
+        found.tell("engine.kv_blocks", round(blocks), _TOTAL_BLOCKS)
+
+
+def _tell_registered(scrape: Scrape, found: Found) -> None:
+    """Count the workers that a frontend knows, where no engine's own metrics did."""
+    types = Counter(
+        dict(labels).get("worker_type") for labels, value in scrape.matching(_REGISTERED, {}) if value
+    )
+    if not types or any(found.has(f"workers.{key}") for key in ("count", "prefill")):
+        return
+    if types["prefill"]:
+        found.tell("workers.prefill", types["prefill"], _REGISTERED)
+        found.tell("workers.decode", types["decode"] or None, _REGISTERED)
+    else:
+        found.tell("workers.count", types["decode"] or None, _REGISTERED)
+
+
+def tell_decisions(decisions: Sequence[Decision], found: Found) -> None:
+    """Add the router's policy and weights as its logged costs have them."""
+    if found.has("router.policy") or not decisions:
+        return
+    source = "the router's log"
+    candidates = [candidate for decision in decisions for candidate in decision.candidates]
+    if not candidates:
+        found.note("the router's log has no costs: its policy is not told")
+        return
+    found.tell("router.policy", "kv", source)
+    scales = {candidate.prefill_load_scale for candidate in candidates} - {None}
+    if len(scales) == 1:
+        found.tell("router.prefill_load_scale", scales.pop(), source)
+    credits = {
+        round(candidate.overlap_credit_blocks / candidate.cached_blocks, 2)
+        for candidate in candidates
+        if candidate.cached_blocks and candidate.overlap_credit_decay == 1
+    }
+    if len(credits) == 1:
+        found.tell("router.overlap_score_credit", credits.pop(), source)

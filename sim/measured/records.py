@@ -1,0 +1,96 @@
+"""JSON of a recorded run, checked against a model: messages name the file, the line and the key."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from sim.errors import InputError
+from sim.workload.formats.lines import json_object, lines
+
+_SHOWN_CHARACTERS = 60
+_SHAPES = {
+    **dict.fromkeys(("model_type", "model_attributes_type", "dict_type"), "must be an object"),
+    **dict.fromkeys(("tuple_type", "list_type"), "must be a list"),
+}
+"""What JSON calls the things that pydantic misses."""
+
+
+class Record(BaseModel):
+    """The part of a recorded object that is read; what else it holds is left alone."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+
+
+R = TypeVar("R", bound=Record)
+M = TypeVar("M", bound=BaseModel)
+
+
+def text_of(path: Path) -> str:
+    """Return a text file, plain or gzipped; bytes that are not UTF-8 become replacement characters.
+
+    Raises:
+        InputError: the file cannot be read.
+
+    """
+    return b"".join(line for _, line in lines(path)).decode("utf-8", errors="replace")
+
+
+def read_object(path: Path, model: type[R]) -> R:
+    """Return the one JSON object of a file, plain or gzipped.
+
+    Raises:
+        InputError: not one object, or a key is missing or not what it must be.
+
+    """
+    content = b"".join(line for _, line in lines(path))
+    try:
+        found = json_object(content)
+    except InputError as error:
+        raise InputError(f"{path}: {str(error).replace('every line', 'the file')}") from error
+    return checked(found, model, str(path))
+
+
+def read_lines(path: Path, model: type[R]) -> Iterator[tuple[int, R]]:
+    """Yield (line number, record) of a JSONL file, plain or gzipped; blank lines are skipped.
+
+    Raises:
+        InputError: a line is not an object, or a key is missing or not what it must be.
+
+    """
+    for number, line in lines(path):
+        if line.isspace():
+            continue
+        where = f"{path}, line {number}"
+        try:
+            found = json_object(line)
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from error
+        yield number, checked(found, model, where)
+
+
+def checked(found: dict[str, Any], model: type[M], where: str) -> M:
+    """Return an object as a model.
+
+    Raises:
+        InputError: names `where`, the first key that is wrong, its value, and what is allowed.
+
+    """
+    try:
+        return model.model_validate(found)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"]))
+        if first["type"] == "missing":
+            raise InputError(f"{where}: {key} is missing") from error
+        if first["type"] == "extra_forbidden":
+            raise InputError(f"{where}: {key}: unknown key") from error
+        message = _SHAPES.get(first["type"]) or first["msg"].removeprefix("Value error, ")
+        message = message.replace("Input should be", "must be")
+        raise InputError(f"{where}: {key} = {_shown(first['input'])}: {message}") from error
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3] + "..."

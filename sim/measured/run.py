@@ -1,0 +1,112 @@
+"""A recorded run as a whole: its folder is read, its requests joined, its engines named."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sim.errors import InputError
+from sim.measured.bench import Bench, read_bench
+from sim.measured.commands import Commands, commands
+from sim.measured.folder import Folder, RunFile, read_folder
+from sim.measured.join import Sources, join
+from sim.measured.kv_events import KvEvents, read_kv_events
+from sim.measured.prometheus import Window
+from sim.measured.request import MeasuredRequest
+from sim.measured.request_trace import read_request_trace
+from sim.measured.roles import Role
+from sim.measured.router_log import Decision, read_router_log
+from sim.measured.usage import read_usage
+from sim.measured.windows import run_windows
+from sim.measured.workers import Worker, find_workers
+from sim.workload.request import Trace
+from sim.workload.trace_file import load_trace
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRun:
+    """One run. What no file of it says is empty or None."""
+
+    title: str
+    folder: Folder
+    bench: Bench | None
+    trace: Trace | None
+    requests: tuple[MeasuredRequest, ...]
+    """In the order of the client's input."""
+    decisions: tuple[Decision, ...]
+    """Every choice of a worker that the router logged, in order of time."""
+    workers: tuple[Worker, ...]
+    windows: Mapping[str, Window]
+    """Metrics by target: engines and the frontend."""
+    kv_events: Mapping[str, KvEvents]
+    """By engine."""
+    commands: Commands
+    notes: tuple[str, ...]
+    """What was guessed, left out or could not be joined, a sentence each."""
+
+    @property
+    def block_tokens(self) -> int | None:
+        """Tokens of a KV block: as the engines say, else as the router."""
+        sizes = [worker.block_tokens for worker in self.workers]
+        sizes += [request.logged.block_tokens for request in self.requests if request.logged]
+        sizes += [request.traced.block_tokens for request in self.requests if request.traced]
+        return next((size for size in sizes if size), None)
+
+    def worker(self, worker_id: int | None) -> Worker | None:
+        """Return the engine of an id; the only one of a run answers to every id."""
+        if len(self.workers) == 1:
+            return self.workers[0]
+        if worker_id is None:
+            return None
+        return next((found for found in self.workers if found.worker_id == worker_id), None)
+
+
+def load_run(path: Path) -> MeasuredRun:
+    """Return what the files of a folder say of one run.
+
+    Raises:
+        InputError: no such folder, or a file that cannot be used; names file, line, key and what is allowed.
+
+    """
+    folder = read_folder(path)
+    notes: list[str] = []
+    log = read_router_log(*(file.path for file in folder.of(Role.ROUTER_LOG)))
+    if log.n_unjoined_candidates:
+        notes.append(f"{log.n_unjoined_candidates} candidates in the router's log without a choice")
+    sources = Sources(
+        logged=log.requests,
+        traced=[row for file in folder.of(Role.REQUEST_TRACE) for row in read_request_trace(file.path)],
+        usage={key: row for file in folder.of(Role.USAGE) for key, row in read_usage(file.path).items()},
+    )
+    if bench := folder.only(Role.BENCH):
+        sources.bench = read_bench(bench.path)
+    if trace := folder.only(Role.TRACE):
+        sources.trace = load_trace(trace.path, **folder.settings.trace.model_dump())
+    requests = join(sources, notes)
+    windows = run_windows(folder, notes)
+    decisions = tuple(log.decisions)
+    command_file = folder.only(Role.COMMANDS)
+    return MeasuredRun(
+        title=folder.settings.title or path.resolve().name,
+        folder=folder,
+        bench=sources.bench,
+        trace=sources.trace,
+        requests=requests,
+        decisions=decisions,
+        workers=tuple(find_workers(windows, decisions)),
+        windows=windows,
+        kv_events=_kv_events(folder.of(Role.KV_EVENTS)),
+        commands=commands(folder.settings.commands, command_file.path if command_file else None),
+        notes=tuple(notes),
+    )
+
+
+def _kv_events(files: list[RunFile]) -> dict[str, KvEvents]:
+    found: dict[str, KvEvents] = {}
+    for file in files:
+        name = file.target or file.path.name
+        if name in found:
+            raise InputError(
+                f"{file.path}: a second recording of {name}'s KV events; run.toml can say whose it is"
+            )
+        found[name] = read_kv_events(file.path)
+    return found

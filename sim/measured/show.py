@@ -1,0 +1,231 @@
+"""What a person reads of a recorded run: its files and its numbers, made for a terminal of 100 columns."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from sim.measured.roles import ABOUT, Role
+from sim.results import show
+from sim.results.metrics import PERMILLES, percentile_name
+from sim.results.summary import LATENCY_LABELS, SOURCE_LABELS, footnotes, heading, table, thin_note
+
+_LATENCY_LABELS = {**LATENCY_LABELS, "client_wait_s": "Sent late by"}
+_PULLED = "from prefill workers"
+_LOADED = "from CPU tier"
+
+
+def render(summary: Mapping[str, Any], title: str) -> RenderableType:
+    """Return a recorded run's summary (`sim.measured.summary.summarise`), ready to print."""
+    parts = [
+        _files(summary["files"]),
+        _requests(summary),
+        _latencies(summary),
+        _recomputation(summary["prefill"]),
+        _sources(summary),
+        _workers(summary["workers"]),
+        _routing(summary),
+    ]
+    shown = [part for part in parts if part is not None]
+    spaced = [piece for part in shown for piece in (Text(), part)]
+    return Group(
+        heading(title, _detail(summary)),
+        *spaced,
+        footnotes(thin_note(summary["thin_percentiles"]), summary["notes"]),
+    )
+
+
+def _detail(summary: Mapping[str, Any]) -> str:
+    if summary["duration_s"] is None:
+        return "measured"
+    limit = summary["max_concurrency"]
+    client = "open loop" if limit is None else f"at most {limit} in flight"
+    return f"{show.seconds(summary['duration_s'])} measured, {client}"
+
+
+def _files(files: Sequence[Mapping[str, Any]]) -> Table:
+    """Return a line for each role: files of workers by their targets, all others by their names."""
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    for role in Role:
+        found = [file for file in files if file["role"] == role.value]
+        if found:
+            targets = Counter(file["target"] for file in found)
+            names = ", ".join(file["name"] for file in found)
+            if None not in targets:
+                names = ", ".join(sorted(targets))
+                moments = sorted({file["moment"] for file in found if file["moment"]}, reverse=True)
+                names += f" ({' and '.join(moments)})" if moments else ""
+            grid.add_row(Text(ABOUT[role], style="dim"), Text(names, overflow="fold"))
+    return grid
+
+
+def _requests(summary: Mapping[str, Any]) -> Text:
+    requests = summary["requests"]
+    sessions = f" of {show.count(requests['sessions'])} sessions" if requests["sessions"] else ""
+    line = Text(
+        f"{show.count(requests['total'])} requests{sessions}: {show.count(requests['completed'])} completed"
+    )
+    line.append(
+        f" · {show.count(requests['failed'])} failed", style="bold red" if requests["failed"] else "dim"
+    )
+    return line
+
+
+def _latencies(summary: Mapping[str, Any]) -> Table | None:
+    """Return the distributions; where the client kept no details, the numbers that it stated."""
+    measured = {name: summary[name] for name in _LATENCY_LABELS if name in summary and summary[name]["n"]}
+    stated = summary["stated"]
+    if measured:
+        columns = ["mean", *map(percentile_name, PERMILLES), "max"]
+        rows = table("Latency", "n", *columns)
+    else:
+        columns = [*dict.fromkeys(column for numbers in stated.values() for column in numbers)]
+        rows = table("Latency", *columns)
+    for name, numbers in (measured or stated).items():
+        cells = [show.count(numbers["n"])] if measured else []
+        for column in columns:
+            mark = "*" if f"{name}.{column}" in summary["thin_percentiles"] else " "
+            cells.append(show.seconds(numbers.get(column)) + mark)
+        rows.add_row(_LATENCY_LABELS[name], *cells)
+    return rows if measured or stated else None
+
+
+def _recomputation(prefill: Mapping[str, Any]) -> Text | None:
+    if prefill["by_source"] is None and prefill["required_tokens"] is None:
+        return None
+    computed = prefill["by_source"] and prefill["by_source"]["local_compute"]
+    text = Text.assemble(
+        ("Recomputation ", "bold"),
+        (show.percent(prefill["recomputation_by_counter"]), "bold yellow"),
+        f"  {show.count(computed)} prompt tokens computed, {show.count(prefill['required_tokens'])} required "
+        f"({show.count(prefill['required_block_tokens'])} in whole blocks)",
+    )
+    recomputed, elsewhere = prefill["recomputed_block_tokens"], prefill["elsewhere_tokens"]
+    if recomputed is not None:
+        text.append(f"\n{show.count(recomputed)} recomputed in whole blocks", style="dim")
+        if elsewhere is not None:
+            text.append(
+                f": {show.count(elsewhere)} of them only on other workers, "
+                f"{show.count(recomputed - elsewhere)} evicted here or not yet there",
+                style="dim",
+            )
+    return text
+
+
+def _sources(summary: Mapping[str, Any]) -> Table | None:
+    """Return prompt tokens by source: of the prefill pool, and of the decode pool if there is one."""
+    pools = [("Prompt tokens, by source", summary["prefill"]["by_source"], _LOADED)]
+    if summary["decode"]:
+        pools = [("Prefill workers' tokens", summary["prefill"]["by_source"], _LOADED)]
+        pools.append(("Decode workers' tokens", summary["decode"]["by_source"], _PULLED))
+    grid = Table.grid(padding=(0, 4, 0, 0))
+    shown = [_shares(title, tokens, external) for title, tokens, external in pools if tokens]
+    if not shown:
+        return None
+    grid.add_row(*shown)
+    return grid
+
+
+def _shares(title: str, tokens: Mapping[str, int], external: str) -> Table:
+    rows = table(title, "tokens", "share")
+    total = sum(tokens.values())
+    for source, label in {**SOURCE_LABELS, "external_kv_transfer": external}.items():
+        share = tokens[source] / total if total else None
+        rows.add_row(
+            label, show.count(tokens[source]), show.percent(share), style="" if tokens[source] else "dim"
+        )
+    rows.add_row("total", show.count(total), "")
+    return rows
+
+
+def _workers(workers: Sequence[Mapping[str, Any]]) -> RenderableType | None:
+    if not workers:
+        return None
+    rows = table(
+        "Worker", "requests", "pool", "computed", "hit", "external", "preempted", "stored", "removed"
+    )
+    for worker in workers:
+        counters = worker["counters"] or {}
+        by_source = counters.get("by_source") or {}
+        events = worker["kv_events"] or {}
+        rows.add_row(
+            worker["name"],
+            show.count(worker["routed_requests"]),
+            show.count(worker["kv_blocks"]),
+            *(show.count(by_source.get(source)) for source in SOURCE_LABELS),
+            show.count(counters.get("preemptions")),
+            *(_blocks(events.get(key)) for key in ("stored_blocks", "removed_blocks")),
+        )
+    tiers = {tier for worker in workers for tier in (worker["kv_events"] or {}).get("stored_blocks", ())}
+    beside = ", GPU + CPU tier" if "CPU" in tiers else ""
+    about = f"pool: KV blocks · stored, removed: blocks in KV events{beside} · others: prompt tokens"
+    return Group(rows, Text(about, style="dim"))
+
+
+def _blocks(by_medium: Mapping[str, int] | None) -> str:
+    """Return the blocks of KV events, GPU first: "1,878", "1,878 + 841"."""
+    if by_medium is None:
+        return show.MISSING
+    return " + ".join(show.count(by_medium[medium]) for medium in sorted(by_medium, reverse=True)) or "0"
+
+
+def _routing(summary: Mapping[str, Any]) -> Table | None:
+    facts: dict[str, str] = {}
+    for key, label in (
+        ("workers_per_session", "Workers a session"),
+        ("decode_workers_per_session", "Decode workers a session"),
+    ):
+        if found := summary[key]:
+            facts[label] = f"{show.number(found['mean'])} mean, {found['min']} to {found['max']}"
+    for leg, counts in summary["router"].items():
+        facts[f"Routed, {leg}"] = _decisions(counts)
+    facts.update(_overlap(summary["overlap"]))
+    for pool, queue in summary["queue"].items():
+        facts[f"Queued, {pool}"] = _queue(queue)
+    if not facts:
+        return None
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    for label, fact in facts.items():
+        grid.add_row(Text(label, style="dim"), fact)
+    return grid
+
+
+def _decisions(counts: Mapping[str, int]) -> str:
+    text = show.count(counts["decisions"])
+    if counts["with_costs"]:
+        text += (
+            f", {show.count(counts['ties'])} of them ties; the cheapest taken "
+            f"{show.count(counts['cheapest_taken'])} of {show.count(counts['with_costs'])} times"
+        )
+    return text + (f"; {show.count(counts['failed'])} failed" if counts["failed"] else "")
+
+
+def _queue(queue: Mapping[str, Any]) -> str:
+    if not queue["n"]:
+        return "no request"
+    low_s, high_s = queue["p99_between_s"]
+    upper = "and more" if high_s is None else f"to {show.seconds(high_s)}"
+    return f"{show.seconds(queue['mean_s'])} mean, p99 in {show.seconds(low_s)} {upper}, by the engines"
+
+
+def _overlap(overlap: Mapping[str, int]) -> dict[str, str]:
+    facts = {}
+    if overlap["requests"]:
+        facts["Router's overlap"] = (
+            f"{show.count(overlap['router_tokens'])} tokens, "
+            f"{show.count(overlap['credited_tokens'])} credited"
+        )
+    if overlap["host_blocks"]:
+        facts["  in the CPU tier"] = (
+            f"{show.count(overlap['host_blocks'])} blocks of {show.count(overlap['host_requests'])} requests"
+        )
+    if overlap["compared"]:
+        facts["Engine's hits"] = (
+            f"{show.count(overlap['engine_tokens'])} tokens; equal in "
+            f"{show.count(overlap['equal'])} of {show.count(overlap['compared'])} requests, "
+            f"less in {show.count(overlap['engine_less'])}, more in {show.count(overlap['engine_more'])}"
+        )
+    return facts

@@ -1,0 +1,146 @@
+"""The engines of a run: by which name and id each is known, what it does, and what it counted."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from sim.measured.prometheus import Histogram, Window
+from sim.measured.router_log import Decision
+
+Pool = Literal["aggregated", "prefill", "decode"]
+
+SOURCES = ("local_compute", "local_cache_hit", "external_kv_transfer")
+"""Where prompt tokens came from, in vLLM's words."""
+
+_BY_SOURCE = "vllm:prompt_tokens_by_source_total"
+_COUNTERS = {
+    "prefix_queries": "vllm:prefix_cache_queries_total",
+    "prefix_hits": "vllm:prefix_cache_hits_total",
+    "external_queries": "vllm:external_prefix_cache_queries_total",
+    "external_hits": "vllm:external_prefix_cache_hits_total",
+    "preemptions": "vllm:num_preemptions_total",
+    "output_tokens": "vllm:generation_tokens_total",
+    "finished_requests": "vllm:request_success_total",
+    "pulled_bytes": "vllm:nixl_bytes_transferred_sum",
+    "loaded_bytes": "vllm:kv_offload_load_bytes_total",
+    "stored_bytes": "vllm:kv_offload_store_bytes_total",
+}
+_QUEUE = "vllm:request_queue_time_seconds"
+_CONFIG = "vllm:cache_config_info"
+_UPTIME = "dynamo_component_uptime_seconds"
+
+FAMILIES = (_BY_SOURCE, *_COUNTERS.values(), _QUEUE, _CONFIG, _UPTIME, "dynamo_component_requests_total")
+"""What is read of a series that stands in for scrapes before and after."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """What one engine's counters rose by, None where it exports none; tokens unless they say otherwise."""
+
+    by_source: Mapping[str, int] | None
+    """Prompt tokens by `SOURCES`, once a request, at its first token (vLLM 0.28.0)."""
+    prefix_queries: int | None = None
+    """Prompt tokens looked up in GPU memory, at each admission but those after a preemption."""
+    prefix_hits: int | None = None
+    external_queries: int | None = None
+    """Those not found there, looked up by a connector: CPU tier, or a prefill worker."""
+    external_hits: int | None = None
+    preemptions: int | None = None
+    """Events."""
+    output_tokens: int | None = None
+    finished_requests: int | None = None
+    """Requests."""
+    pulled_bytes: int | None = None
+    """Bytes read from prefill workers."""
+    loaded_bytes: int | None = None
+    """Bytes loaded from the CPU tier."""
+    stored_bytes: int | None = None
+    """Bytes stored into it."""
+    queue_s: Histogram | None = None
+    """Time of each request until it was first scheduled; loads and pulls are part of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """One engine."""
+
+    name: str
+    """Its files' target; of an engine without files a number."""
+    worker_id: int | None
+    """Dynamo's id: decimal in the router's log, hexadecimal in the engine's metrics."""
+    pool: Pool
+    counters: Counters | None
+    """None without its metrics."""
+    block_tokens: int | None
+    """Tokens of one KV block."""
+    kv_blocks: int | None
+    """Blocks of its pool, the null block included."""
+
+
+def is_engine(window: Window) -> bool:
+    """Whether a process counts prompt tokens as vLLM does: Dynamo's frontend and its mocker do not."""
+    return window.last.has("vllm:prompt_tokens")
+
+
+def find_workers(windows: Mapping[str, Window], decisions: Sequence[Decision]) -> list[Worker]:
+    """Return the engines that have metrics, by their targets, and then those that only the router names."""
+    engines = {name: window for name, window in windows.items() if is_engine(window)}
+    prefill = {name for name, window in engines.items() if "prefill" in _components(window)}
+    disaggregated = bool(prefill) or any(decision.leg == "prefill" for decision in decisions)
+    found = []
+    for name, window in engines.items():
+        pool: Pool = "prefill" if name in prefill else "decode" if disaggregated else "aggregated"
+        found.append(_with_metrics(name, window, pool))
+    pools = _pools(decisions)
+    known = {worker.worker_id for worker in found}
+    taken = {worker.name for worker in found}
+    numbers = (number for number in range(len(pools) + len(found)) if f"worker{number}" not in taken)
+    for worker_id, pool in pools.items():
+        if worker_id not in known:
+            found.append(Worker(f"worker{next(numbers)}", worker_id, pool, None, None, None))
+    return found
+
+
+def _with_metrics(name: str, window: Window, pool: Pool) -> Worker:
+    by_source = {source: window.increase(_BY_SOURCE, source=source) for source in SOURCES}
+    ids = window.last.label(_UPTIME, "worker_id")
+    return Worker(
+        name,
+        int(ids[0], 16) if len(ids) == 1 and re.fullmatch("[0-9a-f]+", ids[0]) else None,
+        pool,
+        Counters(
+            None
+            if by_source[SOURCES[0]] is None
+            else {source: round(tokens or 0) for source, tokens in by_source.items()},
+            **{key: _whole(window.increase(name)) for key, name in _COUNTERS.items()},
+            queue_s=window.histogram(_QUEUE),
+        ),
+        _config(window, "block_size"),
+        _config(window, "num_gpu_blocks"),
+    )
+
+
+def _components(window: Window) -> list[str]:
+    return window.last.label("dynamo_component_requests_total", "dynamo_component")
+
+
+def _config(window: Window, label: str) -> int | None:
+    values = window.last.label(_CONFIG, label)
+    return int(values[0]) if len(values) == 1 and values[0].isdecimal() else None
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else round(value)
+
+
+def _pools(decisions: Iterable[Decision]) -> dict[int, Pool]:
+    """Return the pool of every worker that was ever a candidate, in ascending order of ids."""
+    found: dict[int, Pool] = {}
+    for decision in decisions:
+        pool: Pool = "decode" if decision.leg == "peek" else decision.leg
+        for worker_id in (decision.worker_id, *(c.worker_id for c in decision.candidates)):
+            # A worker of a disaggregated cluster may also serve whole requests.
+            if pool != "aggregated" or worker_id not in found:
+                found[worker_id] = pool
+    return dict(sorted(found.items()))
