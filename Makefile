@@ -1,5 +1,7 @@
 # make run    installs what is needed, then simulates the shipped cluster of eight H100s
 # make test   runs every test; make lint checks style and types; make clean forgets it all
+# make fast   puts a build with compiled hot modules into .venv, a copy of the sources as they are now (a C compiler
+#             is needed); the next make run, test or lint goes back to the sources themselves
 # Only python3 (3.11 or newer, with venv) and make are needed; packages come from PyPI.
 
 PYTHON ?= python3
@@ -7,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: run test lint clean
+.PHONY: run test lint fast clean
 
 run: $(VENV)/run.stamp
 	$(BIN)/sim run scenarios/agg8.toml
@@ -19,6 +21,11 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+fast: | $(BIN)/python
+	rm -f $(VENV)/*.stamp
+	HATCH_BUILD_HOOKS_ENABLE=true $(BIN)/python -m pip install --quiet --disable-pip-version-check .
+	$(BIN)/sim --version
 
 # A stamp says that a set of packages is installed; one set holds the other's packages too.
 $(VENV)/run.stamp: pyproject.toml | $(BIN)/python

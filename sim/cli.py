@@ -1,11 +1,11 @@
 """The command `sim`: its subcommands, and what their errors look like."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from sim.commands import capacity, compare, init, measured, run, scenarios, schema
+from sim.commands import capacity, compare, init, measured, run, scenarios, schema, version
 from sim.errors import InputError
 
 
@@ -30,7 +30,14 @@ app.add_typer(measured.app, name="measured")
 
 
 @app.callback()
-def about() -> None:
+def about(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=version.version, is_eager=True, help="Print version and build, and exit."
+        ),
+    ] = False,
+) -> None:
     """Simulate KV-aware routing for LLM serving: vLLM 0.28.0 workers behind NVIDIA Dynamo 1.5.0's router."""
 
 

@@ -5,7 +5,6 @@ order is explicit: first what an engine step gives out (tokens, releases, KV eve
 (arrivals, routing, booking), then the workers' next schedules; within a phase by entity id.
 """
 
-from collections.abc import Callable
 from enum import IntEnum
 from heapq import heappush
 from typing import Any
@@ -31,7 +30,8 @@ class Moment:
     _ok = True
 
     def __init__(self) -> None:
-        self.callbacks: list[Callable[[Any], object]] = []
+        # A list of callables that take the event, but SimPy leaves None in its place when it calls them.
+        self.callbacks: Any = []
 
 
 def at(env: simpy.Environment, delay_s: float, phase: Phase, entity: int = 0) -> Moment:

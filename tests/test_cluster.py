@@ -25,25 +25,31 @@ def build(random: RandomCluster) -> Cluster:
     return Cluster(settings, random.trace, settings.capacity(), settings.coefficients(), step_time=random.law)
 
 
+class CountingObserver:
+    """Counts the prompt tokens of every plan, by request, on their way to the recorder."""
+
+    def __init__(self, recorder):
+        self._recorder = recorder
+        self.prompt_tokens: Counter = Counter()
+
+    def __getattr__(self, name):
+        return getattr(self._recorder, name)
+
+    def planned(self, worker, plan, events, now_s):
+        for request, tokens in plan.tokens:
+            start = request.computed - tokens
+            self.prompt_tokens[request.request_id] += max(
+                0, min(request.computed, request.prompt_tokens) - start
+            )
+        self._recorder.planned(worker, plan, events, now_s)
+
+
 def count_scheduled_prompt_tokens(cluster: Cluster) -> Counter:
-    """Let every engine count the prompt tokens that it schedules, by request."""
-    counts: Counter = Counter()
-
-    def watch(engine):
-        schedule = engine.schedule
-
-        def watched():
-            plan = schedule()
-            for request, tokens in plan.tokens:
-                start = request.computed - tokens
-                counts[request.request_id] += max(0, min(request.computed, request.prompt_tokens) - start)
-            return plan
-
-        engine.schedule = watched
-
+    """Let every worker count the prompt tokens that it schedules, by request."""
+    observer = CountingObserver(cluster.recorder)
     for worker in cluster.workers:
-        watch(worker.engine)
-    return counts
+        worker._observer = observer
+    return observer.prompt_tokens
 
 
 @settings(max_examples=120, deadline=None)

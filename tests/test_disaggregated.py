@@ -212,17 +212,17 @@ def test_zero_progress_is_named_and_ends_the_run_with_status_3():
 
 
 def dying(settings, requests, worker, at_s):
-    """A cluster of which one worker's engine meets a fault with its first plan from a time on."""
+    """A cluster of which one worker's engine meets a fault with its first look-up from a time on."""
     cluster = Cluster(settings, requests, settings.capacity(), settings.coefficients(), step_time=Pace())
-    engine = cluster.workers[worker].engine
-    schedule = engine.schedule
+    lookup = cluster.workers[worker].engine.scheduler.lookup
+    find = lookup.find
 
-    def faulty():
+    def faulty(request):
         if cluster.env.now >= at_s:
             raise EngineDiedError
-        return schedule()
+        return find(request)
 
-    engine.schedule = faulty
+    lookup.find = faulty
     cluster.run()
     return cluster
 

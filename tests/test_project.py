@@ -20,7 +20,8 @@ from sim.scenario import Scenario, load_scenario
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = PYPROJECT["project"]
 
 PURE = (
     "kv",
@@ -71,7 +72,12 @@ def test_nothing_below_the_commands_imports_them() -> None:
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 @pytest.mark.parametrize(
     ("target", "command"),
-    [("run", "sim run scenarios/agg8.toml"), ("test", "python -m pytest -n 2"), ("lint", "mypy")],
+    [
+        ("run", "sim run scenarios/agg8.toml"),
+        ("test", "python -m pytest -n 2"),
+        ("lint", "mypy"),
+        ("fast", "sim --version"),
+    ],
 )
 def test_the_makefile_ends_with_what_the_readme_says(target: str, command: str) -> None:
     # A test may itself run under make, whose flags are not meant for this one.
@@ -82,9 +88,21 @@ def test_the_makefile_ends_with_what_the_readme_says(target: str, command: str) 
     assert plan.stdout.splitlines()[-1] == f".venv/bin/{command}"
 
 
+def test_the_modules_that_a_compiled_build_takes_are_here() -> None:
+    hook = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["hooks"]["custom"]
+    assert hook["enable-by-default"] is False
+    for pattern in hook["modules"]:
+        assert list(ROOT.glob(pattern)), pattern
+
+
+def test_no_compiled_module_hides_a_source_of_the_checkout() -> None:
+    assert not [file for kind in ("*.so", "*.pyd") for file in (ROOT / "sim").rglob(kind)]
+
+
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
-def test_the_ci_script_is_a_script() -> None:
-    subprocess.run(["bash", "-n", ROOT / ".ci" / "run"], check=True)
+@pytest.mark.parametrize("name", ["run", "compiled"])
+def test_the_ci_scripts_are_scripts(name: str) -> None:
+    subprocess.run(["bash", "-n", ROOT / ".ci" / name], check=True)
 
 
 # README.md

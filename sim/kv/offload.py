@@ -6,7 +6,7 @@ being read while a load copies it. Only idle keys can be evicted. Asking (`state
 
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 Key = tuple[int, int]
 
@@ -177,10 +177,7 @@ class ArcTier(CpuTier):
             self.changes += 1
 
     def _victims(self, count: int, spared: Collection[Key]) -> list[Key] | None:
-        def idle(keys: Iterable[Key]) -> Iterable[Key]:
-            return (key for key in keys if key not in spared and self._states[key] == IDLE)
-
-        recent, frequent = iter(idle(self._recent)), iter(idle(self._frequent))
+        recent, frequent = self._idle_of(self._recent, spared), self._idle_of(self._frequent, spared)
         recent_size = len(self._recent)
         chosen: list[tuple[Key, bool]] = []
         while len(chosen) < count:
@@ -204,6 +201,11 @@ class ArcTier(CpuTier):
             while len(ghosts) > self.capacity_blocks:
                 ghosts.popitem(last=False)
         return [key for key, _ in chosen]
+
+    def _idle_of(self, keys: Iterable[Key], spared: Collection[Key]) -> Iterator[Key]:
+        for key in keys:
+            if key not in spared and self._states[key] == IDLE:
+                yield key
 
     def _inserted(self, key: Key) -> None:
         self._recent[key] = None

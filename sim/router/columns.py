@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Column = NDArray[Any] | float
+Column = NDArray[Any] | int | float
 """A number for each rank, or one number where it is the same for all."""
 
 

@@ -1,6 +1,6 @@
 """The cost of sending one request to one rank (Dynamo 1.5.0). Lower is better; everything is in blocks."""
 
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,10 +74,11 @@ class CostTerms(NamedTuple):
     active_requests: int
 
 
-Number = TypeVar("Number", float, NDArray[np.float64])
-
-
-def round_half_away(value: Number) -> Number:
+@overload
+def round_half_away(value: float) -> float: ...
+@overload
+def round_half_away(value: NDArray[np.float64]) -> NDArray[np.float64]: ...
+def round_half_away(value: Any) -> Any:
     """Round what is not negative to the nearest whole; halves go up."""
     whole = value // 1
     return whole + (value - whole >= 0.5)

@@ -11,13 +11,12 @@ default timing of the mocker of NVIDIA Dynamo 1.4.2.
 """
 
 from collections.abc import Sequence
-from typing import Literal, TypeVar
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 Leg = Literal["aggregated", "prefill", "decode"]
-_Share = TypeVar("_Share", float, NDArray[np.float64])
 
 SUMMARY = (
     "the polynomial of NVIDIA Dynamo 1.4.2's mocker, no measurement of any model or GPU, "
@@ -75,6 +74,10 @@ def _prefill_s(tokens: int) -> float:
     return (4.209989e-10 * tokens + 1.518344e-5) * tokens + 1.650142e-2 if tokens else 0.0
 
 
-def _decode_s(used: _Share) -> _Share:
+@overload
+def _decode_s(used: float) -> float: ...
+@overload
+def _decode_s(used: NDArray[np.float64]) -> NDArray[np.float64]: ...
+def _decode_s(used: Any) -> Any:
     # Without powers, which NumPy rounds differently from Python.
     return (-25.74e-3 * used + 54.01e-3) * used + 5.74e-3

@@ -55,8 +55,8 @@ class Pulls:
         self, env: simpy.Environment, network: Network, lease: Lease, block_bytes: int, pieces_per_block: int
     ) -> None:
         self.workers: Sequence[PullTarget] = ()
-        self.pulled: Callable[[int, int, float, float], None] = lambda *_: None
-        self.expired: Callable[[int], None] = lambda _: None
+        self.pulled: Callable[[int, int, float, float], None] = lambda request, n_bytes, start_s, end_s: None
+        self.expired: Callable[[int], None] = lambda request: None
         self.network = network
         self._env = env
         self._lease = lease

@@ -47,7 +47,8 @@ def make_client(env: simpy.Environment, trace: Trace, settings: ReplaySettings, 
         return TurnDependent(env, trace, settings.speedup, send)
     limit: float = inf
     if settings.client == "max-concurrency":
-        limit = len(trace.sessions) if settings.max_concurrency == "sessions" else settings.max_concurrency
+        asked = settings.max_concurrency
+        limit = float(len(trace.sessions) if asked == "sessions" else asked)
     return Timed(env, trace, settings.speedup, send, limit)
 
 

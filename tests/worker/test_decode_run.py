@@ -21,6 +21,11 @@ def pool_of(engine):
     return {name: value for name, value in contents(engine.cache.pool).items() if name != "changes"}
 
 
+def state_of(tier):
+    values = {name: getattr(tier, name) for name in dir(tier) if not name.startswith("__")}
+    return {name: value for name, value in values.items() if not callable(value)}
+
+
 def everything(cluster):
     """What a run gave, and what it left in its engines, in a form that compares to the last bit."""
     engines = [worker.engine for worker in cluster.workers]
@@ -28,7 +33,7 @@ def everything(cluster):
         "summary": to_json(summary_of(cluster)),
         **{table: rows(cluster, table) for table in cluster.recorder.rows.tables},
         "pools": [pool_of(engine) for engine in engines],
-        "tiers": [vars(engine.offload.tier) | {"state": None} for engine in engines if engine.offload],
+        "tiers": [state_of(engine.offload.tier) for engine in engines if engine.offload],
         "failed stores": [engine.offload.failed_stores for engine in engines if engine.offload],
     }
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from sim.kv.runs import BlockRuns
 from sim.kv.stretch import Stretch
 from sim.worker.active import ActiveRequest
 from sim.worker.scheduler import StepPlan
@@ -31,7 +32,7 @@ class Session:
         number = len(self._parts)
         request = self._prompts.request(*self._parts, output=self._answer)
         said = (f"{self._name} answer {number}", self._answer)
-        request.hashes = self._prompts.hashes(*self._parts, said)
+        request.hashes = BlockRuns.of(self._prompts.hashes(*self._parts, said))
         self._parts += [said, (f"{self._name} asks {number}", 1000)]
         return request
 

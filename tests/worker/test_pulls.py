@@ -7,6 +7,7 @@ import pytest
 import simpy
 
 from sim.clock import Phase, at_time
+from sim.worker.active import RemoteBlocks
 from sim.worker.network import Network, NetworkSettings, NvlinkSettings, RoceSettings
 from sim.worker.nixl import Pull
 from sim.worker.pulls import Lease, Pulls
@@ -50,7 +51,7 @@ class Stage:
         )
 
     def start(self, time_s: float, request: int, blocks: int, target: int = 2) -> None:
-        pull = Pull(request, None, (blocks,))  # type: ignore[arg-type]
+        pull = Pull(request, RemoteBlocks(16 * blocks, (blocks,)), (blocks,))
         self.at(time_s, lambda: self.pulls.start(pull, target))
 
     def run(self) -> list[tuple[Any, ...]]:
