@@ -25,11 +25,11 @@ def new_folder(path: Path, *, replace: bool) -> Iterator[Path]:
     path = path.absolute()
     _check_free(path, replace=replace)
     building = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        building.mkdir(parents=True)
-    except OSError as error:
-        raise InputError(f"--out {path}: {error.strerror}") from error
-    try:
+    try:  # from before it is made: Ctrl-C may come at any moment
+        try:
+            building.mkdir(parents=True)
+        except OSError as error:
+            raise InputError(f"--out {path}: {error.strerror}") from error
         yield building
         if path.exists():
             shutil.rmtree(path)

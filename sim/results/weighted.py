@@ -31,7 +31,7 @@ class WeightedSample:
         self._values: NDArray[np.float64] = np.empty(0)
         self._counts: NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self._exact = True
-        self._new: defaultdict[int, array[float]] = defaultdict(lambda: array("d"))
+        self._new: defaultdict[int, array[float]] = defaultdict(_no_values)
         """By count: values not merged yet."""
         self._room = _SMALLEST_COMPACTION
         self.n = 0
@@ -113,6 +113,10 @@ class WeightedSample:
         del order
         starts = _starts_of_equals(values)
         self._values, self._counts = values[starts], np.add.reduceat(counts, starts)
+
+
+def _no_values() -> "array[float]":
+    return array("d")
 
 
 def _distinct(values: NDArray[np.float64], count: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

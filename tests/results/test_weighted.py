@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -128,3 +130,12 @@ def test_beyond_the_bound_neighbours_are_merged():
         assert sample.n == 30_000
         assert sample.percentiles([0, 100]) == [1.0, pytest.approx(1.00001, abs=5e-7)]
         assert sample._values.size == 11  # steps of 2**-20 from 1 to 1 + 1e-5
+
+
+def test_a_sample_goes_from_process_to_process():
+    sample = WeightedSample()
+    sample.add_many([2.0, 1.0], 3)
+    sample.add(5.0)
+    copied = pickle.loads(pickle.dumps(sample))
+    copied.add(7.0)
+    assert (copied.n, copied.max, copied.mean) == (8, 7.0, (3 * 3.0 + 5.0 + 7.0) / 8)
