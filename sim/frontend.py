@@ -27,6 +27,7 @@ from sim.mailbox import Mailbox
 from sim.record import Record
 from sim.recorder import Recorder
 from sim.router import Booking, Decision, NoEligibleWorkerError, Overrides, Query, Router, Tier
+from sim.router.copies import Copies
 from sim.router.query import NO_OVERRIDES
 from sim.worker.active import ActiveRequest
 from sim.worker.engine import StepOutput
@@ -64,6 +65,8 @@ class Pool:
     """Ranks whose engine is not dead; None: all."""
     news: Mailbox[list[KvEvent]] = field(init=False)
     """KV events on their way to the router's index, from ranks."""
+    _copies: dict[tuple[int, str], Copies] = field(default_factory=dict)
+    """By rank and tier."""
 
     def __post_init__(self) -> None:
         self.news = Mailbox(self._index)
@@ -78,10 +81,14 @@ class Pool:
         router = self.router
         for event in events:
             tier = _ROUTER_TIERS[event.tier]
+            copies = self._copies.get((rank, tier))
+            if copies is None:
+                copies = self._copies[rank, tier] = Copies()
             if event.stored:
+                copies.stored(event.blocks)
                 router.stored(rank, event.parent, event.blocks, tier)
-            else:
-                router.removed(rank, event.blocks, tier)
+            elif gone := copies.removed(event.blocks):
+                router.removed(rank, gone, tier)
 
 
 class Frontend:
