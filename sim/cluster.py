@@ -84,7 +84,9 @@ class Cluster:
 
     def _aggregated(self, times: Coefficients) -> Frontend:
         count = self.scenario.workers.count or 0
-        router = Router(self.scenario.router, self.capacity.block_tokens, count, policy=self._policies["prefill"])
+        router = Router(
+            self.scenario.router, self.capacity.block_tokens, count, policy=self._policies["prefill"]
+        )
         pool = Pool("aggregated", router)
         frontend = Frontend(self.env, pool, self._prefixes(), self.recorder, **self._front_door(times))
         pool.workers = [self._worker(frontend, "aggregated", offloads=True) for _ in range(count)]

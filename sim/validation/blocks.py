@@ -60,21 +60,24 @@ def held_blocks(replayed: Replay, samples_s: Sequence[float]) -> Iterator[HeldBl
 
 def _held_at(events: KvEvents, times_s: Sequence[float]) -> list[int]:
     """Return how many blocks are held at each of these Unix times, which ascend."""
+    # Only stored events tell what a group is.
+    recurrent = {event.group for event in events.events if event.group_kind not in (None, "full_attention")}
     copies: Counter[int | str] = Counter()
     found, place = [], 0
     for time_s in times_s:
         while place < len(events.events) and events.events[place].engine_s <= time_s:
-            _apply(events.events[place], copies)
+            event = events.events[place]
+            if event.type is EventType.CLEARED:
+                copies.clear()
+            elif event.medium in (None, "GPU") and event.group not in recurrent:
+                _count(event, copies)
             place += 1
         found.append(sum(n > 0 for n in copies.values()))
     return found
 
 
-def _apply(event: KvEvent, copies: Counter[int | str]) -> None:
-    if event.type is EventType.CLEARED:
-        copies.clear()
-    elif event.medium in (None, "GPU") and event.group_kind in (None, "full_attention"):
-        change = 1 if event.type is EventType.STORED else -1
-        for block in event.block_hashes:
-            # Blocks of before the recording are not known.
-            copies[block] = max(0, copies[block] + change)
+def _count(event: KvEvent, copies: Counter[int | str]) -> None:
+    change = 1 if event.type is EventType.STORED else -1
+    for block in event.block_hashes:
+        # Blocks of before the recording are not known.
+        copies[block] = max(0, copies[block] + change)

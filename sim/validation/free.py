@@ -45,7 +45,7 @@ class Free:
 
 
 def free(
-    run: MeasuredRun, scenario: Scenario, seeds: int, on_seed: Callable[[int], None] = lambda done: None
+    run: MeasuredRun, scenario: Scenario, seeds: int, on_seed: Callable[[], None] = lambda: None
 ) -> Free:
     """Predict routing and caching of a run with `seeds` seeds, from the scenario's own on.
 
@@ -63,7 +63,7 @@ def free(
             value = numbers[name]
             if value is not None:
                 drawn.setdefault(name, []).append(value)
-        on_seed(n + 1)
+        on_seed()
     predictions = {name: _prediction(measured[name], values) for name, values in drawn.items()}
     return Free(seeds, predictions, tuple(recorded.notes))
 

@@ -120,7 +120,8 @@ def _host_blocks(replayed: Replay) -> int | None:
     if table is None:
         return None
     chosen = zip(table.column("chosen"), table.column("leg"), table.column("host_blocks"), strict=True)
-    return sum(blocks for taken, leg, blocks in chosen if taken and leg != "decode")
+    blocks = [n for taken, leg, n in chosen if taken and leg != "decode"]
+    return int(sum(blocks))
 
 
 def _per_session(rows: Sequence[Mapping[str, Any]], name: str) -> float | None:

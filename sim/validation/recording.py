@@ -4,8 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-import numpy as np
-
 from sim.errors import InputError
 from sim.measured.account import account
 from sim.measured.request import MeasuredRequest
@@ -19,7 +17,7 @@ class Times:
     """When parts of a request's answer were seen, in seconds of the replay."""
 
     tokens_s: tuple[float, ...]
-    """By the client: each token of the answer, in order."""
+    """By the client, at the latest: each token of the answer, in order."""
     prefilled_s: float | None
     """By the router, disaggregated: the answer of the prefill worker."""
 
@@ -30,8 +28,8 @@ class Recording:
 
     run: MeasuredRun
     trace: Trace
-    """Every request, failed ones too, at the time when the router chose a worker for it (else had it, else
-    the client sent it); the first at 0."""
+    """Every request that reached a worker, failed ones too, at the time when the router chose a worker for it
+    (else had it, else the client sent it); the first at 0."""
     requests: tuple[MeasuredRequest, ...]
     """By index."""
     times: Mapping[int, Times]
@@ -55,6 +53,11 @@ class Recording:
         """What a reader must know of the recording, a sentence each."""
         n, n_failed = len(self.requests), len(self.requests) - len(self.completed)
         found = []
+        if n < len(self.run.requests):
+            found.append(
+                f"{len(self.run.requests) - n} of {len(self.run.requests)} requests failed before the router "
+                "chose a worker: they are not sent"
+            )
         if n_failed:
             found.append(
                 f"{n_failed} of {n} requests failed: they are sent but not compared, and what they had "
@@ -85,13 +88,17 @@ def recording(run: MeasuredRun) -> Recording:
         raise InputError(
             f"{run.folder.path}: no trace that its requests could be joined to: a replay needs the prompts"
         )
-    begins = {request.row: begin for request in run.requests if (begin := _begin_s(request)) is not None}
-    if len(begins) < len(run.requests):
+    reached = [
+        request for request in run.requests if request.completed or request.prefill or not run.decisions
+    ]
+    begins = {request.row: begin for request in reached if (begin := _begin_s(request)) is not None}
+    if len(begins) < len(reached) or not reached:
         raise InputError(
-            f"{run.folder.path}: {len(run.requests) - len(begins)} requests without a time of sending: a replay "
-            "needs the details of the client's result (--save-detailed), or the router's log"
+            f"{run.folder.path}: {len(reached) - len(begins)} requests without a time of sending, of "
+            f"{len(reached)} that reached a worker: a replay needs the details of the client's result "
+            "(--save-detailed), or the router's log"
         )
-    requests = tuple(sorted(run.requests, key=lambda request: (begins[request.row], request.row)))
+    requests = tuple(sorted(reached, key=lambda request: (begins[request.row], request.row)))
     start_s = begins[requests[0].row]
     first, decode = pools(run)
     return Recording(
@@ -144,9 +151,8 @@ def _times(request: MeasuredRequest, start_s: float) -> Times | None:
     if request.first_token_s is None or request.bench is None or not tokens:
         return None
     chunks_s = [*accumulate(request.bench.itl_s, initial=request.first_token_s - start_s)]
-    # Where one chunk brought several tokens, all are spread evenly over the chunks.
-    places = np.linspace(0, len(chunks_s) - 1, tokens)
-    tokens_s = tuple(np.interp(places, np.arange(len(chunks_s)), chunks_s).tolist())
+    # A chunk has a token or more: the k-th token has come with the k-th chunk at the latest.
+    tokens_s = tuple(chunks_s[min(number, len(chunks_s) - 1)] for number in range(tokens))
     prefilled_s = request.at(request.decode.now_s) if request.decode else None
     return Times(tokens_s, None if prefilled_s is None else prefilled_s - start_s)
 

@@ -1,4 +1,4 @@
-"""The scenario of one run: what its own command lines, metrics and logs tell is laid over the scenario given."""
+"""The scenario of one run: what its own files tell is laid over the scenario that is given."""
 
 from collections.abc import Sequence
 
@@ -12,8 +12,8 @@ TOLD = ("router.", "workers.", "engine.kv_blocks", "disaggregation.decode_kv_blo
 """Settings in which runs of one cluster differ; everything else is the scenario's."""
 
 
-def scenario_of(run: MeasuredRun, name: str, overrides: Sequence[str]) -> tuple[Scenario, list[str]]:
-    """Return the scenario for a run, and which settings the run told, as `key = value` by source.
+def scenario_of(run: MeasuredRun, name: str, overrides: Sequence[str]) -> tuple[Scenario, str]:
+    """Return the scenario for a run, and a sentence of which settings the run told.
 
     The overrides come last: they win over what the run tells.
 
@@ -29,4 +29,5 @@ def scenario_of(run: MeasuredRun, name: str, overrides: Sequence[str]) -> tuple[
     }
     texts = {key: tomlkit.item(setting.value).as_string() for key, setting in told.items()}
     scenario = load_scenario(name, [*(f"{key}={text}" for key, text in texts.items()), *overrides])
-    return scenario, [f"{key} = {text} ({told[key].source})" for key, text in texts.items()]
+    listed = ", ".join(f"{key} = {text}" for key, text in texts.items())
+    return scenario, f"as the run's own files tell: {listed or 'nothing'}"

@@ -70,7 +70,12 @@ class Pulls:
     """
 
     def __init__(
-        self, env: simpy.Environment, network: Transport, lease: Lease, block_bytes: int, pieces_per_block: int
+        self,
+        env: simpy.Environment,
+        network: Transport,
+        lease: Lease,
+        block_bytes: int,
+        pieces_per_block: int,
     ) -> None:
         self.workers: Sequence[PullTarget] = ()
         self.pulled: Callable[[int, int, float, float], None] = lambda *_: None
