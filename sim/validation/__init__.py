@@ -1,1 +1,1 @@
-"""What the simulator predicts of a measured run, beside what was measured, with as much recorded as wanted."""
+"""What the simulator predicts of a measured run, beside what was measured."""

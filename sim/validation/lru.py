@@ -1,8 +1,8 @@
 """A baseline without time: each worker is a list of blocks, the least recently used goes first.
 
-Requests pass once, in the order in which they came, on their recorded workers. A prompt's full blocks are there
-as soon as it has come, and nothing else takes room: no answers, no blocks that running requests hold, no
-recurrent states. A worker has room for as many blocks as its GPU memory and its CPU tier together.
+Requests pass once, in the order in which they came, on their recorded workers. A prompt's full blocks are
+there as soon as it has come, and nothing else takes room: no answers, no blocks that running requests hold,
+no recurrent states. A worker has room for as many blocks as its GPU memory and its CPU tier together.
 """
 
 from collections import OrderedDict

@@ -1,8 +1,8 @@
 """Steps and pulls that end when a recording says.
 
-A client sees a token after it was made, so that its times are upper bounds of the engine's: a step ends at the
-least of those of the tokens that it gives. A chunk that does not end its prompt has no time of its own: it
-takes its share, by tokens, of the time left to the prompt's first token. A pull has ended when the client has
+A client sees a token after it was made, so that its times are upper bounds of the engine's: a step ends at
+the least of those of the tokens that it gives. A chunk that does not end its prompt has no time of its own:
+it takes its share, by tokens, of the time left to the prompt's first token. A pull has ended when the client has
 the first token.
 """
 
@@ -16,7 +16,7 @@ from sim.worker.scheduler import StepPlan
 
 
 class RecordedPace:
-    """A `Pace` of recorded times; of requests that have none, the law decides unless others in the step do."""
+    """A `Pace` of recorded times; where no request of a step has any, the law decides."""
 
     def __init__(self, times: Mapping[int, Times]) -> None:
         self._times = times
@@ -52,7 +52,7 @@ class RecordedPace:
 
 
 class RecordedTransfers:
-    """The `Transport` of pulls that end with the first token of their request; at once if that is not known."""
+    """A `Transport` of pulls that end with their request's first token; at once if that is not known."""
 
     def __init__(self, times: Mapping[int, Times]) -> None:
         self._times = times
