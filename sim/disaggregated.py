@@ -145,7 +145,8 @@ class DisaggregatedFrontend(Frontend):
             return
         for request in output.finished:
             self._pulls.hold(request.request_id, worker)
-            self._to_client.send(worker, partial(self._prefilled, self._record(request), worker))
+            prefilled = partial(self._prefilled, self._record(request), worker)
+            self._answer(worker, request, prefilled, ended=True)
 
     def kv_events(self, worker: int, events: list[KvEvent], output_s: float) -> None:
         """Send the index of either pool what it is to hear of."""

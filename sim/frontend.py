@@ -17,7 +17,7 @@ import simpy
 
 from sim.agenda import Agenda
 from sim.channel import Channel
-from sim.clock import Phase, at
+from sim.clock import Phase, at, at_time
 from sim.coefficients import FrontendCoefficients
 from sim.draw import draw
 from sim.kv.events import KvEvent
@@ -48,6 +48,13 @@ class Delays(Protocol):
     @property
     def event_delay_s(self) -> float:
         """From a worker's output to the router's index."""
+
+
+class Answers(Protocol):
+    """When answers are seen at the front door, where something else than a delay decides it: a recording."""
+
+    def seen_s(self, request: ActiveRequest, *, ended: bool) -> float | None:
+        """Return when the first token of a request is seen, or the last; None: after the usual delay."""
 
 
 @dataclass(slots=True)
@@ -118,6 +125,7 @@ class Frontend:
         """Its workers are to be set before the first request."""
         self.ended: Callable[[Request], None] = lambda request: None
         """Is told of every request that is over."""
+        self.answers: Answers | None = None
         self._env = env
         self._prefixes = prefixes
         self._recorder = recorder
@@ -238,11 +246,23 @@ class Frontend:
     def _send_tokens(self, worker: int, output: StepOutput) -> None:
         for request in output.tokens:
             if request.outputs == 1:
-                self._to_client.send(worker, partial(self._first_token, self._record(request)))
+                self._answer(worker, request, partial(self._first_token, self._record(request)))
             if self._track_outputs and self._opens_block(request):
                 self._to_client.send(worker, partial(self._progress, self._record(request), request.outputs))
         for request in output.finished:
-            self._to_client.send(worker, partial(self._finish, self._record(request), "completed", None))
+            finish = partial(self._finish, self._record(request), "completed", None)
+            self._answer(worker, request, finish, ended=True)
+
+    def _answer(
+        self, worker: int, request: ActiveRequest, act: Callable[[], None], *, ended: bool = False
+    ) -> None:
+        """Let the front door act on a first or last token when it sees it."""
+        seen_s = self.answers.seen_s(request, ended=ended) if self.answers is not None else None
+        if seen_s is None:
+            self._to_client.send(worker, act)
+        else:
+            seen = at_time(self._env, max(self._env.now, seen_s), Phase.OUTPUT, worker)
+            seen.callbacks.append(lambda _: act())
 
     def given_up(self, worker: int, request: ActiveRequest, reason: str) -> None:
         """A worker gave a request up."""

@@ -2,8 +2,8 @@
 
 An engine sends an event for every copy of a block, the router keeps a set. Between them somebody counts: of
 several copies only the end of the last one is told. Source: the KV events of a recorded hybrid cluster
-(Dynamo 1.5.0), whose engines compute cached blocks again. With counting, what they come to is the router's overlap in
-118 of 120 choices, without in 48.
+(Dynamo 1.5.0), whose engines compute cached blocks again. With counting, what they come to is the router's
+overlap in 118 of 120 choices, without in 48.
 """
 
 from collections.abc import Sequence

@@ -7,6 +7,7 @@ from sim.measured.run import MeasuredRun
 from sim.scenario import Scenario
 from sim.validation import lru
 from sim.validation.blocks import HeldBlocks, held_blocks, sample_times
+from sim.validation.choices import Choices, compare_choices
 from sim.validation.quantities import Numbers, measured_numbers, predicted_numbers, requests
 from sim.validation.recording import Recording, recording
 from sim.validation.replay import replay
@@ -51,6 +52,8 @@ class Forced:
     agreement: Agreement
     held_blocks: tuple[HeldBlocks, ...]
     """Of each worker whose KV events were recorded."""
+    choices: dict[str, Choices]
+    """By leg."""
     notes: tuple[str, ...]
 
 
@@ -74,6 +77,7 @@ def forced(run: MeasuredRun, scenario: Scenario) -> Forced:
         lru.numbers(recorded, scenario),
         _agreement(recorded, predicted, lru.cached_tokens(recorded, scenario)),
         tuple(held_blocks(replayed, samples_s)),
+        compare_choices(replayed),
         tuple(recorded.notes),
     )
 

@@ -1,9 +1,9 @@
-"""Steps and pulls that end when a recording says.
+"""Steps, pulls and answers that end when a recording says.
 
-A client sees a token after it was made, so that its times are upper bounds of the engine's: a step ends at
-the least of those of the tokens that it gives. A chunk that does not end its prompt has no time of its own:
-it takes its share, by tokens, of the time left to the prompt's first token. A pull has ended when the client has
-the first token.
+Router and client see a token after it was made, so that their times are upper bounds of the engine's: a
+step ends at the least of those of the tokens that it gives. A chunk that does not end its prompt has no time
+of its own: it takes its share, by tokens, of the time left to the prompt's first token. A pull has ended when
+the first token was seen. The router acts on an answer when it saw it, however early the engine had it ready.
 """
 
 from collections.abc import Mapping
@@ -49,6 +49,22 @@ class RecordedPace:
             return None
         left = request.num_tokens - (request.computed - tokens)
         return start_s + max(0.0, next_s - start_s) * tokens / left
+
+
+class RecordedAnswers:
+    """An `Answers` of recorded times."""
+
+    def __init__(self, times: Mapping[int, Times]) -> None:
+        self._times = times
+
+    def seen_s(self, request: ActiveRequest, *, ended: bool) -> float | None:
+        """See `Answers`."""
+        times = self._times.get(request.request_id)
+        if times is None:
+            return None
+        if request.for_remote:
+            return times.prefilled_s
+        return times.end_s if ended else times.first_token_s
 
 
 class RecordedTransfers:

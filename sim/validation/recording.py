@@ -17,9 +17,13 @@ class Times:
     """When parts of a request's answer were seen, in seconds of the replay."""
 
     tokens_s: tuple[float, ...]
-    """By the client, at the latest: each token of the answer, in order."""
-    prefilled_s: float | None
-    """By the router, disaggregated: the answer of the prefill worker."""
+    """Each token of the answer, in order: at the latest."""
+    first_token_s: float
+    """The first one by the router; without its request trace, by the client."""
+    end_s: float
+    """The last one by the router; without its log, by the client."""
+    prefilled_s: float | None = None
+    """Disaggregated, by the router: the answer of the prefill worker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +155,19 @@ def _times(request: MeasuredRequest, start_s: float) -> Times | None:
     if request.first_token_s is None or request.bench is None or not tokens:
         return None
     chunks_s = [*accumulate(request.bench.itl_s, initial=request.first_token_s - start_s)]
+    # The router sees an answer before the client does.
+    leg, traced = request.decode or request.prefill, request.traced
+    ended_s = request.at(leg.ended_s) if leg else None
+    end_s = chunks_s[-1] if ended_s is None else min(ended_s - start_s, chunks_s[-1])
+    first_s = min(chunks_s[0], end_s)
+    if traced and traced.ttft_s is not None:
+        began_s = request.at(traced.received_s + traced.ttft_s + (traced.kv_transfer_s or 0.0))
+        first_s = first_s if began_s is None else min(began_s - start_s, first_s)
     # A chunk has a token or more: the k-th token has come with the k-th chunk at the latest.
-    tokens_s = tuple(chunks_s[min(number, len(chunks_s) - 1)] for number in range(tokens))
+    seen_s = (chunks_s[min(number, len(chunks_s) - 1)] for number in range(1, tokens))
+    tokens_s = (first_s, *(min(time_s, end_s) for time_s in seen_s))
     prefilled_s = request.at(request.decode.now_s) if request.decode else None
-    return Times(tokens_s, None if prefilled_s is None else prefilled_s - start_s)
+    return Times(tokens_s, first_s, end_s, None if prefilled_s is None else prefilled_s - start_s)
 
 
 def _ranks(run: MeasuredRun, worker_ids: Iterable[int | None], pool: Sequence[Worker]) -> dict[int, int]:

@@ -13,7 +13,7 @@ from sim.router.cost import CostTerms
 from sim.router.policies import make_policy
 from sim.router.query import Query
 from sim.scenario import Scenario
-from sim.validation.pace import RecordedPace, RecordedTransfers
+from sim.validation.pace import RecordedAnswers, RecordedPace, RecordedTransfers
 from sim.validation.recording import Recording, pools
 
 _NO_FRONT_DOOR = {"alpha_in_s": 0.0, "alpha_in_s_per_token": 0.0, "alpha_out_s": 0.0}
@@ -79,6 +79,7 @@ def replay(
         else None,
         pace=RecordedPace(recording.times),
     )
+    cluster.frontend.answers = RecordedAnswers(recording.times)
     if cluster.pulls is not None:
         cluster.pulls.network = RecordedTransfers(recording.times)
     held: list[list[int]] = []

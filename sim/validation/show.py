@@ -56,6 +56,11 @@ def _forced(forced: Mapping[str, Any]) -> Iterable[RenderableType]:
         )
         if agreement["misses"]:
             yield _misses(agreement["misses"])
+    for leg, choices in forced["choices"].items():
+        yield Text(
+            f"Of {choices['logged']} {leg} choices {choices['cheapest']} are the cheapest here too, "
+            f"{choices['equal_costs']} with all costs as logged"
+        )
     if forced["held_blocks"]:
         yield Text()
         yield _held(forced["held_blocks"])

@@ -57,6 +57,7 @@ def _forced(found: Forced) -> dict[str, Any]:
     return {
         "numbers": {name: _numbers(found, name) for name in LABELS},
         "agreement": asdict(found.agreement),
+        "choices": {leg: asdict(choices) for leg, choices in found.choices.items()},
         "held_blocks": [asdict(worker) for worker in found.held_blocks],
     }
 

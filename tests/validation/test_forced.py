@@ -8,6 +8,7 @@ import pytest
 from sim.errors import InputError
 from sim.measured.run import load_run
 from sim.validation.blocks import HeldBlocks
+from sim.validation.choices import Choices
 from sim.validation.forced import Miss, forced
 from sim.validation.settings import scenario_of
 from tests.measured.small_run import SMALL, copy
@@ -31,6 +32,11 @@ def test_a_pool_that_holds_everything_computes_what_was_measured() -> None:
     agreement = found.agreement
     assert (agreement.compared, agreement.right, agreement.baseline_right) == (3, 3, 3)
     assert agreement.misses == ()
+
+
+def test_logged_choices_are_compared_with_the_costs_of_the_replay() -> None:
+    # Of the small log's costs only those of the first choice, on an idle cluster, are a router's.
+    assert validate(SMALL).choices == {"aggregated": Choices(logged=3, equal_costs=1, cheapest=2)}
 
 
 def test_blocks_held_are_counted_at_the_end_of_each_answer() -> None:

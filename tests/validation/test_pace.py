@@ -2,7 +2,7 @@
 
 from math import inf
 
-from sim.validation.pace import RecordedPace, RecordedTransfers
+from sim.validation.pace import RecordedAnswers, RecordedPace, RecordedTransfers
 from sim.validation.recording import Times
 from sim.worker.active import ActiveRequest
 from sim.worker.scheduler import StepPlan
@@ -17,6 +17,10 @@ def request(request_id: int, *, prompt: int = 40, computed: int, outputs: int = 
     return found
 
 
+def seen(*tokens_s: float, prefilled_s: float | None = None) -> Times:
+    return Times(tokens_s, tokens_s[0], tokens_s[-1], prefilled_s)
+
+
 def plan(*, emitting=(), chunks=()) -> StepPlan:
     """Return a step that gives some requests a token, and computes (request, tokens) of others' prompts."""
     for found in emitting:
@@ -25,7 +29,9 @@ def plan(*, emitting=(), chunks=()) -> StepPlan:
 
 
 def pace(*tokens_s: tuple[float, ...], prefilled_s: float | None = None) -> RecordedPace:
-    return RecordedPace({index: Times(times, prefilled_s) for index, times in enumerate(tokens_s)})
+    return RecordedPace(
+        {index: seen(*times, prefilled_s=prefilled_s) for index, times in enumerate(tokens_s)}
+    )
 
 
 def test_a_step_ends_when_the_first_of_its_tokens_was_seen() -> None:
@@ -63,7 +69,7 @@ def test_a_prefill_leg_ends_with_the_answer_to_the_router() -> None:
 
 
 def test_pulls_end_with_the_first_token_in_order_of_time() -> None:
-    transfers = RecordedTransfers({0: Times((3.0, 4.0), None), 1: Times((2.0,), None)})
+    transfers = RecordedTransfers({0: seen(3.0, 4.0), 1: seen(2.0)})
     assert transfers.next_s() == inf
     transfers.start(0, 10, 1, 0, 1, now_s=1.0)
     transfers.start(1, 10, 1, 0, 1, now_s=1.0)
@@ -74,3 +80,13 @@ def test_pulls_end_with_the_first_token_in_order_of_time() -> None:
     transfers.start(7, 10, 1, 0, 1, now_s=5.0)
     assert transfers.finish(5.0) == [1, 7]
     assert transfers.links(5.0) == []
+
+
+def test_the_router_sees_first_tokens_ends_and_the_answers_of_prefill_workers() -> None:
+    answers = RecordedAnswers({0: Times((1.0, 3.0), 2.0, 4.0, 1.5)})
+    answer, leg = request(0, computed=40), request(0, computed=40)
+    leg.for_remote = True
+    assert answers.seen_s(answer, ended=False) == 2.0
+    assert answers.seen_s(answer, ended=True) == 4.0
+    assert answers.seen_s(leg, ended=True) == 1.5
+    assert answers.seen_s(request(9, computed=40), ended=True) is None

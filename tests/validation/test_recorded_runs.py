@@ -34,7 +34,7 @@ FORCED = {
     ("cpu-off2", "off2-sd-default"): Found(0.0, 0),
     ("cpu-2p2d", "pd-2p1d-default"): Found(0.0, 0),
     ("cpu-2p2d", "pd-2p2d-pls4"): Found(0.0, 2),
-    ("cpu-2p2d", "pd-2p2d-default"): Found(1.0, 5),
+    ("cpu-2p2d", "pd-2p2d-default"): Found(5.0, 4),
 }
 
 pytestmark = pytest.mark.skipif(not RUNS.is_dir(), reason=f"no recorded runs at {RUNS}")
@@ -63,4 +63,4 @@ def test_both_tiers_and_what_the_router_saw_of_them() -> None:
     recorded = load_run(RUNS / "off2-sd-default")
     found = forced(recorded, scenario_of(recorded, "cpu-off2", ())[0])
     for name in ("host_hit_tokens", "local_hit_tokens", "router_tokens", "router_host_blocks"):
-        assert found.predicted[name] == pytest.approx(found.measured[name], rel=0.03)
+        assert found.predicted[name] == pytest.approx(found.measured[name], rel=0.04)
