@@ -31,6 +31,13 @@ def validate(
         typer.Option(help="Workers as recorded, or chosen by the router; times are recorded either way."),
     ] = Step.ALL,
     seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Seeds of free routing.")] = 100,
+    spread: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            help="Free routing: each seed takes recorded durations times exp(spread x Z), Z standard normal.",
+        ),
+    ] = 0.0,
     overrides: Overrides = [],  # noqa: B006 - typer only reads it
     format: Annotated[Format, typer.Option(help="How to print the results.")] = Format.TEXT,
 ) -> None:
@@ -45,7 +52,9 @@ def validate(
     free_seeds = 0 if step is Step.FORCED else seeds * len(measured)
     with count_bar("free routing", free_seeds) as on_seed:
         found = [
-            validate_run(folder, scenario, overrides, step=step.value, seeds=seeds, on_seed=on_seed)
+            validate_run(
+                folder, scenario, overrides, step=step.value, seeds=seeds, spread=spread, on_seed=on_seed
+            )
             for folder in measured
         ]
     if format is Format.JSON:

@@ -92,7 +92,10 @@ def _held(held: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _free(free: Mapping[str, Any]) -> Table:
-    rows = table(f"Router chooses, {free['seeds']} seeds", "measured", "mean", "95 % of seeds", "measured is")
+    spread = f", durations x e^({free['spread']:g} Z)" if free["spread"] else ""
+    rows = table(
+        f"Router chooses, {free['seeds']} seeds{spread}", "measured", "mean", "95 % of seeds", "measured is"
+    )
     for name, numbers in free["predictions"].items():
         shown = show.number if name in _RATIOS else show.count
         rows.add_row(

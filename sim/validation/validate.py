@@ -22,6 +22,7 @@ def validate(
     *,
     step: Step = "all",
     seeds: int = 100,
+    spread: float = 0.0,
     on_seed: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
     """Return what the simulator predicts of the run in a folder, beside what was measured.
@@ -32,6 +33,7 @@ def validate(
         overrides: `key=value`, win over what the run tells of itself.
         step: which routing: the recorded one, the simulated router's, or both.
         seeds: of free routing.
+        spread: of durations from seed to seed: see `sim.validation.free`.
         on_seed: called whenever a seed is done.
 
     Raises:
@@ -41,7 +43,7 @@ def validate(
     run = load_run(folder)
     settings, told = scenario_of(run, scenario, overrides)
     by_force = forced(run, settings) if step != "free" else None
-    freely = free(run, settings, seeds, on_seed) if step != "forced" else None
+    freely = free(run, settings, seeds, spread, on_seed) if step != "forced" else None
     notes = [*run.notes, *(found.notes if (found := by_force or freely) else ())]
     return {
         "schema_version": SCHEMA_VERSION,
@@ -78,6 +80,7 @@ def _numbers(found: Forced, name: str) -> Mapping[str, Any]:
 def _free(found: Free) -> dict[str, Any]:
     return {
         "seeds": found.seeds,
+        "spread": found.spread,
         "predictions": {
             name: {**asdict(prediction), "inside": prediction.inside}
             for name, prediction in found.predictions.items()
