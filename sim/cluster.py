@@ -11,10 +11,11 @@ from sim.agenda import Agenda
 from sim.capacity import Capacity
 from sim.coefficients import Coefficients
 from sim.disaggregated import DisaggregatedFrontend
-from sim.frontend import Frontend, Pool
+from sim.frontend import Frontend
 from sim.kv.hybrid import KvCache
 from sim.kv.offload import POLICIES
 from sim.kv.prefix import PrefixTable
+from sim.pool import Pool
 from sim.recorder import Recorder
 from sim.results.transfers import LinkRow
 from sim.router import Policy, Router

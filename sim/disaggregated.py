@@ -8,8 +8,9 @@ some requests skip the first leg and are served by their decode worker alone.
 from functools import partial
 from typing import Any
 
-from sim.frontend import Frontend, Pool
+from sim.frontend import Frontend
 from sim.kv.events import KvEvent
+from sim.pool import Pool
 from sim.record import Record
 from sim.router import Booking
 from sim.router.conditional import ConditionalDisaggSettings, decide

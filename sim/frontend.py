@@ -6,9 +6,7 @@ releases the booked prefill, the last one everything else. KV events reach the r
 channel of their own.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from copy import copy
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
 from functools import partial
 from math import inf
 from typing import Literal, Protocol
@@ -23,19 +21,15 @@ from sim.draw import draw
 from sim.kv.events import KvEvent
 from sim.kv.prefix import PrefixTable
 from sim.kv.runs import BlockRuns
-from sim.mailbox import Mailbox
+from sim.pool import Pool
 from sim.record import Record
 from sim.recorder import Recorder
-from sim.router import Booking, Decision, NoEligibleWorkerError, Overrides, Query, Router, Tier
-from sim.router.copies import Copies
-from sim.router.query import NO_OVERRIDES
+from sim.router import Booking, Decision, NoEligibleWorkerError, Query
 from sim.worker.active import ActiveRequest
 from sim.worker.engine import StepOutput
 from sim.worker.scheduler import StepPlan
 from sim.worker.worker import Worker
 from sim.workload.request import Request
-
-_ROUTER_TIERS: dict[str, Tier] = {"GPU": "device", "CPU": "host"}
 
 
 class Delays(Protocol):
@@ -55,47 +49,6 @@ class Answers(Protocol):
 
     def seen_s(self, request: ActiveRequest, *, ended: bool) -> float | None:
         """Return when the first token of a request is seen, or the last; None: after the usual delay."""
-
-
-@dataclass(slots=True)
-class Pool:
-    """Workers that one router chooses among: ranks 0, 1, ... are the workers `first`, `first` + 1, ..."""
-
-    leg: str
-    """What its workers do: "aggregated", "prefill" or "decode"."""
-    router: Router
-    overrides: Overrides = NO_OVERRIDES
-    """Of every query."""
-    first: int = 0
-    workers: Sequence[Worker] = ()
-    alive: frozenset[int] | None = None
-    """Ranks whose engine is not dead; None: all."""
-    news: Mailbox[list[KvEvent]] = field(init=False)
-    """KV events on their way to the router's index, from ranks."""
-    _copies: dict[tuple[int, str], Copies] = field(default_factory=dict)
-    """By rank and tier."""
-
-    def __post_init__(self) -> None:
-        self.news = Mailbox(self._index)
-
-    def for_leg(self, leg: str) -> "Pool":
-        """Return the same workers behind the same router for another leg, without overrides."""
-        pool = copy(self)
-        pool.leg, pool.overrides = leg, NO_OVERRIDES
-        return pool
-
-    def _index(self, rank: int, events: list[KvEvent]) -> None:
-        router = self.router
-        for event in events:
-            tier = _ROUTER_TIERS[event.tier]
-            copies = self._copies.get((rank, tier))
-            if copies is None:
-                copies = self._copies[rank, tier] = Copies()
-            if event.stored:
-                copies.stored(event.blocks)
-                router.stored(rank, event.parent, event.blocks, tier)
-            elif gone := copies.removed(event.blocks):
-                router.removed(rank, gone, tier)
 
 
 class Frontend:

@@ -8,9 +8,10 @@ import simpy
 from sim.agenda import Agenda
 from sim.clock import Phase, at
 from sim.coefficients import FrontendCoefficients
-from sim.frontend import Frontend, Pool
+from sim.frontend import Frontend
 from sim.kv.events import KvEvent
 from sim.kv.prefix import PrefixTable
+from sim.pool import Pool
 from sim.recorder import Recorder
 from sim.router import NoEligibleWorkerError, Query, Router, RouterConfig
 from sim.worker.engine import StepOutput
