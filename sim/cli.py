@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from sim.commands import capacity, compare, init, measured, run, scenarios, schema, version
+from sim.commands import capacity, compare, init, measured, run, scenarios, schema, validate, version
 from sim.errors import InputError
 
 
@@ -24,7 +24,15 @@ class Commands(TyperGroup):
 
 
 app = typer.Typer(cls=Commands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-for command in (run.run, compare.compare, capacity.capacity, schema.schema, scenarios.scenarios, init.init):
+for command in (
+    run.run,
+    compare.compare,
+    validate.validate,
+    capacity.capacity,
+    schema.schema,
+    scenarios.scenarios,
+    init.init,
+):
     app.command()(command)
 app.add_typer(measured.app, name="measured")
 

@@ -11,10 +11,11 @@ from sim.agenda import Agenda
 from sim.capacity import Capacity
 from sim.coefficients import Coefficients
 from sim.disaggregated import DisaggregatedFrontend
-from sim.frontend import Frontend, Pool
+from sim.frontend import Frontend
 from sim.kv.hybrid import KvCache
 from sim.kv.offload import POLICIES
 from sim.kv.prefix import PrefixTable
+from sim.pool import Pool
 from sim.recorder import Recorder
 from sim.results.transfers import LinkRow
 from sim.router import Policy, Router
@@ -32,7 +33,7 @@ from sim.worker.pulls import Lease, Pulls
 from sim.worker.scheduler import Limits
 from sim.worker.timing import StepLaw, StepTime
 from sim.worker.transfer import LinkSettings, Stream
-from sim.worker.worker import Worker
+from sim.worker.worker import Pace, Worker
 from sim.workload.client import make_client
 from sim.workload.request import Request, Trace
 
@@ -51,15 +52,19 @@ class Cluster:
         times: Coefficients,
         *,
         policy: Policy | None = None,
+        decode_policy: Policy | None = None,
         step_time: StepTime | None = None,
+        pace: Pace | None = None,
     ) -> None:
+        """Build it. `policy` chooses for the first leg, `decode_policy` for the second of a pair."""
         self.env = simpy.Environment()
         self.capacity = capacity
         self.scenario = scenario
         self.pulls: Pulls | None = None
         """Transfers between workers; None in an aggregated cluster."""
         self._trace = trace
-        self._policy = policy
+        self._policies = {"prefill": policy, "decode": decode_policy}
+        self._pace = pace
         self._step_time = step_time
         self._step_law = StepLaw(times.step)
         self._attention_group = scenario.model.state_groups
@@ -80,7 +85,9 @@ class Cluster:
 
     def _aggregated(self, times: Coefficients) -> Frontend:
         count = self.scenario.workers.count or 0
-        router = Router(self.scenario.router, self.capacity.block_tokens, count, policy=self._policy)
+        router = Router(
+            self.scenario.router, self.capacity.block_tokens, count, policy=self._policies["prefill"]
+        )
         pool = Pool("aggregated", router)
         frontend = Frontend(self.env, pool, self._prefixes(), self.recorder, **self._front_door(times))
         pool.workers = [self._worker(frontend, "aggregated", offloads=True) for _ in range(count)]
@@ -133,7 +140,7 @@ class Cluster:
             routing.config,
             self.capacity.block_tokens,
             workers,
-            policy=self._policy if leg == "prefill" else None,
+            policy=self._policies[leg],
             worker_type=routing.worker_type,
         )
         return Pool(leg, router, routing.overrides, first)
@@ -193,6 +200,7 @@ class Cluster:
             outbox=frontend,
             agenda=self._agenda,
             fast_forward=scenario.engine.fast_forward,
+            pace=self._pace,
         )
         self.workers.append(worker)
         return worker

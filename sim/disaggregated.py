@@ -8,8 +8,9 @@ some requests skip the first leg and are served by their decode worker alone.
 from functools import partial
 from typing import Any
 
-from sim.frontend import Frontend, Pool
+from sim.frontend import Frontend
 from sim.kv.events import KvEvent
+from sim.pool import Pool
 from sim.record import Record
 from sim.router import Booking
 from sim.router.conditional import ConditionalDisaggSettings, decide
@@ -145,7 +146,8 @@ class DisaggregatedFrontend(Frontend):
             return
         for request in output.finished:
             self._pulls.hold(request.request_id, worker)
-            self._to_client.send(worker, partial(self._prefilled, self._record(request), worker))
+            prefilled = partial(self._prefilled, self._record(request), worker)
+            self._answer(worker, request, prefilled, ended=True)
 
     def kv_events(self, worker: int, events: list[KvEvent], output_s: float) -> None:
         """Send the index of either pool what it is to hear of."""

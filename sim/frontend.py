@@ -6,9 +6,7 @@ releases the booked prefill, the last one everything else. KV events reach the r
 channel of their own.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from copy import copy
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
 from functools import partial
 from math import inf
 from typing import Literal, Protocol
@@ -17,24 +15,21 @@ import simpy
 
 from sim.agenda import Agenda
 from sim.channel import Channel
-from sim.clock import Phase, at
+from sim.clock import Phase, at, at_time
 from sim.coefficients import FrontendCoefficients
 from sim.draw import draw
 from sim.kv.events import KvEvent
 from sim.kv.prefix import PrefixTable
 from sim.kv.runs import BlockRuns
-from sim.mailbox import Mailbox
+from sim.pool import Pool
 from sim.record import Record
 from sim.recorder import Recorder
-from sim.router import Booking, Decision, NoEligibleWorkerError, Overrides, Query, Router, Tier
-from sim.router.query import NO_OVERRIDES
+from sim.router import Booking, Decision, NoEligibleWorkerError, Query
 from sim.worker.active import ActiveRequest
 from sim.worker.engine import StepOutput
 from sim.worker.scheduler import StepPlan
 from sim.worker.worker import Worker
 from sim.workload.request import Request
-
-_ROUTER_TIERS: dict[str, Tier] = {"GPU": "device", "CPU": "host"}
 
 
 class Delays(Protocol):
@@ -49,39 +44,11 @@ class Delays(Protocol):
         """From a worker's output to the router's index."""
 
 
-@dataclass(slots=True)
-class Pool:
-    """Workers that one router chooses among: ranks 0, 1, ... are the workers `first`, `first` + 1, ..."""
+class Answers(Protocol):
+    """When answers are seen at the front door, where something else than a delay decides it: a recording."""
 
-    leg: str
-    """What its workers do: "aggregated", "prefill" or "decode"."""
-    router: Router
-    overrides: Overrides = NO_OVERRIDES
-    """Of every query."""
-    first: int = 0
-    workers: Sequence[Worker] = ()
-    alive: frozenset[int] | None = None
-    """Ranks whose engine is not dead; None: all."""
-    news: Mailbox[list[KvEvent]] = field(init=False)
-    """KV events on their way to the router's index, from ranks."""
-
-    def __post_init__(self) -> None:
-        self.news = Mailbox(self._index)
-
-    def for_leg(self, leg: str) -> "Pool":
-        """Return the same workers behind the same router for another leg, without overrides."""
-        pool = copy(self)
-        pool.leg, pool.overrides = leg, NO_OVERRIDES
-        return pool
-
-    def _index(self, rank: int, events: list[KvEvent]) -> None:
-        router = self.router
-        for event in events:
-            tier = _ROUTER_TIERS[event.tier]
-            if event.stored:
-                router.stored(rank, event.parent, event.blocks, tier)
-            else:
-                router.removed(rank, event.blocks, tier)
+    def seen_s(self, request: ActiveRequest, *, ended: bool) -> float | None:
+        """Return when the first token of a request is seen, or the last; None: after the usual delay."""
 
 
 class Frontend:
@@ -111,6 +78,7 @@ class Frontend:
         """Its workers are to be set before the first request."""
         self.ended: Callable[[Request], None] = lambda request: None
         """Is told of every request that is over."""
+        self.answers: Answers | None = None
         self._env = env
         self._prefixes = prefixes
         self._recorder = recorder
@@ -231,11 +199,23 @@ class Frontend:
     def _send_tokens(self, worker: int, output: StepOutput) -> None:
         for request in output.tokens:
             if request.outputs == 1:
-                self._to_client.send(worker, partial(self._first_token, self._record(request)))
+                self._answer(worker, request, partial(self._first_token, self._record(request)))
             if self._track_outputs and self._opens_block(request):
                 self._to_client.send(worker, partial(self._progress, self._record(request), request.outputs))
         for request in output.finished:
-            self._to_client.send(worker, partial(self._finish, self._record(request), "completed", None))
+            finish = partial(self._finish, self._record(request), "completed", None)
+            self._answer(worker, request, finish, ended=True)
+
+    def _answer(
+        self, worker: int, request: ActiveRequest, act: Callable[[], None], *, ended: bool = False
+    ) -> None:
+        """Let the front door act on a first or last token when it sees it."""
+        seen_s = self.answers.seen_s(request, ended=ended) if self.answers is not None else None
+        if seen_s is None:
+            self._to_client.send(worker, act)
+        else:
+            seen = at_time(self._env, max(self._env.now, seen_s), Phase.OUTPUT, worker)
+            seen.callbacks.append(lambda _: act())
 
     def given_up(self, worker: int, request: ActiveRequest, reason: str) -> None:
         """A worker gave a request up."""

@@ -8,9 +8,10 @@ import simpy
 from sim.agenda import Agenda
 from sim.clock import Phase, at
 from sim.coefficients import FrontendCoefficients
-from sim.frontend import Frontend, Pool
+from sim.frontend import Frontend
 from sim.kv.events import KvEvent
 from sim.kv.prefix import PrefixTable
+from sim.pool import Pool
 from sim.recorder import Recorder
 from sim.router import Query, Router, RouterConfig
 from sim.worker.engine import StepOutput
@@ -180,6 +181,23 @@ def test_the_first_token_releases_the_prefill_and_the_last_one_the_rest():
     assert door.ended == [(0, 3.5)]
 
 
+def test_answers_can_be_seen_when_a_recording_says():
+    class Recorded:
+        def seen_s(self, request, *, ended):
+            return {0: 9.0, 1: None, 2: 0.0}[request.request_id] if not ended else None
+
+    door = Door(*(turn(0, 16, 2, [n], str(n)) for n in range(3)))
+    door.frontend.answers = Recorded()
+    door.env.run()
+    now_s = door.env.now
+    for index in range(3):
+        rank, active = door.serving(index)
+        door.output(rank, tokens=[active])
+    seen = {index: door.recorder.records[index] for index in range(3)}
+    door.env.run()
+    assert [record.first_token_s for record in seen.values()] == [9.0, now_s + 0.5, now_s]
+
+
 def test_an_only_token_is_first_and_last():
     released = []
 
@@ -276,6 +294,20 @@ def test_an_event_reaches_the_index_after_its_delay():
     assert door.device_blocks(door.request) == [0, 0]
     door.env.run(until=2.0626)
     assert door.device_blocks(door.request) == [0, 2]
+
+
+def test_of_a_block_that_is_held_twice_only_the_last_copy_s_end_is_told():
+    request = turn(0, 64, 1, range(4))
+    door = Door(request)
+    blocks = door.frontend._prefixes.add(request.chunks, 64).blocks
+    stored = KvEvent(True, ATTENTION, None, blocks, "GPU")
+    removed = KvEvent(False, ATTENTION, None, range(blocks[3], blocks[1], -1), "GPU")
+    door.output(1, events=[stored, stored, removed])
+    door.env.run()
+    assert door.device_blocks(request) == [0, 4]
+    door.output(1, events=[removed])
+    door.env.run(until=door.env.now + 1)
+    assert door.device_blocks(request) == [0, 2]
 
 
 def test_a_choice_at_the_instant_of_an_event_s_arrival_sees_it():

@@ -72,9 +72,10 @@ def test_agg4_differs_from_agg8_in_its_workers_only() -> None:
 
 
 @pytest.mark.parametrize("name", scenario_names())
-def test_a_shipped_scenario_needs_no_file_and_has_a_pool(name: str) -> None:
+def test_a_shipped_scenario_needs_no_file_of_yours_and_has_a_pool(name: str) -> None:
     scenario = load_scenario(name)
-    assert scenario.workload.path is None
+    trace = scenario.workload.path
+    assert trace is None or trace.parent == scenario_path(name).parent.resolve() / "traces"
     assert scenario.title
     assert scenario.capacity().num_blocks > 2
 
@@ -244,7 +245,7 @@ def test_every_problem_gets_a_line(write) -> None:
         f"{path}, line 1: seed = 'x': must be a valid integer, unable to parse string as an integer",
         f"{path}, line 7: workload.sessions = 0: must be greater than 0",
         f"{path}, line 2: model: no model is called 'gpt' "
-        "(known: llama-3.1-8b-bf16, qwen3-14b-bf16, qwen3.8-27b-fp8)",
+        "(known: llama-3.1-8b-bf16, qwen3-14b-bf16, qwen3.8-27b-fp8, tiny-gdn-bf16, tiny-llama-bf16)",
         f"{path}: workers: is missing: The engines of the cluster.",
     ]
 

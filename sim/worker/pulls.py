@@ -13,7 +13,7 @@ from typing import Protocol
 import simpy
 
 from sim.clock import Phase, at_time
-from sim.worker.network import Network
+from sim.worker.network import LinkUse
 from sim.worker.nixl import Pull
 
 
@@ -22,6 +22,24 @@ class PullTarget(Protocol):
 
     def report(self, *, pulled: Sequence[int] = (), read: Sequence[int] = ()) -> None:
         """Requests whose pull has ended here, and requests held here whose blocks were read."""
+
+
+class Transport(Protocol):
+    """What transfers between workers go over: says when each is done. See `Network`."""
+
+    def start(
+        self, transfer_id: int, n_bytes: int, descriptors: int, source: int, target: int, *, now_s: float
+    ) -> None:
+        """Start a transfer between two workers."""
+
+    def next_s(self) -> float:
+        """Return when to call `finish` if nothing is started before; infinity if nothing is under way."""
+
+    def finish(self, now_s: float) -> list[int]:
+        """Return the transfers that ended since the last call."""
+
+    def links(self, now_s: float) -> list[LinkUse]:
+        """Return every link and what it carried until now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +70,12 @@ class Pulls:
     """
 
     def __init__(
-        self, env: simpy.Environment, network: Network, lease: Lease, block_bytes: int, pieces_per_block: int
+        self,
+        env: simpy.Environment,
+        network: Transport,
+        lease: Lease,
+        block_bytes: int,
+        pieces_per_block: int,
     ) -> None:
         self.workers: Sequence[PullTarget] = ()
         self.pulled: Callable[[int, int, float, float], None] = lambda request, n_bytes, start_s, end_s: None

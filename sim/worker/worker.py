@@ -58,6 +58,16 @@ class Outbox(EventOutbox, Protocol):
         """The engine is no more: its requests were given up, and what it held for others is lost."""
 
 
+class Pace(Protocol):
+    """When steps have been computed, where something else than a law decides it: a recording."""
+
+    def end_s(self, plan: StepPlan, start_s: float, law_s: float) -> float:
+        """Return when a step has been computed that starts at `start_s` and by the law takes `law_s`.
+
+        Not before its start.
+        """
+
+
 class Worker:
     """The process of one engine. `add` hands it a request; observer and outbox hear what becomes of it."""
 
@@ -73,18 +83,21 @@ class Worker:
         outbox: Outbox,
         agenda: Agenda,
         fast_forward: bool = True,
+        pace: Pace | None = None,
     ) -> None:
+        """Join the parts. A `pace` sees every step, so that none is taken ahead."""
         self.engine = engine
         self._agenda = agenda
         self._env = env
         self._index = index
         self.link = link
         self._step_time = step_time
+        self._pace = pace
         self._observer = observer
         self._outbox = outbox
         self._ahead = (
             Ahead(index, engine, step_time=step_time, observer=observer, outbox=outbox, agenda=agenda)
-            if fast_forward
+            if fast_forward and pace is None
             else None
         )
         self._ends_s: deque[float] = deque()
@@ -240,7 +253,7 @@ class Worker:
             start_s = self._flush(plan, start_s)
         for job in plan.loads:
             self.link.submit(job, start_s)
-        end_s = start_s + self._step_s(plan)
+        end_s = self._end_s(plan, start_s)
         for job in plan.stores:
             if job.job_id not in plan.flushes:
                 self.link.submit(job, end_s)
@@ -253,6 +266,12 @@ class Worker:
             if job.job_id in plan.flushes:
                 self.link.submit(job, start_s)
         return max([start_s, *(self.link.done_s.get(job_id, start_s) for job_id in plan.flushes)])
+
+    def _end_s(self, plan: StepPlan, start_s: float) -> float:
+        law_s = self._step_s(plan)
+        if self._pace is None or not plan.tokens:
+            return start_s + law_s
+        return self._pace.end_s(plan, start_s, law_s)
 
     def _step_s(self, plan: StepPlan) -> float:
         prefill: list[tuple[int, int]] = []

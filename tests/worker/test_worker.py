@@ -33,7 +33,7 @@ class Link(HostLink):
 class Bench:
     """One worker, the requests that arrive there, and a log of what comes of them."""
 
-    def __init__(self, blocks, block_tokens=16, *, law=None, fast_forward=True, **engine):
+    def __init__(self, blocks, block_tokens=16, *, law=None, fast_forward=True, pace=None, **engine):
         self.tokens = []
         """(request, when), in the order of generation."""
         self.plans = []
@@ -60,6 +60,7 @@ class Bench:
             outbox=self,
             agenda=self.agenda,
             fast_forward=fast_forward,
+            pace=pace,
         )
 
     def arrive(self, at_s, request):
@@ -116,6 +117,19 @@ def test_two_steps_are_in_flight():
     assert bench.run() == [(0, 2), (0, 3), (0, 4)]
     assert bench.plans == [(0, {0: 16}), (0, {0: 16}), (1, {0: 1}), (2, {0: 1})]
     assert bench.ends == [(0, 4)]
+
+
+def test_a_pace_decides_when_steps_with_tokens_end():
+    class Recorded:
+        """The first token at 1.5 s; of the second the law knows better."""
+
+        def end_s(self, plan, start_s, law_s):
+            return 1.5 if plan.number == 0 else start_s + 2 * law_s
+
+    bench, prompts = Bench(50, async_scheduling=False, pace=Recorded()), Prompts()
+    bench.arrive(0, prompts.request(("a", 32), output=3))
+    assert bench.run() == [(0, 1.5), (0, 3.5), (0, 5.5)]
+    assert [when_s for when_s, _ in bench.plans] == [0, 1.5, 3.5]  # none is taken ahead
 
 
 def test_synchronous_scheduling_plans_a_step_when_the_one_before_is_done():

@@ -1,0 +1,1 @@
+"""What the simulator predicts of a measured run, beside what was measured."""

@@ -1,0 +1,108 @@
+"""Free routing: times of sending and of answers are recorded, the simulated router chooses.
+
+Equal costs are settled by chance, in the router and here: a run is compared with many seeds. Recorded times
+are one draw, too: the same run again would have others. With a `spread`, each seed draws every request's
+durations anew, the recorded ones times exp(spread x Z), Z standard normal. Where runs were repeated with the
+same arrivals, the spread is the standard deviation of the log of two runs' ratio, divided by the root of 2.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import exp
+from statistics import NormalDist
+
+import numpy as np
+
+from sim.draw import draw
+from sim.measured.run import MeasuredRun
+from sim.scenario import Scenario
+from sim.validation.quantities import measured_numbers, predicted_numbers
+from sim.validation.recording import Recording, Times, recording
+from sim.validation.replay import replay
+
+PREDICTED = ("recomputed_tokens", "workers_per_session", "decode_hit_tokens")
+COVERAGE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """One number over all seeds."""
+
+    measured: float | None
+    mean: float
+    low: float
+    """2.5th percentile of the seeds."""
+    high: float
+    """97.5th percentile."""
+
+    @property
+    def inside(self) -> bool | None:
+        """Whether the measured value is in the interval, ends included."""
+        return None if self.measured is None else self.low <= self.measured <= self.high
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """Predictions by the names of `sim.validation.quantities.LABELS`."""
+
+    seeds: int
+    spread: float
+    predictions: dict[str, Prediction]
+    notes: tuple[str, ...]
+
+
+def free(
+    run: MeasuredRun,
+    scenario: Scenario,
+    seeds: int,
+    spread: float = 0.0,
+    on_seed: Callable[[], None] = lambda: None,
+) -> Free:
+    """Predict routing and caching of a run with `seeds` seeds, from the scenario's own on.
+
+    Raises:
+        InputError: the run's prompts or times are not known, or the scenario has too few workers.
+
+    """
+    recorded = recording(run)
+    measured = measured_numbers(recorded, scenario.capacity().block_bytes)
+    drawn: dict[str, list[float]] = {}
+    for n in range(seeds):
+        seeded = scenario.model_copy(update={"seed": scenario.seed + n})
+        drawn_anew = _other_durations(recorded, seeded.seed, spread) if spread else recorded
+        numbers = predicted_numbers(replay(drawn_anew, seeded, forced=False))
+        for name in PREDICTED:
+            value = numbers[name]
+            if value is not None:
+                drawn.setdefault(name, []).append(value)
+        on_seed()
+    predictions = {name: _prediction(measured[name], values) for name, values in drawn.items()}
+    return Free(seeds, spread, predictions, tuple(recorded.notes))
+
+
+def _other_durations(recorded: Recording, seed: int, spread: float) -> Recording:
+    """Return the recording with every request's durations multiplied by a factor of its own."""
+    times = {}
+    for index, seen in recorded.times.items():
+        number = draw(seed, "validation durations", index)
+        factor = exp(spread * NormalDist().inv_cdf(max(number, 2.0**-53)))
+        times[index] = _stretched(seen, recorded.trace.requests[index].timestamp_s or 0.0, factor)
+    return replace(recorded, times=times)
+
+
+def _stretched(seen: Times, sent_s: float, factor: float) -> Times:
+    def moved(time_s: float) -> float:
+        return sent_s + (time_s - sent_s) * factor
+
+    return Times(
+        tuple(map(moved, seen.tokens_s)),
+        moved(seen.first_token_s),
+        moved(seen.end_s),
+        None if seen.prefilled_s is None else moved(seen.prefilled_s),
+    )
+
+
+def _prediction(measured: float | None, values: Sequence[float]) -> Prediction:
+    tail = (1 - COVERAGE) / 2
+    low, high = np.quantile(values, [tail, 1 - tail]).tolist()
+    return Prediction(measured, sum(values) / len(values), low, high)

@@ -1,0 +1,33 @@
+"""The scenario of one run: what its own files tell is laid over the scenario that is given."""
+
+from collections.abc import Sequence
+
+import tomlkit
+
+from sim.measured.mirror.cluster import Cluster, mirror
+from sim.measured.run import MeasuredRun
+from sim.scenario import Scenario, load_scenario
+
+TOLD = ("router.", "workers.", "engine.kv_blocks", "disaggregation.decode_kv_blocks", "offload.kv_events")
+"""Settings in which runs of one cluster differ; everything else is the scenario's."""
+
+
+def scenario_of(run: MeasuredRun, name: str, overrides: Sequence[str]) -> tuple[Scenario, str]:
+    """Return the scenario for a run, and a sentence of which settings the run told.
+
+    The overrides come last: they win over what the run tells.
+
+    Raises:
+        InputError: as `load_scenario`; also where the run contradicts the scenario's layout.
+
+    """
+    given = {override.partition("=")[0].strip() for override in overrides}
+    told = {
+        ".".join(path): setting
+        for path, setting in mirror(Cluster(run)).settings.items()
+        if ".".join(path).startswith(TOLD) and ".".join(path) not in given
+    }
+    texts = {key: tomlkit.item(setting.value).as_string() for key, setting in told.items()}
+    scenario = load_scenario(name, [*(f"{key}={text}" for key, text in texts.items()), *overrides])
+    listed = ", ".join(f"{key} = {text}" for key, text in texts.items())
+    return scenario, f"as the run's own files tell: {listed or 'nothing'}"
