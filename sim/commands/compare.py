@@ -11,7 +11,7 @@ from sim.commands.options import Format
 from sim.errors import InputError
 
 if TYPE_CHECKING:
-    from sim.compare import Plan
+    from sim.comparing import Plan
     from sim.results.compared import Comparison, Run
 
 
@@ -59,8 +59,8 @@ def compare(
 ) -> None:
     """Run scenarios with the same seeds, or read saved results, and print them side by side."""
     from sim.commands.console import console
-    from sim.commands.folder import new_folder
-    from sim.compare import plan
+    from sim.comparing import plan
+    from sim.folder import new_folder
     from sim.results.comparison import render_comparison
     from sim.results.metrics import to_json
     from sim.results.plots import PLOTTED, write_plot
@@ -87,9 +87,7 @@ def compare(
 
 
 def _run(plan: "Plan", metrics: Sequence[str], jobs: int | None) -> "Comparison":
-    from joblib import cpu_count
-
-    from sim.compare import execute
+    from sim.comparing import execute, processes
     from sim.progress import count_bar
     from sim.results.quantities import names_in, select
 
@@ -104,7 +102,7 @@ def _run(plan: "Plan", metrics: Sequence[str], jobs: int | None) -> "Comparison"
                     # A misspelt name is worth a message now, not after hours.
                     select(metrics, names_in(numbers.values()))
 
-        return execute(plan, jobs or max(1, min(cpu_count(), len(plan.jobs))), on_run)
+        return execute(plan, processes(jobs, plan), on_run)
 
 
 def _failures(comparison: "Comparison") -> Iterator[str]:

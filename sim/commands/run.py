@@ -10,7 +10,7 @@ import typer
 from sim.commands.options import Format, Overrides, ScenarioName
 
 if TYPE_CHECKING:
-    from sim.run import RunResult
+    from sim.result import RunResult
     from sim.scenario import Scenario
 
 
@@ -33,7 +33,7 @@ def run(
     ] = 1,
 ) -> None:
     """Simulate a scenario and print what came of it."""
-    from sim.commands.folder import new_folder
+    from sim.folder import new_folder
     from sim.results.metrics import to_json
     from sim.scenario import load_scenario
 
@@ -41,7 +41,8 @@ def run(
     with nullcontext() if out is None else new_folder(out, replace=force) as folder:
         if repeat == 1:
             result = _simulate(chosen, folder)
-            summary, notes, summaries = result.summary, result.notes, [result.summary]
+            summary = result.to_dict()
+            notes, summaries = result.notes, [summary]
         else:
             summary, notes, summaries = _repeat(chosen, repeat, folder)
     if format is Format.JSON:
@@ -54,12 +55,12 @@ def run(
 
 def _simulate(scenario: "Scenario", folder: Path | None) -> "RunResult":
     from sim.progress import progress_bar
-    from sim.run import run as simulate
+    from sim.running import run as simulate
 
     with progress_bar(f"seed {scenario.seed}") as on_progress:
         result = simulate(scenario, on_progress=on_progress)
     if folder is not None:
-        result.save(folder)
+        result.write(folder)
     return result
 
 
@@ -70,14 +71,15 @@ def _repeat(
     from sim.results.intervals import combine
     from sim.results.metrics import to_json
 
-    summaries, notes = [], []
+    summaries: list[dict[str, Any]] = []
+    notes: list[str] = []
     seeds = range(scenario.seed, scenario.seed + n)
     for seed in seeds:
         part = None if folder is None else folder / f"seed-{seed}"
         if part is not None:
             part.mkdir()
         result = _simulate(scenario.model_copy(update={"seed": seed}), part)
-        summaries.append(result.summary)
+        summaries.append(result.to_dict())
         notes += result.notes
     combined = combine(seeds, summaries)
     if folder is not None:

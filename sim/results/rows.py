@@ -1,12 +1,13 @@
 """The tables of a run, filled row by row, and their way to Parquet and pandas."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.errors import InputError
 from sim.results.tables import TABLES, Column, Kind
 
 if TYPE_CHECKING:
@@ -111,13 +112,53 @@ class Table:
         return pa.Table.from_batches(batches, schema=schema)
 
     def frame(self) -> "pd.DataFrame":
-        """Return a pandas frame; whole numbers and flags keep their type beside nulls."""
+        """Return a pandas frame; whole numbers and flags keep their type beside nulls.
+
+        Its `attrs["units"]` has the unit of every column that has one.
+        """
         import pandas as pd  # noqa: PLC0415 - as above
         import pyarrow as pa  # noqa: PLC0415
 
         nullable = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
         frame: pd.DataFrame = self.arrow().to_pandas(types_mapper=nullable.get)
+        frame.attrs["units"] = {column.name: column.unit for column in self.columns if column.unit}
         return frame
+
+    def write(self, file: Path) -> None:
+        """Write it as Parquet."""
+        import pyarrow.parquet as pq  # noqa: PLC0415
+
+        pq.write_table(self.arrow(), file, compression="zstd")
+
+    @classmethod
+    def read(cls, file: Path, columns: Sequence[Column]) -> "Table":
+        """Return a table that `write` has written.
+
+        Raises:
+            InputError: the file cannot be read or has other columns; names it.
+
+        """
+        import pyarrow as pa  # noqa: PLC0415
+        import pyarrow.parquet as pq  # noqa: PLC0415
+
+        table = cls(file.stem, columns)
+        try:
+            content = pq.read_table(file, columns=list(table._names), partitioning=None)
+        except OSError as error:
+            raise InputError(f"{file}: {error.strerror or error}") from error
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise InputError(f"{file}: not a Parquet file: {error}") from error
+        missing = [name for name in table._names if name not in content.column_names]
+        if missing:
+            raise InputError(f"{file}: has no column {', '.join(missing)}; it is of another version")
+        table._batches = [
+            [
+                _read_values(content.column(column.name).combine_chunks(), column.kind)
+                for column in table.columns
+            ]
+        ]
+        table._batched_rows = content.num_rows
+        return table
 
     def _schema(self) -> "pa.Schema":
         import pyarrow as pa  # noqa: PLC0415
@@ -150,12 +191,26 @@ def _values(values: Sequence[Any], kind: Kind) -> Values:
     return Values(np.array(values).astype(_TYPES[kind], casting="safe", copy=False), measured)
 
 
+def _read_values(values: Any, kind: Kind) -> Values:
+    """Return an Arrow array as arrays."""
+    measured = values.is_valid().to_numpy(zero_copy_only=False)
+    filled = values.fill_null(_NOTHING[kind]).to_numpy(zero_copy_only=False)
+    return Values(filled.astype(_TYPES[kind], copy=False), measured)
+
+
 class Rows:
     """The tables of one run. Rows for a table that is not kept are dropped."""
 
     def __init__(self, keep: Iterable[str] = TABLES) -> None:
         """Start empty tables of these names."""
-        self.tables = {name: Table(name, TABLES[name]) for name in keep}
+        self.tables: Mapping[str, Table] = {name: Table(name, TABLES[name]) for name in keep}
+
+    @classmethod
+    def read(cls, directory: Path) -> "Rows":
+        """Return the tables that `write` has written, each of them read when it is first asked for."""
+        rows = cls(keep=())
+        rows.tables = _SavedTables(directory)
+        return rows
 
     def row(self, table: str, **columns: Any) -> None:
         """Add a row by column names, if the table is kept."""
@@ -168,10 +223,27 @@ class Rows:
 
     def write(self, directory: Path) -> list[Path]:
         """Write each table to `<table>.parquet` in a directory, made if need be; return the files."""
-        import pyarrow.parquet as pq  # noqa: PLC0415
-
         directory.mkdir(parents=True, exist_ok=True)
         files = {name: directory / f"{name}.parquet" for name in self.tables}
         for name, file in files.items():
-            pq.write_table(self.tables[name].arrow(), file, compression="zstd")
+            self.tables[name].write(file)
         return list(files.values())
+
+
+class _SavedTables(Mapping[str, Table]):
+    """The tables in a folder by name."""
+
+    def __init__(self, directory: Path) -> None:
+        self._files = {name: file for name in TABLES if (file := directory / f"{name}.parquet").is_file()}
+        self._read: dict[str, Table] = {}
+
+    def __getitem__(self, name: str) -> Table:
+        if name not in self._read:
+            self._read[name] = Table.read(self._files[name], TABLES[name])
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)

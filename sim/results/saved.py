@@ -3,19 +3,26 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sim.errors import InputError
+from sim.folder import new_folder
 from sim.results.compared import SCHEMA_VERSION, Comparison, Run
 from sim.results.metrics import to_json
-from sim.shipped import read_toml
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from sim.results.plots import PLOTTED, write_plot
+from sim.results.quantities import MAIN, select
+from sim.results.records import records_table
+from sim.shipped import read_toml, scenario_names
 
 SUMMARY, SCENARIO, COMPARISON = "summary.json", "scenario.toml", "comparison.json"
 SETTINGS = "scenarios"
 """The folder of a comparison that has every scenario at every point."""
+
+
+def is_folder(source: str | Path) -> bool:
+    """Tell a folder from a scenario; a bare name that is a shipped scenario's is the scenario."""
+    bare = "/" not in str(source) and not isinstance(source, Path)
+    return Path(source).is_dir() and not (bare and source in scenario_names())
 
 
 def read_runs(folder: Path, name: str) -> list[Run]:
@@ -38,13 +45,36 @@ def read_runs(folder: Path, name: str) -> list[Run]:
     return [_single_run(part, name) for part in parts or [folder]]
 
 
+def read_comparison(folder: Path) -> Comparison:
+    """Return a comparison that was written, or the seeds of a repeated run as one of a single scenario.
+
+    Raises:
+        InputError: as `read_runs`.
+
+    """
+    runs = read_runs(folder, folder.resolve().name)
+    return Comparison(list(dict.fromkeys(run.scenario for run in runs)), runs)
+
+
+def save_comparison(comparison: Comparison, folder: Path, *, replace: bool) -> None:
+    """Write a comparison to a new folder, with its picture: its main numbers are rows and panels.
+
+    Raises:
+        InputError: the folder cannot be made, or is not empty.
+
+    """
+    with new_folder(folder, replace=replace) as building:
+        write_comparison(comparison, select(MAIN, comparison.metrics), building)
+        write_plot(comparison, select(PLOTTED, comparison.metrics), building)
+
+
 def write_comparison(comparison: Comparison, metrics: Sequence[str], folder: Path) -> None:
     """Write comparison.json (rows of these numbers), comparison.parquet (all numbers), the scenarios."""
     import pyarrow.parquet as pq  # noqa: PLC0415 - slow to import
     import tomlkit  # noqa: PLC0415
 
     (folder / COMPARISON).write_text(to_json(comparison.to_dict(metrics)), encoding="utf-8")
-    pq.write_table(_long_table(comparison), folder / "comparison.parquet", compression="zstd")
+    pq.write_table(records_table(comparison), folder / "comparison.parquet", compression="zstd")
     (folder / SETTINGS).mkdir()
     for file, run in {comparison.settings_file(run): run for run in comparison.runs}.items():
         (folder / SETTINGS / file).write_text(tomlkit.dumps(run.settings), encoding="utf-8")
@@ -52,11 +82,12 @@ def write_comparison(comparison: Comparison, metrics: Sequence[str], folder: Pat
 
 def _single_run(folder: Path, name: str) -> Run:
     settings = read_toml(folder / SCENARIO)
-    return Run(name, settings, {}, settings.get("seed", 0), _read_json(folder / SUMMARY))
+    summary = read_json(folder / SUMMARY)
+    return Run(name, settings, {}, settings.get("seed", 0), summary, summary.get("notes", ()))
 
 
 def _compared_runs(folder: Path) -> list[Run]:
-    content = _read_json(folder / COMPARISON)
+    content = read_json(folder / COMPARISON)
     version = content.get("schema_version")
     if version != SCHEMA_VERSION:
         raise InputError(
@@ -83,7 +114,13 @@ def _compared_run(folder: Path, run: dict[str, Any]) -> Run:
     )
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the object in a JSON file.
+
+    Raises:
+        InputError: the file cannot be read or holds something else; names it.
+
+    """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -98,29 +135,3 @@ def _read_json(path: Path) -> dict[str, Any]:
 def _natural(part: Path) -> tuple[int, str]:
     digits = part.name.removeprefix("seed-")
     return (int(digits) if digits.isdecimal() else -1, part.name)
-
-
-def _long_table(comparison: Comparison) -> "pa.Table":
-    """Return a row for every number of every run: scenario, the swept keys, seed, metric, value."""
-    import pyarrow as pa  # noqa: PLC0415
-
-    records = list(comparison.records())
-    columns: dict[str, Any] = {"scenario": pa.array([record[0] for record in records], pa.string())}
-    for place, key in enumerate(comparison.keys):
-        columns[key] = _typed([record[1][place] for record in records])
-    columns["seed"] = pa.array([record[2] for record in records], pa.int64())
-    columns["metric"] = pa.array([record[3] for record in records], pa.string())
-    columns["value"] = pa.array([float(record[4]) for record in records], pa.float64())
-    return pa.table(columns)
-
-
-def _typed(values: Sequence[Any]) -> Any:
-    """Return a column of the one type that values of a key have; of mixed types, their text."""
-    import pyarrow as pa  # noqa: PLC0415
-
-    kinds = {type(value) for value in values} - {type(None)}
-    if kinds == {int, float}:
-        return pa.array([None if value is None else float(value) for value in values])
-    if len(kinds) > 1:
-        return pa.array([None if value is None else str(value) for value in values])
-    return pa.array(values)

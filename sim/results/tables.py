@@ -132,3 +132,9 @@ TABLES: dict[str, tuple[Column, ...]] = {
     "workers": WORKERS,
     "links": LINKS,
 }
+
+ITL = (
+    Column("itl_s", "float", "s", "Duration: from one token of a request to its next, to three digits"),
+    Column("count", "int", "", "How often it was that long"),
+)
+"""Gaps between tokens, of all requests together: a distribution, not one row an event."""

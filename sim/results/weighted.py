@@ -37,6 +37,28 @@ class WeightedSample:
         self.n = 0
         """Sample size: the sum of all counts."""
 
+    @classmethod
+    def of(cls, values: ArrayLike, counts: ArrayLike) -> "WeightedSample":
+        """Return a sample of ascending distinct values, each with its count, as `distinct` gives them."""
+        sample = cls()
+        sample._values = np.array(values, dtype=np.float64)
+        sample._counts = np.array(counts, dtype=np.int64)
+        sample.n = int(sample._counts.sum())
+        return sample
+
+    def distinct(self, digits: int = 52) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return the distinct values in ascending order, and the count of each.
+
+        They are rounded to so many binary digits behind the first one: 10 are off by less than 5e-4 of a
+        value, and then there are few distinct ones.
+        """
+        self._compact()
+        if digits == 52:
+            return self._values, self._counts
+        values = _rounded(self._values, 52 - digits)
+        starts = _starts_of_equals(values)
+        return values[starts], np.add.reduceat(self._counts, starts) if self.n else self._counts
+
     def add(self, value: float, count: int = 1) -> None:
         """Add a value `count` times; a count of 0 adds nothing."""
         if count:
@@ -106,7 +128,7 @@ class WeightedSample:
         values = np.concatenate([self._values, *(values for values, _ in new)])
         counts = np.concatenate([self._counts, *(counts for _, counts in new)])
         if not self._exact:
-            values = _rounded(values)
+            values = _rounded(values, _DROPPED_BITS)
         order = np.argsort(values, kind="stable")
         values = values[order]
         counts = counts[order]
@@ -129,10 +151,10 @@ def _distinct(values: NDArray[np.float64], count: int) -> tuple[NDArray[np.float
 
 def _starts_of_equals(values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the places in a sorted array at which another value begins."""
-    return np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
+    return np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]])[: values.size])
 
 
-def _rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return values with the last of their 52 binary digits rounded away; a rounded one stays what it is."""
-    half = 1 << _DROPPED_BITS - 1
-    return (values.view(np.int64) + half >> _DROPPED_BITS << _DROPPED_BITS).view(np.float64)
+def _rounded(values: NDArray[np.float64], dropped: int) -> NDArray[np.float64]:
+    """Return values, the last of their 52 binary digits rounded away; a rounded one stays what it is."""
+    half = 1 << dropped - 1
+    return (values.view(np.int64) + half >> dropped << dropped).view(np.float64)

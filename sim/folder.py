@@ -29,7 +29,7 @@ def new_folder(path: Path, *, replace: bool) -> Iterator[Path]:
         try:
             building.mkdir(parents=True)
         except OSError as error:
-            raise InputError(f"--out {path}: {error.strerror}") from error
+            raise InputError(f"{path}: {error.strerror}") from error
         yield building
         if path.exists():
             shutil.rmtree(path)
@@ -42,15 +42,16 @@ def _check_free(path: Path, *, replace: bool) -> None:
     if not path.exists():
         return
     if not path.is_dir():
-        raise InputError(f"--out {path}: is a file; give a folder that is new or empty")
+        raise InputError(f"{path}: is a file; give a folder that is new or empty")
     if not any(path.iterdir()):
         return
     if not replace:
         raise InputError(
-            f"--out {path}: is not empty; give a new folder, or --force to replace earlier results"
+            f"{path}: is not empty; give a new folder, or --force (in Python replace=True) "
+            "to replace earlier results"
         )
     if not any((path / mark).is_file() for mark in (MARK, COMPARISON_MARK)):
         raise InputError(
-            f"--out {path}: has no {MARK} and no {COMPARISON_MARK}, so it holds no earlier results; "
-            "--force replaces only those"
+            f"{path}: has no {MARK} and no {COMPARISON_MARK}, so it holds no earlier results; "
+            "only those are replaced"
         )

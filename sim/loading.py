@@ -1,0 +1,33 @@
+"""What a name or a path stands for: a scenario, or results that were saved."""
+
+from pathlib import Path
+
+from sim.errors import InputError
+from sim.overrides import Overrides
+from sim.result import RunResult
+from sim.results.compared import Comparison
+from sim.results.saved import SCENARIO, is_folder, read_comparison
+from sim.scenario import Scenario, load_scenario
+
+
+def load(source: str | Path, overrides: Overrides = ()) -> Scenario | RunResult | Comparison:
+    """Return what a name or a path stands for, by the rule that `sim compare` has.
+
+    A folder is what was saved there: a run (`RunResult`), or a comparison or the seeds of a repeated run
+    (`Comparison`). Anything else is a scenario: a TOML file, or the name of a shipped one. Where a name is
+    both, it is the scenario; "./agg8" is the folder.
+
+    Args:
+        source: the name or path.
+        overrides: what to change in a scenario: `["workload.sessions=28"]` or `{"workload.sessions": 28}`.
+
+    Raises:
+        InputError: there is no such scenario, its settings are wrong, or the folder holds no results.
+
+    """
+    if not is_folder(source):
+        return load_scenario(source, overrides)
+    if overrides:
+        raise InputError(f"{source}: ran already; overrides are for scenarios")
+    folder = Path(source)
+    return RunResult.read(folder) if (folder / SCENARIO).is_file() else read_comparison(folder)
