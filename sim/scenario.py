@@ -165,10 +165,13 @@ class Scenario(Settings):
         return tomlkit.dumps(content)
 
 
-def load_scenario(path_or_name: str | Path, overrides: Sequence[str] = ()) -> Scenario:
+def load_scenario(
+    path_or_name: str | Path, overrides: Sequence[str] = (), *, needs_trace: bool = True
+) -> Scenario:
     """Return the scenario of a TOML file, or the shipped one of a name, under `key.path=value` overrides.
 
     A relative path in the file starts at the file's folder, one in an override at the current directory.
+    `needs_trace`: whether its trace file has to be there, as for a run.
 
     Raises:
         InputError: says of every problem the file and line, or the override; the value; and what is allowed.
@@ -186,7 +189,7 @@ def load_scenario(path_or_name: str | Path, overrides: Sequence[str] = ()) -> Sc
     except ValidationError as error:
         raise InputError(describe(error, schema, source)) from error
     trace = scenario.workload.path
-    if trace is not None and not trace.is_file():
+    if needs_trace and trace is not None and not trace.is_file():
         reason = "is not a file" if trace.exists() else "no such file"
         raise InputError(f"{source.place(('workload', 'path'))}: {reason}: {trace}")
     return scenario

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from sim.results.metrics import to_json
-from sim.run import run
+from sim.run import RunResult, run
 from sim.scenario import load_scenario
 from sim.shipped import scenario_names
+from sim.workload.settings import WorkloadSettings
 from tests.clusters import Pace, named_rows, scenario, trace, turn
 
 ONE_WORKER = {"workers": {"count": 1}}
@@ -274,10 +275,29 @@ def test_a_run_of_a_shipped_scenario(tmp_path):
     assert load_scenario(tmp_path / "scenario.toml") == settings
     assert sorted(path.name for path in tmp_path.glob("*.parquet")) == [
         "decisions.parquet",
+        "itl.parquet",
         "links.parquet",
         "requests.parquet",
         "workers.parquet",
     ]
+    again = RunResult.load(tmp_path)
+    assert (again.scenario, again.summary, again.notes) == (settings, result.summary, result.notes)
+    for name, table in result.rows.tables.items():
+        assert again.rows.frame(name).equals(table.frame()), name
+    assert again.itl_s.n == result.itl_s.n
+    assert again.itl_s.max == pytest.approx(result.itl_s.max, rel=2**-8)
+    assert again.itl_s.percentiles([50, 99]) == pytest.approx(result.itl_s.percentiles([50, 99]), rel=2**-8)
+
+
+def test_a_saved_run_needs_neither_its_trace_nor_tables_that_were_not_asked_for(tmp_path):
+    path = tmp_path / "trace.jsonl"
+    path.write_text('{"timestamp": 0, "input_length": 600, "output_length": 3, "hash_ids": [1, 2]}\n')
+    settings = scenario(workload=WorkloadSettings(path=path), output={"tables": []})
+    run(settings).save(tmp_path)
+    path.unlink()
+    again = RunResult.load(tmp_path)
+    assert again.scenario == settings
+    assert list(again.rows.tables) == ["requests", "links", "itl"]
 
 
 def test_a_law_of_ones_own_is_named_in_the_notes():

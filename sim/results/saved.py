@@ -38,6 +38,24 @@ def read_runs(folder: Path, name: str) -> list[Run]:
     return [_single_run(part, name) for part in parts or [folder]]
 
 
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the object that a JSON file holds.
+
+    Raises:
+        InputError: the file cannot be read, or holds none; names it.
+
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"{path}: not a JSON file: {error}") from error
+    if not isinstance(content, dict):
+        raise InputError(f"{path}: must hold a JSON object")
+    return content
+
+
 def write_comparison(comparison: Comparison, metrics: Sequence[str], folder: Path) -> None:
     """Write comparison.json (rows of these numbers), comparison.parquet (all numbers), the scenarios."""
     import pyarrow.parquet as pq  # noqa: PLC0415 - slow to import
@@ -52,11 +70,11 @@ def write_comparison(comparison: Comparison, metrics: Sequence[str], folder: Pat
 
 def _single_run(folder: Path, name: str) -> Run:
     settings = read_toml(folder / SCENARIO)
-    return Run(name, settings, {}, settings.get("seed", 0), _read_json(folder / SUMMARY))
+    return Run(name, settings, {}, settings.get("seed", 0), read_json(folder / SUMMARY))
 
 
 def _compared_runs(folder: Path) -> list[Run]:
-    content = _read_json(folder / COMPARISON)
+    content = read_json(folder / COMPARISON)
     version = content.get("schema_version")
     if version != SCHEMA_VERSION:
         raise InputError(
@@ -81,18 +99,6 @@ def _compared_run(folder: Path, run: dict[str, Any]) -> Run:
         run["notes"],
         run["error"] or "",
     )
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from error
-    except ValueError as error:
-        raise InputError(f"{path}: not a JSON file: {error}") from error
-    if not isinstance(content, dict):
-        raise InputError(f"{path}: must hold a JSON object")
-    return content
 
 
 def _natural(part: Path) -> tuple[int, str]:
