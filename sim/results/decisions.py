@@ -4,8 +4,8 @@ Of a prompt, the tokens that an earlier prompt contained are *known* (prompt les
 worker that holds the prompt's first blocks, in any tier, is expected to recompute the known tokens behind
 them. Which blocks a worker holds is what the router's index said when it chose, no more and no less: blocks
 that the index never heard of are not counted, as of a CPU tier without events of its own; nor are blocks on
-their way. Of a hybrid model it has the attention blocks; whether a checkpoint of the recurrent state was there
-too, it does not say.
+their way. Of a hybrid model it has the attention blocks; it does not say whether a checkpoint of the
+recurrent state was there too.
 """
 
 from typing import TYPE_CHECKING
@@ -51,7 +51,7 @@ def decision_costs(requests: "pd.DataFrame", decisions: "pd.DataFrame", block_to
     - `fewest_worker`, `fewest_tokens`: the candidate expected to recompute least; of several the chosen one,
       else the first;
     - `recomputed_tokens`: what the request recomputed in the end, null if it never came to it;
-    - `elsewhere_tokens`: those of them that another worker held when it was admitted, whatever the index knew;
+    - `elsewhere_tokens`: those of them that another worker held, whatever the index knew;
     - `cost_tokens`: the lesser of expected and recomputed, less the fewest, at least 0. So a hit that failed
       on the chosen worker is not held against the choice, nor what was hit without the index knowing of it.
 
