@@ -30,4 +30,4 @@ def load(source: str | Path, overrides: Overrides = ()) -> Scenario | RunResult 
     if overrides:
         raise InputError(f"{source}: ran already; overrides are for scenarios")
     folder = Path(source)
-    return RunResult.read(folder) if (folder / SCENARIO).is_file() else read_comparison(folder)
+    return RunResult.load(folder) if (folder / SCENARIO).is_file() else read_comparison(folder)

@@ -9,22 +9,17 @@ from sim.errors import InputError
 from sim.folder import new_folder
 from sim.results.metrics import to_json
 from sim.results.quantities import flat, label, si_unit
-from sim.results.rows import Rows, Table
+from sim.results.rows import Rows
 from sim.results.saved import SCENARIO, SUMMARY, read_json
 from sim.results.shown import Shown
-from sim.results.tables import ITL, TABLES
-from sim.results.weighted import WeightedSample
-from sim.scenario import Scenario, resolved_scenario
+from sim.results.tables import TABLES
+from sim.scenario import Scenario, load_scenario
 
 if TYPE_CHECKING:
     import pandas as pd
     from rich.console import RenderableType
 
     from sim.results.pictures import Pictures
-
-_ITL = "itl.parquet"
-_ITL_DIGITS = 10
-"""Binary digits: enough for a picture, and the file stays small however many tokens there were."""
 
 
 class RunResult(Shown):
@@ -36,7 +31,6 @@ class RunResult(Shown):
         scenario: Scenario,
         summary: Mapping[str, Any],
         rows: Rows,
-        itl_s: WeightedSample,
     ) -> None:
         self.name = name
         """What a comparison calls it: the name or file that was run, or the folder that was loaded."""
@@ -44,8 +38,6 @@ class RunResult(Shown):
         """The settings that it ran with."""
         self.rows = rows
         """The tables as they are kept: see `sim.results.tables`."""
-        self.itl_s = itl_s
-        """Every gap between two tokens of one request, in seconds; of a loaded run to three digits."""
         self._summary = summary
 
     @property
@@ -56,7 +48,7 @@ class RunResult(Shown):
     @property
     def notes(self) -> Sequence[str]:
         """What a reader must know beside the numbers, a sentence each."""
-        notes: Sequence[str] = self._summary["notes"]
+        notes: Sequence[str] = self._summary.get("notes", [])
         return notes
 
     # -- numbers --------------------------------------------------------------------------------------------
@@ -117,6 +109,11 @@ class RunResult(Shown):
 
         """
         return self._frame("workers")
+
+    @cached_property
+    def itl(self) -> "pd.DataFrame":
+        """The gaps between tokens of all requests, to within 0.4 %: `gap_s`, and `n`, how many were so long."""
+        return self._frame("itl")
 
     @cached_property
     def links(self) -> "pd.DataFrame":
@@ -180,23 +177,17 @@ class RunResult(Shown):
     def write(self, directory: Path) -> None:
         """Write summary.json, the tables as Parquet, and the resolved scenario into an existing folder."""
         self.rows.write(directory)
-        gaps = Table("itl", ITL)
-        for gap in zip(*(part.tolist() for part in self.itl_s.distinct(_ITL_DIGITS)), strict=True):
-            gaps.append(gap)
-        gaps.write(directory / _ITL)
         (directory / SUMMARY).write_text(to_json(self._summary), encoding="utf-8")
         (directory / SCENARIO).write_text(self.scenario.to_toml(), encoding="utf-8")
 
     @classmethod
-    def read(cls, directory: Path) -> "RunResult":
-        """Return what `write` has written; tables are read when they are asked for.
+    def load(cls, directory: Path) -> "RunResult":
+        """Return what `write` wrote; a trace that it was made from may be gone by now.
 
         Raises:
-            InputError: a file is missing or damaged; names it.
+            InputError: the folder does not hold one run, or a file is damaged; names it.
 
         """
         summary = read_json(directory / SUMMARY)
-        gaps = Table.read(directory / _ITL, ITL)
-        itl_s = WeightedSample.of(gaps.values("itl_s").values, gaps.values("count").values)
-        scenario = resolved_scenario(directory / SCENARIO)
-        return cls(directory.resolve().name, scenario, summary, Rows.read(directory), itl_s)
+        scenario = load_scenario(directory / SCENARIO, needs_trace=False)
+        return cls(directory.resolve().name, scenario, summary, Rows.read(directory))

@@ -56,7 +56,6 @@ def run(
         scenario,
         summary_of(cluster) | {"notes": notes},
         cluster.recorder.rows,
-        cluster.recorder.itl_s,
     )
 
 

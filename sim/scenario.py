@@ -169,11 +169,14 @@ class Scenario(Settings):
         return content
 
 
-def load_scenario(source: str | Path | Scenario, overrides: Overrides = ()) -> Scenario:
+def load_scenario(
+    source: str | Path | Scenario, overrides: Overrides = (), *, needs_trace: bool = True
+) -> Scenario:
     """Return the scenario of a TOML file, or the shipped one of a name, under overrides.
 
     A relative path in the file starts at the file's folder, one in an override at the current directory. A
-    scenario that was loaded before is changed in its place.
+    scenario that was loaded before is changed in its place. `needs_trace`: whether its trace file has to be
+    there, as for a run.
 
     Raises:
         InputError: says of every problem the file and line, or the override; the value; and what is allowed.
@@ -181,20 +184,10 @@ def load_scenario(source: str | Path | Scenario, overrides: Overrides = ()) -> S
     """
     scenario, written = _read(source, overrides)
     trace = scenario.workload.path
-    if trace is not None and not trace.is_file():
+    if needs_trace and trace is not None and not trace.is_file():
         reason = "is not a file" if trace.exists() else "no such file"
         raise InputError(f"{written.place(('workload', 'path'))}: {reason}: {trace}")
     return scenario
-
-
-def resolved_scenario(path: Path) -> Scenario:
-    """Return the scenario that a run has written beside its results; its trace may be gone by now.
-
-    Raises:
-        InputError: as `load_scenario`.
-
-    """
-    return _read(path, ())[0]
 
 
 def _read(source: str | Path | Scenario, overrides: Overrides) -> tuple[Scenario, Source]:

@@ -9,7 +9,6 @@ from sim.errors import InputError
 from sim.results.account import CAUSES
 from sim.results.style import given_or_new
 from sim.results.summary import CAUSE_LABELS, LATENCY_LABELS
-from sim.results.weighted import WeightedSample
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +32,7 @@ class Run(Protocol):
     """What pictures are made of: see `sim.result.RunResult`."""
 
     @property
-    def itl_s(self) -> WeightedSample:
+    def itl(self) -> "pd.DataFrame":
         """Gaps between tokens."""
 
     @property
@@ -238,7 +237,7 @@ class Pictures:
         """Return values of a latency, and how often each stands there."""
         _check("latency", latency, LatencyName)
         if latency == "itl_s":
-            return self._run.itl_s.distinct()
+            return self._run.itl["gap_s"].to_numpy(float), self._run.itl["n"].to_numpy(int)
         requests = self._run.requests
         values = requests.loc[requests["status"] == "completed", latency].dropna().to_numpy(float)
         return values, np.ones(len(values), dtype=np.int64)

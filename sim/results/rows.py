@@ -1,6 +1,6 @@
 """The tables of a run, filled row by row, and their way to Parquet and pandas."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.errors import InputError
-from sim.results.tables import TABLES, Column, Kind
+from sim.results.tables import ALWAYS_KEPT, TABLES, Column, Kind
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,6 +39,32 @@ class Table:
         self._buffer: list[Sequence[Any]] = []
         self._batches: list[list[Values]] = []
         self._batched_rows = 0
+
+    @classmethod
+    def read(cls, file: Path, columns: Sequence[Column]) -> "Table":
+        """Return the table that a Parquet file holds.
+
+        Raises:
+            InputError: the file cannot be read, or has other columns.
+
+        """
+        import pyarrow as pa  # noqa: PLC0415 - slow to import
+        import pyarrow.parquet as pq  # noqa: PLC0415
+
+        table = cls(file.stem, columns)
+        try:
+            content = pq.read_table(file)
+        except (OSError, pa.ArrowException) as error:
+            raise InputError(f"{file}: not a Parquet file that can be read: {error}") from error
+        schema = table._schema()
+        if not content.schema.equals(schema):
+            wanted = ", ".join(f"{field.name} ({field.type})" for field in schema)
+            found = ", ".join(f"{field.name} ({field.type})" for field in content.schema)
+            raise InputError(f"{file}: has columns {found}; this version reads {wanted}")
+        if len(content):
+            table._batches = [[_from_arrow(content[column.name], column.kind) for column in columns]]
+            table._batched_rows = len(content)
+        return table
 
     def __len__(self) -> int:
         return len(self._buffer) + self._batched_rows
@@ -124,42 +150,6 @@ class Table:
         frame.attrs["units"] = {column.name: column.unit for column in self.columns if column.unit}
         return frame
 
-    def write(self, file: Path) -> None:
-        """Write it as Parquet."""
-        import pyarrow.parquet as pq  # noqa: PLC0415
-
-        pq.write_table(self.arrow(), file, compression="zstd")
-
-    @classmethod
-    def read(cls, file: Path, columns: Sequence[Column]) -> "Table":
-        """Return a table that `write` has written.
-
-        Raises:
-            InputError: the file cannot be read or has other columns; names it.
-
-        """
-        import pyarrow as pa  # noqa: PLC0415
-        import pyarrow.parquet as pq  # noqa: PLC0415
-
-        table = cls(file.stem, columns)
-        try:
-            content = pq.read_table(file, columns=list(table._names), partitioning=None)
-        except OSError as error:
-            raise InputError(f"{file}: {error.strerror or error}") from error
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise InputError(f"{file}: not a Parquet file: {error}") from error
-        missing = [name for name in table._names if name not in content.column_names]
-        if missing:
-            raise InputError(f"{file}: has no column {', '.join(missing)}; it is of another version")
-        table._batches = [
-            [
-                _read_values(content.column(column.name).combine_chunks(), column.kind)
-                for column in table.columns
-            ]
-        ]
-        table._batched_rows = content.num_rows
-        return table
-
     def _schema(self) -> "pa.Schema":
         import pyarrow as pa  # noqa: PLC0415
 
@@ -191,11 +181,10 @@ def _values(values: Sequence[Any], kind: Kind) -> Values:
     return Values(np.array(values).astype(_TYPES[kind], casting="safe", copy=False), measured)
 
 
-def _read_values(values: Any, kind: Kind) -> Values:
-    """Return an Arrow array as arrays."""
-    measured = values.is_valid().to_numpy(zero_copy_only=False)
-    filled = values.fill_null(_NOTHING[kind]).to_numpy(zero_copy_only=False)
-    return Values(filled.astype(_TYPES[kind], copy=False), measured)
+def _from_arrow(column: "pa.ChunkedArray", kind: Kind) -> Values:
+    measured = column.is_valid().to_numpy()
+    values = column.fill_null(_NOTHING[kind]).to_numpy()
+    return Values(np.array(values, dtype=_TYPES[kind]), measured)
 
 
 class Rows:
@@ -203,13 +192,22 @@ class Rows:
 
     def __init__(self, keep: Iterable[str] = TABLES) -> None:
         """Start empty tables of these names."""
-        self.tables: Mapping[str, Table] = {name: Table(name, TABLES[name]) for name in keep}
+        self.tables = {name: Table(name, TABLES[name]) for name in keep}
 
     @classmethod
     def read(cls, directory: Path) -> "Rows":
-        """Return the tables that `write` has written, each of them read when it is first asked for."""
+        """Return the tables that `write` left in a directory.
+
+        Raises:
+            InputError: one that every run has is missing, or a file is not what `write` makes; names it.
+
+        """
+        files = {name: directory / f"{name}.parquet" for name in TABLES}
         rows = cls(keep=())
-        rows.tables = _SavedTables(directory)
+        rows.tables = {name: Table.read(file, TABLES[name]) for name, file in files.items() if file.is_file()}
+        missing = [f"{name}.parquet" for name in ALWAYS_KEPT if name not in rows.tables]
+        if missing:
+            raise InputError(f"{directory}: has no {', '.join(missing)}; `sim run --out` writes it")
         return rows
 
     def row(self, table: str, **columns: Any) -> None:
@@ -223,27 +221,10 @@ class Rows:
 
     def write(self, directory: Path) -> list[Path]:
         """Write each table to `<table>.parquet` in a directory, made if need be; return the files."""
+        import pyarrow.parquet as pq  # noqa: PLC0415
+
         directory.mkdir(parents=True, exist_ok=True)
         files = {name: directory / f"{name}.parquet" for name in self.tables}
         for name, file in files.items():
-            self.tables[name].write(file)
+            pq.write_table(self.tables[name].arrow(), file, compression="zstd")
         return list(files.values())
-
-
-class _SavedTables(Mapping[str, Table]):
-    """The tables in a folder by name."""
-
-    def __init__(self, directory: Path) -> None:
-        self._files = {name: file for name in TABLES if (file := directory / f"{name}.parquet").is_file()}
-        self._read: dict[str, Table] = {}
-
-    def __getitem__(self, name: str) -> Table:
-        if name not in self._read:
-            self._read[name] = Table.read(self._files[name], TABLES[name])
-        return self._read[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._files)
-
-    def __len__(self) -> int:
-        return len(self._files)

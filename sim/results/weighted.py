@@ -37,28 +37,6 @@ class WeightedSample:
         self.n = 0
         """Sample size: the sum of all counts."""
 
-    @classmethod
-    def of(cls, values: ArrayLike, counts: ArrayLike) -> "WeightedSample":
-        """Return a sample of ascending distinct values, each with its count, as `distinct` gives them."""
-        sample = cls()
-        sample._values = np.array(values, dtype=np.float64)
-        sample._counts = np.array(counts, dtype=np.int64)
-        sample.n = int(sample._counts.sum())
-        return sample
-
-    def distinct(self, digits: int = 52) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return the distinct values in ascending order, and the count of each.
-
-        They are rounded to so many binary digits behind the first one: 10 are off by less than 5e-4 of a
-        value, and then there are few distinct ones.
-        """
-        self._compact()
-        if digits == 52:
-            return self._values, self._counts
-        values = _rounded(self._values, 52 - digits)
-        starts = _starts_of_equals(values)
-        return values[starts], np.add.reduceat(self._counts, starts) if self.n else self._counts
-
     def add(self, value: float, count: int = 1) -> None:
         """Add a value `count` times; a count of 0 adds nothing."""
         if count:
@@ -106,6 +84,18 @@ class WeightedSample:
         ends = np.cumsum(self._counts)
         return [self._at((self.n - 1) * (percent / 100), ends) for percent in percents]
 
+    def rounded(self, binary_digits: int) -> list[tuple[float, int]]:
+        """Return a small form of the sample: ascending values, and how often each occurs.
+
+        Values are rounded to so many digits behind the first one: off by at most 2**-(binary_digits + 1) of
+        themselves.
+        """
+        self._compact()
+        if not self.n:
+            return []
+        values, counts = _merged(_rounded(self._values, 52 - binary_digits), self._counts)
+        return list(zip(values.tolist(), counts.tolist(), strict=True))
+
     def _at(self, rank: float, ends: NDArray[np.int64]) -> float:
         """Return the value at a fractional place, from 0, of the sorted sample."""
         below = int(rank)
@@ -133,8 +123,7 @@ class WeightedSample:
         values = values[order]
         counts = counts[order]
         del order
-        starts = _starts_of_equals(values)
-        self._values, self._counts = values[starts], np.add.reduceat(counts, starts)
+        self._values, self._counts = _merged(values, counts)
 
 
 def _no_values() -> "array[float]":
@@ -149,12 +138,20 @@ def _distinct(values: NDArray[np.float64], count: int) -> tuple[NDArray[np.float
     return values[starts], np.diff(starts, append=values.size) * count
 
 
+def _merged(
+    values: NDArray[np.float64], counts: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the distinct ones of sorted values, each with the sum of its counts."""
+    starts = _starts_of_equals(values)
+    return values[starts], np.add.reduceat(counts, starts)
+
+
 def _starts_of_equals(values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the places in a sorted array at which another value begins."""
-    return np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]])[: values.size])
+    return np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
 
 
-def _rounded(values: NDArray[np.float64], dropped: int) -> NDArray[np.float64]:
-    """Return values, the last of their 52 binary digits rounded away; a rounded one stays what it is."""
-    half = 1 << dropped - 1
-    return (values.view(np.int64) + half >> dropped << dropped).view(np.float64)
+def _rounded(values: NDArray[np.float64], dropped_bits: int) -> NDArray[np.float64]:
+    """Return values with the last of their 52 binary digits rounded away; a rounded one stays what it is."""
+    half = 1 << dropped_bits - 1
+    return (values.view(np.int64) + half >> dropped_bits << dropped_bits).view(np.float64)
