@@ -126,6 +126,15 @@ class Comparison:
                 if value is not None:
                     yield run.scenario, self.point(run), run.seed, metric, value
 
+    def failures(self) -> Iterator[str]:
+        """Yield a line for each scenario, point and message, with the seeds that failed."""
+        seeds: dict[tuple[str, str], list[int]] = {}
+        for run in self.failed:
+            point = ", ".join(f"{key}={value}" for key, value in run.written.items())
+            seeds.setdefault((f"{run.scenario}{point and f' at {point}'}", run.error), []).append(run.seed)
+        for (where, error), found in seeds.items():
+            yield f"{where}, seed {', '.join(map(str, found))}: {error}"
+
     def to_dict(self, metrics: Sequence[str]) -> dict[str, Any]:
         """Return the comparison ready for JSON: the rows of these numbers, and every run's whole summary."""
         return {

@@ -19,6 +19,7 @@ from sim.results.quantities import MILLISECONDS, SECONDS, TOKENS, Unit, label, u
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
@@ -51,14 +52,14 @@ _STYLE = {
     "savefig.dpi": 150,
     "svg.hashsalt": "sim",
 }
-_BAND = {"alpha": 0.15, "linewidth": 0}
-_WHISKER = {"linewidth": 1.5, "color": "0.25"}
+BAND = {"alpha": 0.15, "linewidth": 0}
+WHISKER = {"linewidth": 1.5, "color": "0.25"}
 
 
 def write_plot(comparison: Comparison, metrics: Sequence[str], folder: Path) -> None:
     """Write comparison.png and comparison.svg, the same picture; equal comparisons give equal bytes."""
     figure = plot(comparison, metrics)
-    with _style():
+    with style():
         figure.savefig(folder / "comparison.png", metadata={"Software": None})
         figure.savefig(folder / "comparison.svg", metadata={"Date": None})
 
@@ -69,11 +70,12 @@ def plot(comparison: Comparison, metrics: Sequence[str]) -> "Figure":
     With several swept keys, the one with most values is on the x axes, and each combination of the others
     has a column of panels.
     """
-    with _style():
+    with style():
         return _Picture(comparison, metrics).figure
 
 
-def _style() -> AbstractContextManager[Any]:
+def style() -> AbstractContextManager[Any]:
+    """Return the look of every picture, for a `with`."""
     import matplotlib as mpl  # noqa: PLC0415 - slow to import
     import seaborn as sns  # noqa: PLC0415
 
@@ -145,7 +147,7 @@ class _Picture:
 
     def _row(self, panels: "NDArray[Any]", metric: str, facets: Sequence[str], data: "pd.DataFrame") -> None:
         """Draw one number, a panel for each facet."""
-        shown = _axis_unit(unit(metric), data)
+        shown = axis_unit(unit(metric), data)
         data = data.assign(value=data["value"] / shown.per_axis_unit)
         for panel, facet in zip(panels, facets, strict=True):
             self._draw(panel, data[data["facet"] == facet])
@@ -165,32 +167,19 @@ class _Picture:
             "hue": "scenario",
             "hue_order": names,
             "palette": sns.color_palette("colorblind", len(names)),
-            "errorbar": _error_bar,
+            "errorbar": error_bar,
         }
         if not self._key:
-            sns.barplot(data, x="value", y="scenario", order=names, err_kws=_WHISKER, ax=panel, **hue)
+            sns.barplot(data, x="value", y="scenario", order=names, err_kws=WHISKER, ax=panel, **hue)
         elif self._numeric:
             style = {"style": "scenario", "style_order": names, "markers": True}
-            sns.lineplot(data, x="x", y="value", err_kws=_BAND, ax=panel, **style, **hue)
+            sns.lineplot(data, x="x", y="value", err_kws=BAND, ax=panel, **style, **hue)
         else:
-            sns.barplot(data, x="x", y="value", err_kws=_WHISKER, ax=panel, **hue)
+            sns.barplot(data, x="x", y="value", err_kws=WHISKER, ax=panel, **hue)
 
     def _set_scale(self, panel: "Axes", shown: Unit, data: "pd.DataFrame") -> None:
-        from matplotlib.ticker import EngFormatter  # noqa: PLC0415
-
         axis = panel.yaxis if self._key else panel.xaxis
-        set_limits = panel.set_ylim if self._key else panel.set_xlim
-        smallest, largest = data["value"].min(), data["value"].max()
-        if self._numeric and shown.axis in {"s", "ms"} and 0 < smallest * _LOG_FROM < largest:
-            panel.set_yscale("log")
-            axis.set_major_formatter("{x:g}")
-        elif largest > 0:
-            # Margins are a share of the range, so a flat line would lie on the edge.
-            set_limits(0, max(*axis.get_view_interval(), _HEADROOM * largest))
-        elif largest == 0:
-            set_limits(0, 1)
-        if shown is TOKENS and largest > 0:
-            axis.set_major_formatter(EngFormatter(sep=""))
+        set_scale(axis, shown, data["value"], logarithmic=self._numeric)
 
     def _set_labels(self, panel: "Axes", name: str, shown: Unit) -> None:
         name += f" ({shown.axis})" if shown.axis else ""
@@ -205,9 +194,7 @@ class _Picture:
     def _explain(self) -> None:
         """Put one legend above all panels, and say what the bands are."""
         seeds = self._comparison.seeds
-        says = f"seed {seeds[0]}" if len(seeds) == 1 else f"means of {len(seeds)} seeds"
-        if len(seeds) >= LEAST_PAIRS:
-            says += f" with {100 * CONFIDENCE:.0f} % intervals"
+        says = means_of(seeds)
         handles: dict[str, Any] = {}
         for panel in self.figure.axes:
             handles |= dict(zip(*reversed(panel.get_legend_handles_labels()), strict=True))
@@ -221,11 +208,40 @@ class _Picture:
             self.figure.suptitle(says, fontsize="medium")
 
 
-def _axis_unit(shown: Unit, data: "pd.DataFrame") -> Unit:
+def means_of(seeds: Sequence[int]) -> str:
+    """Return what points and bands are."""
+    if len(seeds) == 1:
+        return f"seed {seeds[0]}"
+    says = f"means of {len(seeds)} seeds"
+    return says + (f" with {100 * CONFIDENCE:.0f} % intervals" if len(seeds) >= LEAST_PAIRS else "")
+
+
+def axis_unit(shown: Unit, data: "pd.DataFrame") -> Unit:
+    """Return the unit of an axis with these values: milliseconds for times below a second."""
     return MILLISECONDS if shown is SECONDS and data["value"].max() < 1 else shown
 
 
-def _error_bar(values: "pd.Series[float]") -> tuple[float, float]:
+def set_scale(axis: "Axis", shown: Unit, values: "pd.Series[float]", *, logarithmic: bool) -> None:
+    """Let an axis of values begin at 0; logarithmic, if it may be, for durations that differ widely."""
+    from matplotlib.ticker import EngFormatter  # noqa: PLC0415
+
+    panel = axis.axes
+    vertical = axis is panel.yaxis
+    set_limits = panel.set_ylim if vertical else panel.set_xlim
+    smallest, largest = values.min(), values.max()
+    if logarithmic and shown.axis in {"s", "ms"} and 0 < smallest * _LOG_FROM < largest:
+        (panel.set_yscale if vertical else panel.set_xscale)("log")
+        axis.set_major_formatter("{x:g}")
+    elif largest > 0:
+        # Margins are a share of the range, so a flat line would lie on the edge.
+        set_limits(0, max(*axis.get_view_interval(), _HEADROOM * largest))
+    elif largest == 0:
+        set_limits(0, 1)
+    if shown is TOKENS and largest > 0:
+        axis.set_major_formatter(EngFormatter(sep=""))
+
+
+def error_bar(values: "pd.Series[float]") -> tuple[float, float]:
     """Return the interval of the mean, as tables have it."""
     found = interval(list(values))
     if found.n < LEAST_PAIRS or found.low is None or found.high is None:
