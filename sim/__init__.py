@@ -15,11 +15,17 @@ if TYPE_CHECKING:
     from sim.comparing import compare
     from sim.loading import load
     from sim.running import run
+    from sim.sweeping import sweep
 
-__all__ = ["compare", "load", "run"]
+__all__ = ["compare", "load", "run", "sweep"]
 
 if not TYPE_CHECKING:
-    _HOMES = {"compare": "sim.comparing", "load": "sim.loading", "run": "sim.running"}
+    _HOMES = {
+        "compare": "sim.comparing",
+        "load": "sim.loading",
+        "run": "sim.running",
+        "sweep": "sim.sweeping",
+    }
 
     def __getattr__(name: str) -> object:
         if name not in _HOMES:

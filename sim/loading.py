@@ -13,9 +13,9 @@ from sim.scenario import Scenario, load_scenario
 def load(source: str | Path, overrides: Overrides = ()) -> Scenario | RunResult | Comparison:
     """Return what a name or a path stands for, by the rule that `sim compare` has.
 
-    A folder is what was saved there: a run (`RunResult`), or a comparison or the seeds of a repeated run
-    (`Comparison`). Anything else is a scenario: a TOML file, or the name of a shipped one. Where a name is
-    both, it is the scenario; "./agg8" is the folder.
+    A folder is what was saved there: a run (`RunResult`), a comparison or the seeds of a repeated run
+    (`Comparison`), or a sweep (`Sweep`, which is a comparison). Anything else is a scenario: a TOML file, or
+    the name of a shipped one. Where a name is both, it is the scenario; "./agg8" is the folder.
 
     Args:
         source: the name or path.

@@ -14,7 +14,10 @@ OnOneMore = Callable[[], None]
 
 @contextmanager
 def count_bar(label: str, total: int) -> Iterator[OnOneMore]:
-    """Yield what counts runs that ended: a bar on stderr if that is a terminal, else nothing to be seen."""
+    """Yield what counts runs that ended: a bar on stderr if that is a terminal, else nothing to be seen.
+
+    What is printed to stderr meanwhile stands above the bar.
+    """
     if not total or not sys.stderr.isatty():
         yield lambda: None
         return
@@ -33,14 +36,21 @@ def count_bar(label: str, total: int) -> Iterator[OnOneMore]:
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("runs,"),
+        TextColumn("{task.fields[rate]}"),
         TimeElapsedColumn(),
         TextColumn("gone,"),
         TimeRemainingColumn(),
         TextColumn("left"),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=total)
-        yield lambda: bar.advance(task)
+        task = bar.add_task(label, total=total, rate="")
+
+        def one_more() -> None:
+            bar.advance(task)
+            runs_per_s = bar.tasks[task].speed
+            bar.update(task, rate=f"{60 * runs_per_s:.3g} a minute," if runs_per_s else "")
+
+        yield one_more
 
 
 @contextmanager

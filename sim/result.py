@@ -112,7 +112,7 @@ class RunResult(Shown):
 
     @cached_property
     def itl(self) -> "pd.DataFrame":
-        """The gaps between tokens of all requests, to within 0.4 %: `gap_s`, and `n`, how many were so long."""
+        """Gaps between tokens, of all requests: `gap_s` to within 0.4 %, and `n`, how many were that long."""
         return self._frame("itl")
 
     @cached_property

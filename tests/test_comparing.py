@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-import sim.comparing
+import sim.jobs.engine
+import sim.jobs.job
 from sim.comparing import execute, plan
 from sim.errors import InputError
 from sim.results.compared import Run
@@ -165,7 +166,7 @@ def test_one_run_that_fails_does_not_lose_the_others(
         return run(scenario)  # type: ignore[arg-type]
 
     made = plan(["agg8", "agg4"], SMALL)
-    monkeypatch.setattr(sim.comparing, "run", failing)
+    monkeypatch.setattr(sim.jobs.job, "run", failing)
     comparison = execute(made, 1, nothing)
 
     assert [(run.scenario, run.error) for run in comparison.failed] == [("agg4", message)]
@@ -174,7 +175,7 @@ def test_one_run_that_fails_does_not_lose_the_others(
 
 def test_a_process_that_dies_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     made = plan(["agg8", "agg4"], SMALL)
-    monkeypatch.setattr(sim.comparing, "_attempt", _die)
+    monkeypatch.setattr(sim.jobs.engine, "_attempt", _die)
     comparison = execute(made, 2, nothing)
 
     assert len(comparison.failed) == 2

@@ -1,6 +1,6 @@
 """`sim compare`: scenarios and saved results side by side."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -71,7 +71,7 @@ def compare(
     with nullcontext() if out is None else new_folder(out, replace=force) as folder:
         comparison = _run(plan(sources, overrides, repeat), metrics, jobs)
         if len(comparison.failed) == len(comparison.runs):
-            raise InputError("\n".join(_failures(comparison)))
+            raise InputError("\n".join(comparison.failures()))
         chosen = select(metrics or MAIN, comparison.metrics)
         if folder is not None:
             write_comparison(comparison, chosen, folder)
@@ -80,14 +80,14 @@ def compare(
         typer.echo(to_json(comparison.to_dict(chosen)), nl=False)
     else:
         console(WIDTH).print(render_comparison(comparison, chosen))
-    for failure in _failures(comparison):
+    for failure in comparison.failures():
         typer.echo(f"Failed: {failure}", err=True)
     if comparison.failed:
         raise typer.Exit(1)
 
 
 def _run(plan: "Plan", metrics: Sequence[str], jobs: int | None) -> "Comparison":
-    from sim.comparing import execute, processes
+    from sim.comparing import execute
     from sim.progress import count_bar
     from sim.results.quantities import names_in, select
 
@@ -102,14 +102,4 @@ def _run(plan: "Plan", metrics: Sequence[str], jobs: int | None) -> "Comparison"
                     # A misspelt name is worth a message now, not after hours.
                     select(metrics, names_in(numbers.values()))
 
-        return execute(plan, processes(jobs, plan), on_run)
-
-
-def _failures(comparison: "Comparison") -> Iterator[str]:
-    """Yield a line for each scenario, point and message, with the seeds it concerns."""
-    seeds: dict[tuple[str, str], list[int]] = {}
-    for run in comparison.failed:
-        point = ", ".join(f"{key}={value}" for key, value in run.written.items())
-        seeds.setdefault((f"{run.scenario}{point and f' at {point}'}", run.error), []).append(run.seed)
-    for (where, error), found in seeds.items():
-        yield f"{where}, seed {', '.join(map(str, found))}: {error}"
+        return execute(plan, jobs, on_run)

@@ -136,20 +136,32 @@ class Comparison(Shown):
                 if value is not None:
                     yield run.scenario, self.point(run), run.seed, metric, value
 
+    def failures(self) -> Iterator[str]:
+        """Yield a line for each scenario, point and message, with the seeds that failed."""
+        seeds: dict[tuple[str, str], list[int]] = {}
+        for run in self.failed:
+            point = ", ".join(f"{key}={value}" for key, value in run.written.items())
+            seeds.setdefault((f"{run.scenario}{point and f' at {point}'}", run.error), []).append(run.seed)
+        for (where, error), found in seeds.items():
+            yield f"{where}, seed {', '.join(map(str, found))}: {error}"
+
     # -- for people -----------------------------------------------------------------------------------------
 
     def __rich__(self) -> "RenderableType":
         """Return the table that `sim compare` prints."""
-        from sim.results.comparison import render_comparison  # noqa: PLC0415 - loads rich
+        from sim.results.comparison import render_comparison  # noqa: PLC0415 - imports this
 
         return render_comparison(self, select(MAIN, self.metrics))
 
     @cached_property
     def frame(self) -> "pd.DataFrame":
-        """Every number of every run: columns `scenario`, the swept keys, `seed`, `metric`, `value` (SI)."""
-        from sim.results.records import records_table  # noqa: PLC0415 - loads pyarrow
+        """A row for each run: scenario, the swept keys, `seed`, `error`, every number by its dotted name.
 
-        frame: pd.DataFrame = records_table(self).to_pandas()
+        Units are those of the JSON summary: seconds, tokens, shares of one. NaN where nothing was measured.
+        """
+        from sim.results.columns import wide_table  # noqa: PLC0415 - imports this
+
+        frame: pd.DataFrame = wide_table(self).to_pandas()
         return frame
 
     def summary(self, *metrics: str) -> "pd.DataFrame":
@@ -167,7 +179,7 @@ class Comparison(Shown):
             InputError: no number has such a name.
 
         """
-        from sim.results.records import summary_frame  # noqa: PLC0415 - loads pandas
+        from sim.results.columns import summary_frame  # noqa: PLC0415 - imports this
 
         return summary_frame(self, select(metrics or MAIN, self.metrics))
 
@@ -182,7 +194,7 @@ class Comparison(Shown):
             InputError: no number has this name.
 
         """
-        from sim.results.plots import plot_metric  # noqa: PLC0415 - loads matplotlib
+        from sim.results.plots import plot_metric  # noqa: PLC0415 - imports this
 
         (chosen,) = select([metric], self.metrics)
         return plot_metric(self, chosen, ax)
@@ -198,11 +210,11 @@ class Comparison(Shown):
             InputError: the folder cannot be made, or is not empty.
 
         """
-        from sim.results.saved import save_comparison  # noqa: PLC0415 - reads comparisons, too
+        from sim.results.saved import save_comparison  # noqa: PLC0415 - imports this
 
         save_comparison(self, Path(folder), replace=replace)
 
-    # -- for JSON -------------------------------------------------------------------------------------------
+    # -- for files ------------------------------------------------------------------------------------------
 
     def to_dict(self, metrics: Sequence[str]) -> dict[str, Any]:
         """Return the comparison ready for JSON: the rows of these numbers, and every run's whole summary."""

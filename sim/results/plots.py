@@ -19,6 +19,7 @@ from sim.results.style import given_or_new, style
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
@@ -40,8 +41,8 @@ _LOG_FROM = 50
 """Durations that differ by this factor are drawn on a logarithmic axis."""
 _MOST_TICKS = 9
 _HEADROOM = 1.05
-_BAND = {"alpha": 0.15, "linewidth": 0}
-_WHISKER = {"linewidth": 1.5, "color": "0.25"}
+BAND = {"alpha": 0.15, "linewidth": 0}
+WHISKER = {"linewidth": 1.5, "color": "0.25"}
 
 
 def write_plot(comparison: Comparison, metrics: Sequence[str], folder: Path) -> None:
@@ -72,9 +73,9 @@ def plot_metric(comparison: Comparison, metric: str, ax: "Axes | None") -> "Axes
     ax = given_or_new(ax)
     panels.row([ax], metric)
     if legend := ax.get_legend():
-        legend.set_title(_says(comparison))
+        legend.set_title(means_of(comparison.seeds))
     else:
-        ax.set_title(_says(comparison))
+        ax.set_title(means_of(comparison.seeds))
     return ax
 
 
@@ -98,17 +99,16 @@ def _figure(panels: "_Panels", metrics: Sequence[str]) -> "Figure":
             panel.set_title(facet)
         for panel in grid.flat:
             panel.label_outer()
-    _explain(figure, _says(panels.comparison))
+    _explain(figure, means_of(panels.comparison.seeds))
     return figure
 
 
-def _says(comparison: Comparison) -> str:
-    """Return what lines, bars and bands are."""
-    seeds = comparison.seeds
-    says = f"seed {seeds[0]}" if len(seeds) == 1 else f"means of {len(seeds)} seeds"
-    if len(seeds) >= LEAST_PAIRS:
-        says += f" with {100 * CONFIDENCE:.0f} % intervals"
-    return says
+def means_of(seeds: Sequence[int]) -> str:
+    """Return what points and bands are."""
+    if len(seeds) == 1:
+        return f"seed {seeds[0]}"
+    says = f"means of {len(seeds)} seeds"
+    return says + (f" with {100 * CONFIDENCE:.0f} % intervals" if len(seeds) >= LEAST_PAIRS else "")
 
 
 def _explain(figure: "Figure", says: str) -> None:
@@ -181,7 +181,7 @@ class _Panels:
     def row(self, panels: "Sequence[Axes] | NDArray[Any]", metric: str) -> None:
         """Draw one number, a panel for each facet."""
         data = self._data[self._data["metric"] == metric]
-        shown = _axis_unit(unit(metric), data)
+        shown = axis_unit(unit(metric), data)
         data = data.assign(value=data["value"] / shown.per_axis_unit)
         for panel, facet in zip(panels, self.facets, strict=True):
             self._draw(panel, data[data["facet"] == facet])
@@ -201,32 +201,19 @@ class _Panels:
             "hue": "series",
             "hue_order": names,
             "palette": sns.color_palette("colorblind", len(names)),
-            "errorbar": _error_bar,
+            "errorbar": error_bar,
         }
         if not self._key:
-            sns.barplot(data, x="value", y="series", order=names, err_kws=_WHISKER, ax=panel, **hue)
+            sns.barplot(data, x="value", y="series", order=names, err_kws=WHISKER, ax=panel, **hue)
         elif self._numeric:
             style = {"style": "series", "style_order": names, "markers": True}
-            sns.lineplot(data, x="x", y="value", err_kws=_BAND, ax=panel, **style, **hue)
+            sns.lineplot(data, x="x", y="value", err_kws=BAND, ax=panel, **style, **hue)
         else:
-            sns.barplot(data, x="x", y="value", err_kws=_WHISKER, ax=panel, **hue)
+            sns.barplot(data, x="x", y="value", err_kws=WHISKER, ax=panel, **hue)
 
     def _set_scale(self, panel: "Axes", shown: Unit, data: "pd.DataFrame") -> None:
-        from matplotlib.ticker import EngFormatter  # noqa: PLC0415
-
         axis = panel.yaxis if self._key else panel.xaxis
-        set_limits = panel.set_ylim if self._key else panel.set_xlim
-        smallest, largest = data["value"].min(), data["value"].max()
-        if self._numeric and shown.axis in {"s", "ms"} and 0 < smallest * _LOG_FROM < largest:
-            panel.set_yscale("log")
-            axis.set_major_formatter("{x:g}")
-        elif largest > 0:
-            # Margins are a share of the range, so a flat line would lie on the edge.
-            set_limits(0, max(*axis.get_view_interval(), _HEADROOM * largest))
-        elif largest == 0:
-            set_limits(0, 1)
-        if shown is TOKENS and largest > 0:
-            axis.set_major_formatter(EngFormatter(sep=""))
+        set_scale(axis, shown, data["value"], logarithmic=self._numeric)
 
     def _set_labels(self, panel: "Axes", name: str, shown: Unit) -> None:
         name += f" ({shown.axis})" if shown.axis else ""
@@ -239,11 +226,32 @@ class _Panels:
             panel.set_xticks(values, [self.comparison.written(self._key, value) for value in values])
 
 
-def _axis_unit(shown: Unit, data: "pd.DataFrame") -> Unit:
+def axis_unit(shown: Unit, data: "pd.DataFrame") -> Unit:
+    """Return the unit of an axis with these values: milliseconds for times below a second."""
     return MILLISECONDS if shown is SECONDS and data["value"].max() < 1 else shown
 
 
-def _error_bar(values: "pd.Series[float]") -> tuple[float, float]:
+def set_scale(axis: "Axis", shown: Unit, values: "pd.Series[float]", *, logarithmic: bool) -> None:
+    """Let an axis of values begin at 0; logarithmic, if it may be, for durations that differ widely."""
+    from matplotlib.ticker import EngFormatter  # noqa: PLC0415
+
+    panel = axis.axes
+    vertical = axis is panel.yaxis
+    set_limits = panel.set_ylim if vertical else panel.set_xlim
+    smallest, largest = values.min(), values.max()
+    if logarithmic and shown.axis in {"s", "ms"} and 0 < smallest * _LOG_FROM < largest:
+        (panel.set_yscale if vertical else panel.set_xscale)("log")
+        axis.set_major_formatter("{x:g}")
+    elif largest > 0:
+        # Margins are a share of the range, so a flat line would lie on the edge.
+        set_limits(0, max(*axis.get_view_interval(), _HEADROOM * largest))
+    elif largest == 0:
+        set_limits(0, 1)
+    if shown is TOKENS and largest > 0:
+        axis.set_major_formatter(EngFormatter(sep=""))
+
+
+def error_bar(values: "pd.Series[float]") -> tuple[float, float]:
     """Return the interval of the mean, as tables have it."""
     found = interval(list(values))
     if found.n < LEAST_PAIRS or found.low is None or found.high is None:

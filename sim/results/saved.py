@@ -2,19 +2,22 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sim.errors import InputError
 from sim.folder import new_folder
+from sim.results.columns import long_table, wide_table
 from sim.results.compared import SCHEMA_VERSION, Comparison, Run
+from sim.results.journal import read_journal
 from sim.results.metrics import to_json
 from sim.results.plots import PLOTTED, write_plot
 from sim.results.quantities import MAIN, select
-from sim.results.records import records_table
+from sim.results.swept import Sweep
 from sim.shipped import read_toml, scenario_names
 
-SUMMARY, SCENARIO, COMPARISON = "summary.json", "scenario.toml", "comparison.json"
+SUMMARY, SCENARIO, COMPARISON, SWEEP = "summary.json", "scenario.toml", "comparison.json", "sweep.json"
 SETTINGS = "scenarios"
 """The folder of a comparison that has every scenario at every point."""
 
@@ -26,9 +29,9 @@ def is_folder(source: str | Path) -> bool:
 
 
 def read_runs(folder: Path, name: str) -> list[Run]:
-    """Return the runs that a folder holds: of one run, of several seeds, or of a comparison.
+    """Return the runs that a folder holds: of one run, of several seeds, of a comparison or a sweep.
 
-    A run's scenario is called `name`; those of a comparison keep their names.
+    A run's scenario is called `name`; those of a comparison or sweep keep their names.
 
     Raises:
         InputError: the folder holds no results, or a file is damaged; names it.
@@ -36,22 +39,26 @@ def read_runs(folder: Path, name: str) -> list[Run]:
     """
     if (folder / COMPARISON).is_file():
         return _compared_runs(folder)
+    if (folder / SWEEP).is_file():
+        return list(read_sweep(folder).runs)
     parts = sorted((part for part in folder.glob("seed-*") if part.is_dir()), key=_natural)
     if not parts and not (folder / SUMMARY).is_file():
         raise InputError(
-            f"{folder}: holds no results: no {SUMMARY}, no {COMPARISON}, no folders seed-*; "
-            "give a folder that --out of `sim run` or `sim compare` made"
+            f"{folder}: holds no results: no {SUMMARY}, no {COMPARISON}, no {SWEEP}, no folders seed-*; "
+            "give a folder that --out of `sim run`, `sim compare` or `sim sweep` made"
         )
     return [_single_run(part, name) for part in parts or [folder]]
 
 
 def read_comparison(folder: Path) -> Comparison:
-    """Return a comparison that was written, or the seeds of a repeated run as one of a single scenario.
+    """Return a comparison or sweep that was written, or the seeds of a run as a comparison of one scenario.
 
     Raises:
         InputError: as `read_runs`.
 
     """
+    if (folder / SWEEP).is_file():
+        return read_sweep(folder)
     runs = read_runs(folder, folder.resolve().name)
     return Comparison(list(dict.fromkeys(run.scenario for run in runs)), runs)
 
@@ -74,10 +81,47 @@ def write_comparison(comparison: Comparison, metrics: Sequence[str], folder: Pat
     import tomlkit  # noqa: PLC0415
 
     (folder / COMPARISON).write_text(to_json(comparison.to_dict(metrics)), encoding="utf-8")
-    pq.write_table(records_table(comparison), folder / "comparison.parquet", compression="zstd")
+    pq.write_table(long_table(comparison), folder / "comparison.parquet", compression="zstd")
     (folder / SETTINGS).mkdir()
     for file, run in {comparison.settings_file(run): run for run in comparison.runs}.items():
         (folder / SETTINGS / file).write_text(tomlkit.dumps(run.settings), encoding="utf-8")
+
+
+def write_sweep(sweep: Sweep, fingerprints: Sequence[str], folder: Path) -> None:
+    """Write sweep.parquet (a row for each run), and sweep.json: which runs of the folder's journal it has."""
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    content = {
+        "schema_version": SCHEMA_VERSION,
+        "scenario": sweep.scenarios[0],
+        "sampled": list(sweep.sampled),
+        "runs": [
+            {"fingerprint": key, "written": dict(run.written)}
+            for key, run in zip(fingerprints, sweep.runs, strict=True)
+        ],
+    }
+    pq.write_table(wide_table(sweep), folder / "sweep.parquet", compression="zstd")
+    (folder / SWEEP).write_text(to_json(content), encoding="utf-8")
+
+
+def read_sweep(folder: Path) -> Sweep:
+    """Return the sweep that a folder holds.
+
+    Raises:
+        InputError: it holds none, or a file is damaged; names it.
+
+    """
+    content, kept = _read_versioned(folder / SWEEP), read_journal(folder)
+    try:
+        runs = [
+            replace(kept[run["fingerprint"]], scenario=content["scenario"], written=run["written"])
+            for run in content["runs"]
+        ]
+        return Sweep(content["scenario"], runs, content["sampled"])
+    except (KeyError, TypeError) as error:
+        raise InputError(
+            f"{folder / SWEEP}: not as `sim sweep` writes it, or a run is lost: {error!r}"
+        ) from error
 
 
 def _single_run(folder: Path, name: str) -> Run:
@@ -87,12 +131,7 @@ def _single_run(folder: Path, name: str) -> Run:
 
 
 def _compared_runs(folder: Path) -> list[Run]:
-    content = read_json(folder / COMPARISON)
-    version = content.get("schema_version")
-    if version != SCHEMA_VERSION:
-        raise InputError(
-            f"{folder / COMPARISON}: schema_version is {version}; {SCHEMA_VERSION} is understood"
-        )
+    content = _read_versioned(folder / COMPARISON)
     try:
         runs = [_compared_run(folder, run) for run in content["runs"]]
     except (KeyError, TypeError) as error:
@@ -112,6 +151,14 @@ def _compared_run(folder: Path, run: dict[str, Any]) -> Run:
         run["notes"],
         run["error"] or "",
     )
+
+
+def _read_versioned(path: Path) -> dict[str, Any]:
+    content = read_json(path)
+    version = content.get("schema_version")
+    if version != SCHEMA_VERSION:
+        raise InputError(f"{path}: schema_version is {version}; {SCHEMA_VERSION} is understood")
+    return content
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -1,8 +1,9 @@
-"""A comparison as tables: every number of every run, and what they are over seeds."""
+"""Runs side by side as tables: a row for each number, for each run, or for each number over seeds."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from sim.results.compared import Comparison, Value
 from sim.results.paired import NO_ESTIMATE
 from sim.results.quantities import si_unit
 
@@ -10,12 +11,10 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from sim.results.compared import Comparison
 
-
-def records_table(comparison: "Comparison") -> "pa.Table":
+def long_table(comparison: Comparison) -> "pa.Table":
     """Return a row for every number of every run: scenario, the swept keys, seed, metric, value."""
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa  # noqa: PLC0415 - slow to import
 
     records = list(comparison.records())
     columns: dict[str, Any] = {"scenario": pa.array([record[0] for record in records], pa.string())}
@@ -27,7 +26,23 @@ def records_table(comparison: "Comparison") -> "pa.Table":
     return pa.table(columns)
 
 
-def summary_frame(comparison: "Comparison", metrics: Sequence[str]) -> "pd.DataFrame":
+def wide_table(comparison: Comparison) -> "pa.Table":
+    """Return a row for every run: scenario, the swept keys, seed, error, and a column for every number."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    runs = comparison.runs
+    columns: dict[str, Any] = {"scenario": pa.array([run.scenario for run in runs], pa.string())}
+    for key in comparison.keys:
+        columns[key] = _typed([run.value(key) for run in runs])
+    columns["seed"] = pa.array([run.seed for run in runs], pa.int64())
+    columns["error"] = pa.array([run.error or None for run in runs], pa.string())
+    for metric in comparison.metrics:
+        values = [run.numbers.get(metric) for run in runs]
+        columns[metric] = pa.array([None if v is None else float(v) for v in values], pa.float64())
+    return pa.table(columns)
+
+
+def summary_frame(comparison: Comparison, metrics: Sequence[str]) -> "pd.DataFrame":
     """Return a row for each number, point and scenario: see `Comparison.summary`."""
     import pandas as pd  # noqa: PLC0415
 
@@ -46,7 +61,7 @@ def summary_frame(comparison: "Comparison", metrics: Sequence[str]) -> "pd.DataF
     return pd.DataFrame(rows).astype(dict.fromkeys(numbers, float))
 
 
-def _typed(values: Sequence[Any]) -> Any:
+def _typed(values: Sequence[Value]) -> Any:
     """Return a column of the one type that values of a key have; of mixed types, their text."""
     import pyarrow as pa  # noqa: PLC0415
 
