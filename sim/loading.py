@@ -31,3 +31,18 @@ def load(source: str | Path, overrides: Overrides = ()) -> Scenario | RunResult 
         raise InputError(f"{source}: ran already; overrides are for scenarios")
     folder = Path(source)
     return RunResult.load(folder) if (folder / SCENARIO).is_file() else read_comparison(folder)
+
+
+def load_run(folder: Path) -> RunResult:
+    """Return the one run that a folder holds.
+
+    Raises:
+        InputError: it holds none or several, or a file is damaged; names it.
+
+    """
+    if (folder / SCENARIO).is_file():
+        return RunResult.load(folder)
+    several = [*folder.glob(f"seed-*/{SCENARIO}")]
+    if several:
+        raise InputError(f"{folder}: holds several runs; give one of them, such as {min(several).parent}")
+    raise InputError(f"{folder}: holds no run; give a folder that --out of `sim run` made")

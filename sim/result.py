@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sim.errors import InputError
 from sim.folder import new_folder
+from sim.results.explain import Explanation, explain, find_request
 from sim.results.metrics import to_json
 from sim.results.quantities import flat, label, si_unit
 from sim.results.rows import Rows
@@ -142,6 +143,27 @@ class RunResult(Shown):
         if table not in self.rows.tables:
             raise InputError(f"this run kept no table of {table}: output.tables left it out")
         return self.rows.frame(table)
+
+    def explain(self, request: int | str) -> Explanation:
+        """Return why a request went where it went, and what that cost afterwards.
+
+        Args:
+            request: its index, or "session:turn", such as "talk-3:7".
+
+        Raises:
+            InputError: there is no such request, or the table of decisions was not kept.
+
+        """
+        index = find_request(self.requests, str(request))
+        scenario = self.scenario
+        return explain(
+            self.requests,
+            self.decisions,
+            index,
+            block_tokens=scenario.block_tokens,
+            router=scenario.router,
+            notes=self.notes,
+        )
 
     # -- pictures -------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from sim.cluster import Cluster, Progress
 from sim.coefficients import Coefficients
 from sim.overrides import Overrides
 from sim.result import RunResult
+from sim.results.explain import OWN_POLICY
 from sim.results.gauge import occupancy
 from sim.results.metrics import RunFacts, summarise
 from sim.router import Policy
@@ -49,7 +50,7 @@ def run(
         trace = load_workload(scenario.workload, scenario.seed, Path())
     cluster = Cluster(scenario, trace, capacity, times, policy=policy, step_time=step_time)
     cluster.run(on_progress)
-    notes = _notes(trace, times, own_law=step_time is not None)
+    notes = _notes(trace, times, own_law=step_time is not None, own_policy=policy is not None)
     name = scenario.title if isinstance(source, Scenario) else short_name(source)
     return RunResult(
         name,
@@ -85,8 +86,8 @@ def summary_of(cluster: Cluster) -> dict[str, Any]:
     return summarise(recorder.rows.tables["requests"], recorder.itl_s, facts)
 
 
-def _notes(trace: Trace, times: Coefficients, *, own_law: bool) -> list[str]:
+def _notes(trace: Trace, times: Coefficients, *, own_law: bool, own_policy: bool) -> list[str]:
     law = "step times: a law passed by the caller"
     if not own_law:
         law = f"step times ({times.origin}): {times.summary}"
-    return [law, *trace.notes]
+    return [law, *([OWN_POLICY] if own_policy else []), *trace.notes]
