@@ -1,4 +1,4 @@
-"""A folder of results that is there as a whole or not at all."""
+"""A folder or file of results that is there as a whole or not at all."""
 
 import os
 import shutil
@@ -55,3 +55,23 @@ def _check_free(path: Path, *, replace: bool) -> None:
             f"{path}: has no {MARK} and no {COMPARISON_MARK}, so it holds no earlier results; "
             "only those are replaced"
         )
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """Yield a file that becomes `path` when the block ends well, in place of an earlier one.
+
+    Raises:
+        InputError: there is no folder for it, or a folder in its place.
+
+    """
+    path = path.absolute()
+    if path.is_dir() or not path.parent.is_dir():
+        reason = "is a folder" if path.is_dir() else f"there is no folder {path.parent}"
+        raise InputError(f"{path}: {reason}; give a file in a folder that is there")
+    building = path.with_name(f".{os.getpid()}.{path.name}")
+    try:
+        yield building
+        building.replace(path)
+    finally:
+        building.unlink(missing_ok=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sim.errors import InputError
-from sim.folder import new_folder
+from sim.folder import new_file, new_folder
 from sim.results.explain import Explanation, explain, find_request
 from sim.results.metrics import to_json
 from sim.results.quantities import flat, label, si_unit
@@ -14,6 +14,7 @@ from sim.results.rows import Rows
 from sim.results.saved import SCENARIO, SUMMARY, read_json
 from sim.results.shown import Shown
 from sim.results.tables import TABLES
+from sim.results.timeline import timeline, write_events
 from sim.scenario import Scenario, load_scenario
 
 if TYPE_CHECKING:
@@ -180,6 +181,19 @@ class RunResult(Shown):
 
         return render(self._summary, self.title, self.notes)
 
+    def trace_events(self) -> list[dict[str, Any]]:
+        """Return a timeline in Chrome's trace event format: see `sim.results.timeline`."""
+        tables, scenario = self.rows.tables, self.scenario.workers
+        roles = ["worker"] * (scenario.count or 0)
+        roles += ["prefill worker"] * (scenario.prefill or 0) + ["decode worker"] * (scenario.decode or 0)
+        return timeline(
+            roles,
+            self.requests,
+            self.decisions if "decisions" in tables else None,
+            self.workers if "workers" in tables else None,
+            self.numbers["simulated_s"] or 0.0,
+        )
+
     # -- folders --------------------------------------------------------------------------------------------
 
     def save(self, folder: str | Path, *, replace: bool = False) -> None:
@@ -195,6 +209,19 @@ class RunResult(Shown):
         """
         with new_folder(Path(folder), replace=replace) as building:
             self.write(building)
+
+    def save_trace_events(self, file: str | Path) -> None:
+        """Write a timeline that ui.perfetto.dev and chrome://tracing show.
+
+        Args:
+            file: JSON, gzipped if its name ends with ".gz"; replaced if it is there.
+
+        Raises:
+            InputError: the file cannot be written.
+
+        """
+        with new_file(Path(file)) as building:
+            write_events(self.trace_events(), building)
 
     def write(self, directory: Path) -> None:
         """Write summary.json, the tables as Parquet, and the resolved scenario into an existing folder."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sim.commands.options import Format, Overrides, ScenarioName
+from sim.errors import InputError
 
 if TYPE_CHECKING:
     from sim.result import RunResult
@@ -27,20 +28,35 @@ def run(
         Path | None, typer.Option(metavar="DIR", help="Folder to make: tables, summary, resolved scenario.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Let --out replace earlier results.")] = False,
+    trace_events: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a timeline for ui.perfetto.dev: Chrome trace events, gzipped if it ends with .gz.",
+        ),
+    ] = None,
     repeat: Annotated[
         int,
         typer.Option(min=1, metavar="N", help="Run N seeds, from the scenario's own on; print intervals."),
     ] = 1,
 ) -> None:
     """Simulate a scenario and print what came of it."""
-    from sim.folder import new_folder
+    from sim.folder import new_file, new_folder
     from sim.results.metrics import to_json
+    from sim.results.timeline import write_events
     from sim.scenario import load_scenario
 
     chosen = load_scenario(scenario, overrides)
-    with nullcontext() if out is None else new_folder(out, replace=force) as folder:
+    if trace_events is not None and repeat > 1:
+        raise InputError(f"--trace-events {trace_events}: shows one run; leave --repeat out")
+    with (
+        nullcontext() if out is None else new_folder(out, replace=force) as folder,
+        nullcontext() if trace_events is None else new_file(trace_events) as events_file,
+    ):
         if repeat == 1:
             result = _simulate(chosen, folder)
+            if events_file is not None:
+                write_events(result.trace_events(), events_file)
             summary = result.to_dict()
             notes, summaries = result.notes, [summary]
         else:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sim.errors import InputError
 from sim.results.decisions import decision_costs, expected_recomputation
+from sim.results.plain import plain_rows
 from sim.results.shown import Shown
 from sim.router.config import RouterConfig
 
@@ -132,17 +133,17 @@ def explain(
         _choice(expected if moment in placed else group, router, own_policy=OWN_POLICY in notes)
         for moment, group in mine.groupby(["leg", "now_s"], sort=False)
     ]
-    costs = _rows(decision_costs(row, mine, block_tokens))
+    costs = plain_rows(decision_costs(row, mine, block_tokens))
     fewest = None
     if costs:
         best = costs[0]["fewest_worker"]
         (cost,) = expected.loc[expected["worker"] == best, "cost"]
         fewest = Fewest(best, costs[0]["fewest_tokens"], costs[0]["expected_tokens"], cost)
-    return Explanation(block_tokens, _rows(row)[0], tuple(choices), fewest)
+    return Explanation(block_tokens, plain_rows(row)[0], tuple(choices), fewest)
 
 
 def _choice(group: "pd.DataFrame", router: RouterConfig, *, own_policy: bool) -> Choice:
-    candidates = _rows(group)
+    candidates = plain_rows(group)
     chosen = next(row for row in candidates if row["chosen"])
     least = min(row["cost"] for row in candidates)
     cheapest = tuple(row["worker"] for row in candidates if row["cost"] == least)
@@ -165,12 +166,3 @@ def _choice(group: "pd.DataFrame", router: RouterConfig, *, own_policy: bool) ->
         cheapest,
         tuple(candidates),
     )
-
-
-def _rows(frame: "pd.DataFrame") -> list[dict[str, Any]]:
-    """Return the rows of a frame as plain Python values, None where nothing was measured."""
-    plain = frame.astype(object).where(frame.notna(), None)
-    return [
-        {str(name): value.item() if hasattr(value, "item") else value for name, value in row.items()}
-        for row in plain.to_dict("records")
-    ]
