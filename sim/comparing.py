@@ -50,8 +50,8 @@ def compare(
         sources: names of shipped scenarios, TOML files, scenarios, results of `run` (a list of them: one
             scenario's seeds), other comparisons, or folders of either. The first is what the others are
             compared with. A mapping gives each one the name of its key: `{"default": "agg8", "mine": mine}`.
-        overrides: what to change in all scenarios: `{"workload.sessions": [12, 20]}`. A list, or `"12:28:8"`
-            as text, makes points: every combination is run.
+        overrides: what to change in all scenarios: `{"workload.sessions": [12, 20]}`. A list, or a text such
+            as `"12:28:8"`, makes points: every combination is run.
         repeat: seeds, from the first scenario's own on, the same for all; one if not given. Intervals take
             two or more.
         jobs: runs at a time, in processes; as many as there are cores if not given.

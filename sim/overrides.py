@@ -58,7 +58,8 @@ def as_texts(overrides: Overrides, *, points: bool = False) -> list[str]:
 
     Args:
         overrides: texts are returned as they are; values by key are written as TOML.
-        points: a list, range or array by key stands for several values, not for one that is a list.
+        points: a list, range or array by key stands for several values, not for one that is a list; a text
+            is taken as `--set` would take it, with the lists and ranges of `sim.points`.
 
     Raises:
         InputError: no values for a key, or a value that no key can have.
@@ -103,6 +104,8 @@ def _written(key: str, value: Any, *, points: bool) -> str:
     """Return a value, or several with commas between, as text that reads as the same."""
     if hasattr(value, "tolist"):  # of NumPy or pandas
         value = value.tolist()
+    if points and isinstance(value, str):
+        return value
     if points and isinstance(value, list | tuple | range):
         if not value:
             raise InputError(f"{key}: is given without a value")

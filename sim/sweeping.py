@@ -36,8 +36,8 @@ def sweep(
 
     Args:
         source: the name of a shipped scenario, a TOML file, or a scenario that was loaded.
-        overrides: what to change: `{"router.overlap_score_credit": [0, 0.5, 1]}`, or as texts. A list, or
-            `"0:2:0.25"` as text, makes points: every combination is run; see `plan`.
+        overrides: what to change: `{"router.overlap_score_credit": [0, 0.5, 1]}`. A list, or a text such as
+            `"0:2:0.25"`, makes points: every combination is run; see `plan`.
         repeat: seeds at each point, from the scenario's own on.
         sample: take so many points of the ranges, in place of a grid.
         out: a folder that keeps every run as it ends; what it has from an earlier call is not run again.

@@ -136,7 +136,9 @@ def _afterwards(request: Values) -> RenderableType:
     if request["first_scheduled_s"] is not None:
         hits = f"{show.count(request['local_hit_tokens'])} in GPU memory"
         hits += f", {show.count(request['external_hit_tokens'])} loaded from the CPU tier"
-        facts["Hit"] = f"{hits}; the router took {show.count(request['credit_tokens'])} to be cached"
+        if request["credit_tokens"] is not None:
+            hits += f"; the router took {show.count(request['credit_tokens'])} to be cached"
+        facts["Hit"] = hits
         facts["Computed"] = f"{show.count(request['computed_prompt_tokens'])} prompt tokens"
         causes = ", ".join(
             f"{show.count(request[f'{cause}_tokens'])} {CAUSE_LABELS[cause]}"
@@ -167,15 +169,24 @@ def _alternative(found: Explanation) -> Sequence[RenderableType]:
         cost = next(row["cost"] for row in chosen.candidates if row["chosen"])
         says = (
             f"worker {fewest.worker}: {tokens} tokens expected, {show.count(spared)} less than worker "
-            f"{chosen.chosen}, for a cost {_blocks(fewest.cost - cost)} blocks higher"
+            f"{chosen.chosen}, {_against(fewest.cost - cost)}"
         )
     return (Text(), Text.assemble(("Choice with the fewest recomputed tokens: ", "bold"), says))
+
+
+def _against(blocks: float) -> str:
+    if not blocks:
+        return "at the same cost"
+    return f"at a cost {_blocks(abs(blocks))} blocks {'higher' if blocks > 0 else 'lower'}"
 
 
 def _notes(found: Explanation) -> list[str]:
     if found.fewest is None:
         return []
-    return ["to recompute: tokens of earlier prompts behind the blocks that the index has of a worker"]
+    notes = ["to recompute: tokens of earlier prompts behind the blocks that the index has of a worker"]
+    if found.request["decode_worker"] == found.request["worker"]:
+        notes.append("conditional disaggregation left this prompt to its decode worker")
+    return notes
 
 
 def _prompt_blocks(row: Values, block_tokens: int) -> float:

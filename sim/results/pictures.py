@@ -110,7 +110,9 @@ class Pictures:
 
         _check("by", by, Group)
         ax = given_or_new(ax)
-        tokens = self._run.requests.groupby(by)[[f"{cause}_tokens" for cause in CAUSES]].sum()
+        # Sessions have no order but that of the workload.
+        groups = self._run.requests.sort_values("index").groupby(by, sort=by != "session")
+        tokens = groups[[f"{cause}_tokens" for cause in CAUSES]].sum()
         bottom = np.zeros(len(tokens))
         colours = sns.color_palette("colorblind", len(CAUSES))
         names = tokens.index.astype(str)
@@ -139,13 +141,24 @@ class Pictures:
             InputError: there is no such session.
 
         """
+        from matplotlib.ticker import MaxNLocator  # noqa: PLC0415
+
         turns = self._turns(session)
         ax = given_or_new(ax)
         share = 100 * (turns["recomputed_tokens"] / turns["prompt_tokens"]).to_numpy(float)
         x, y = turns["turn"].to_numpy(int), turns["worker"].to_numpy(int)
         ax.plot(x, y, color="0.8", linewidth=1, zorder=1)
         drawn = ax.scatter(
-            x, y, c=share, cmap="flare", vmin=0, vmax=100, s=90, marker="s", zorder=2, label="prefill"
+            x,
+            y,
+            c=share,
+            cmap=_colours("flare"),
+            vmin=0,
+            vmax=100,
+            s=90,
+            marker="s",
+            zorder=2,
+            label="prefill",
         )
         decoded = turns[turns["decode_worker"].notna()]
         if len(decoded):
@@ -154,6 +167,7 @@ class Pictures:
             ax.legend()
         ax.get_figure().colorbar(drawn, ax=ax, label="Prompt recomputed (%)")  # type: ignore[union-attr]
         last = int(self._run.requests[["worker", "decode_worker"]].max().max())
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.set(xlabel="Turn", ylabel="Worker", ylim=(-0.5, last + 0.5), yticks=range(last + 1))
         ax.set_title(f"Session {turns['session'].iloc[0]}: prefill on {turns['worker'].nunique()} workers")
         return ax
@@ -174,7 +188,8 @@ class Pictures:
         requests = self._run.requests
         done = requests[(requests["status"] == "completed") & (requests[latency] > 0)]
         share = 100 * (done["recomputed_tokens"] / done["prompt_tokens"]).to_numpy(float)
-        drawn = ax.scatter(done["send_s"], done[latency], c=share, cmap="flare", vmin=0, vmax=100, s=14)
+        look: dict[str, Any] = {"cmap": _colours("flare"), "vmin": 0, "vmax": 100, "s": 14}
+        drawn = ax.scatter(done["send_s"], done[latency], c=share, **look)
         ax.get_figure().colorbar(drawn, ax=ax, label="Prompt recomputed (%)")  # type: ignore[union-attr]
         ax.set_yscale("log")
         ax.yaxis.set_major_formatter("{x:g}")
@@ -192,6 +207,8 @@ class Pictures:
             InputError: the scenario did not have the table of workers kept, or there is no CPU tier.
 
         """
+        from matplotlib.ticker import MaxNLocator  # noqa: PLC0415
+
         _check("level", level, Level)
         rows = self._run.workers
         if rows[level].isna().all():
@@ -203,13 +220,14 @@ class Pictures:
         levels = [_levels_at(moments, rows[rows["worker"] == worker], level) for worker in workers]
         drawn = ax.imshow(
             levels,
-            cmap="mako_r",
+            cmap=_colours("mako_r"),
             vmin=0,
             aspect="auto",
             interpolation="nearest",
             extent=(0, end_s, len(workers) - 0.5, -0.5),
         )
-        ax.get_figure().colorbar(drawn, ax=ax, label=_LEVEL_LABELS[level])  # type: ignore[union-attr]
+        whole = MaxNLocator(integer=True)
+        ax.get_figure().colorbar(drawn, ax=ax, label=_LEVEL_LABELS[level], ticks=whole)  # type: ignore[union-attr]
         ax.grid(visible=False)
         ax.invert_yaxis()
         ax.set(xlabel="Simulated time (s)", ylabel="Worker")
@@ -252,6 +270,13 @@ class Pictures:
             known = ", ".join(routed["session"].unique()[:5])
             raise InputError(f"session {session!r}: none is called so; there are {known}, ...")
         return turns
+
+
+def _colours(name: str) -> Any:
+    """Return one of seaborn's colour maps, which have an even lightness."""
+    import seaborn as sns  # noqa: PLC0415
+
+    return sns.color_palette(name, as_cmap=True)
 
 
 def _levels_at(moments: NDArray[np.float64], rows: "pd.DataFrame", level: Level) -> NDArray[np.float64]:

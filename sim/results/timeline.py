@@ -119,10 +119,11 @@ def _stays(row: Values, end_s: float) -> Iterator[_Stay]:
 
 
 def _phases(marks: Sequence[tuple[str, float | None]], end_s: float) -> list[_Phase]:
-    """Return phases, each up to the start of the next one that began."""
+    """Return phases, each up to the start of the next one that began; those of no length only if alone."""
     begun = [(name, start_s) for name, start_s in marks if start_s is not None]
     ends = [start_s for _, start_s in begun[1:]] + [end_s]
-    return [_Phase(name, start_s, end) for (name, start_s), end in zip(begun, ends, strict=True)]
+    phases = [_Phase(name, start_s, end) for (name, start_s), end in zip(begun, ends, strict=True)]
+    return [phase for phase in phases if phase.end_s > phase.start_s] or phases[:1]
 
 
 def _slots(stays: Sequence[_Stay]) -> list[int]:
@@ -130,7 +131,8 @@ def _slots(stays: Sequence[_Stay]) -> list[int]:
     slots = [0] * len(stays)
     busy: dict[int, list[tuple[float, int]]] = {}
     free: dict[int, list[int]] = {}
-    for place in sorted(range(len(stays)), key=lambda place: stays[place].start_s):
+    in_order = sorted(range(len(stays)), key=lambda n: (stays[n].start_s, stays[n].request["index"]))
+    for place in in_order:
         stay = stays[place]
         taken, left = busy.setdefault(stay.worker, []), free.setdefault(stay.worker, [])
         while taken and taken[0][0] <= stay.start_s:
