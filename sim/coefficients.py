@@ -47,12 +47,8 @@ class Coefficients:
         if self.file is None:
             raise InputError(f"no ranges to draw coefficients from: {self.summary}")
         values = self.file.drawn(k)
-        return replace(
-            self,
-            step=self.file.step_coefficients(values),
-            frontend=self.file.frontend_coefficients(values),
-            summary=f"{self.summary}; draw {k} over their ranges",
-        )
+        step, frontend = self.file.step_coefficients(values), self.file.frontend_coefficients(values)
+        return replace(self, step=step, frontend=frontend)
 
 
 def coefficients(model: ModelSettings, gpu: GpuSettings, file: str | None = None) -> Coefficients:

@@ -36,8 +36,11 @@ from sim.sections import (
 )
 from sim.settings import Settings
 from sim.shipped import is_path, read_toml, scenario_path
+from sim.uncertainty import draw_defaults
 from sim.units import format_bytes
 from sim.worker import mocker_law
+from sim.worker.network import NetworkSettings
+from sim.worker.transfer import LinkSettings
 from sim.workload.settings import NOT_BESIDE, ReplaySettings, WorkloadSettings
 
 _PATHS = (("workload", "path"), ("model", "config"), ("timing", "coefficients"))
@@ -181,6 +184,19 @@ class Scenario(Settings):
         scenario = self.model_copy(update={"timing": self.timing.model_copy(update={"draw": k})})
         scenario.coefficients()
         return scenario
+
+    def host_link(self) -> LinkSettings:
+        """Return the link between a GPU and its host: at a draw, with draws of its defaults."""
+        link = self.offload.link if self.offload else LinkSettings()
+        return draw_defaults(link, "pcie", self.timing.draw) if self.timing.draw else link
+
+    def network(self) -> NetworkSettings:
+        """Return the links between workers: at a draw, with draws of their defaults."""
+        network, k = self.disaggregation.network, self.timing.draw
+        if not k:
+            return network
+        drawn = {name: draw_defaults(getattr(network, name), name, k) for name in ("nvlink", "roce")}
+        return network.model_copy(update=drawn)
 
     def to_toml(self) -> str:
         """Return the scenario with every default written out; `load_scenario` reads it back equal."""

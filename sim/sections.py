@@ -159,7 +159,8 @@ class TimingSettings(Settings):
     """A file of coefficients, by its path or, if it is a shipped one, by its name in `calibration/`; unset:
     the one that is named after model and GPU."""
     draw: NonNegativeInt = 0
-    """From 1 on: that draw of the file's coefficients over their ranges; 0: their values."""
+    """From 1 on: that draw of the file's coefficients over their ranges, and of bandwidths and latencies of
+    links where those are left at their defaults; 0: the values."""
     t_floor_s: Seconds | None = None
     """Reading the weights once: the shortest step."""
     c_tok_s_per_token: Seconds | None = None

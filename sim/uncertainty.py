@@ -10,8 +10,12 @@ a number more or less shifts no other. How a draw is spread:
 
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import TypeVar
 
 from sim.draw import draw
+from sim.settings import Settings
+
+SettingsT = TypeVar("SettingsT", bound=Settings)
 
 _LEAST, _MOST = 2.0**-54, 1.0 - 2.0**-53
 """The quantiles 0 and 1 of a normal distribution are infinite."""
@@ -41,6 +45,27 @@ class Uncertain:
         first, last = normal.cdf(self.low), normal.cdf(self.high)
         quantile = min(max(first + u * (last - first), _LEAST), _MOST)
         return min(max(normal.inv_cdf(quantile), self.low), self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of the default of a setting, in the setting's unit; stands in its annotation."""
+
+    low: float
+    high: float
+    sigma: float | None = None
+    """See `Uncertain`."""
+
+
+def draw_defaults(settings: SettingsT, name: str, k: int) -> SettingsT:
+    """Return settings with draw `k` of each default that something is known of; other values stay."""
+    drawn = {}
+    for key, field in type(settings).model_fields.items():
+        for known in field.metadata:
+            if isinstance(known, Known) and getattr(settings, key) == field.default:
+                number = Uncertain(field.default, known.low, known.high, known.sigma)
+                drawn[key] = number.drawn(f"{name}.{key}", k)
+    return settings.model_copy(update=drawn)
 
 
 def _between(low: float, high: float, u: float) -> float:

@@ -237,6 +237,19 @@ def test_draws_leave_alone_what_the_scenario_gives() -> None:
     assert drawn.at_draw(0).coefficients() == load_scenario("agg8", ["timing.a_pair_s=900ps"]).coefficients()
 
 
+def test_links_are_drawn_where_they_stand_at_their_defaults() -> None:
+    fast = ["disaggregation.network.roce.bandwidth_bytes_per_s=25GB/s"]
+    values, drawn = load_scenario("2p6d", fast), load_scenario("2p6d", [*fast, "timing.draw=2"])
+    assert values.offload is not None
+    assert (values.host_link(), values.network()) == (values.offload.link, values.disaggregation.network)
+    assert drawn.network().roce.bandwidth_bytes_per_s == 25e9
+    assert 5e-3 <= drawn.network().roce.latency_s <= 20e-3
+    assert drawn.network().sharing == values.network().sharing
+    assert drawn.host_link().latency_s == values.host_link().latency_s
+    assert len({values.host_link().bandwidth_bytes_per_s, 50e9, drawn.host_link().bandwidth_bytes_per_s}) == 2
+    assert drawn.network().nvlink != values.network().nvlink
+
+
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [

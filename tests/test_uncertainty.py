@@ -1,13 +1,16 @@
 """Draws lie in their range, are spread as the module says, and depend on their own name and number alone."""
 
 from statistics import NormalDist, fmean, median, quantiles
+from typing import Annotated
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import Field
 
 from sim.draw import draw
-from sim.uncertainty import Uncertain
+from sim.settings import Settings
+from sim.uncertainty import Known, Uncertain, draw_defaults
 
 times = st.floats(0, 1e3, allow_subnormal=False)
 DRAWS = range(1, 2001)
@@ -55,3 +58,18 @@ def test_draws_of_different_names_are_independent_and_of_one_name_the_same() -> 
     above = [(a > 1, b > 1) for a, b in zip(left, right, strict=True)]
     for both in ((True, True), (True, False), (False, True), (False, False)):
         assert above.count(both) == pytest.approx(500, abs=80)
+
+
+class Link(Settings):
+    rate: Annotated[float, Known(5.0, 20.0)] = Field(default=10.0, gt=0)
+    delay: Annotated[float, Known(1.0, 3.0, sigma=0.5)] = 2.0
+    pieces: int = 3
+
+
+def test_only_defaults_of_which_something_is_known_are_drawn() -> None:
+    drawn = draw_defaults(Link(), "link", 7)
+    assert drawn == Link(
+        rate=Uncertain(10, 5, 20).drawn("link.rate", 7),
+        delay=Uncertain(2, 1, 3, 0.5).drawn("link.delay", 7),
+    )
+    assert draw_defaults(Link(rate=11), "link", 7) == Link(rate=11, delay=drawn.delay)
