@@ -16,7 +16,7 @@ import simpy
 from sim.agenda import Agenda
 from sim.channel import Channel
 from sim.clock import Phase, at, at_time
-from sim.coefficients import FrontendCoefficients
+from sim.coefficient_file import FrontendCoefficients
 from sim.draw import draw
 from sim.kv.events import KvEvent
 from sim.kv.prefix import PrefixTable

@@ -238,5 +238,5 @@ class RunResult(Shown):
 
         """
         summary = read_json(directory / SUMMARY)
-        scenario = load_scenario(directory / SCENARIO, needs_trace=False)
+        scenario = load_scenario(directory / SCENARIO, needs_files=False)
         return cls(directory.resolve().name, scenario, summary, Rows.read(directory))
