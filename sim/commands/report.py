@@ -1,0 +1,58 @@
+"""`sim report`: one page that shows a saved run."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sim.errors import InputError
+
+NAME = "report.html"
+
+
+def report(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="What --out of sim run made.")],
+    *,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The page to write.", show_default=f"DIR/{NAME}")
+    ] = None,
+) -> None:
+    """Write a page about a saved run: charts, each session's way between workers, what routing cost."""
+    from sim.report.page import render_page
+    from sim.results.show import count
+    from sim.run import RunResult
+
+    _check_one_run(directory)
+    page = render_page(RunResult.load(directory)).encode()
+    path = directory / NAME if out is None else out
+    _write(path, page)
+    typer.echo(f"{path}: {count(len(page))}B, to open in a browser")
+
+
+def _check_one_run(directory: Path) -> None:
+    """Name what a folder holds if it is not one run.
+
+    Raises:
+        InputError: it does not hold one run.
+
+    """
+    seeds = sorted(part.name for part in directory.glob("seed-*"))
+    if not directory.is_dir():
+        raise InputError(f"{directory}: no such folder")
+    if seeds:
+        raise InputError(f"{directory}: holds {len(seeds)} seeds; a page shows one: {directory / seeds[0]}")
+    if (directory / "comparison.json").is_file():
+        raise InputError(f"{directory}: holds a comparison; a page shows one run, as sim run --out saves it")
+
+
+def _write(path: Path, page: bytes) -> None:
+    """Put a page in place as a whole."""
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        part.write_bytes(page)
+        part.replace(path)
+    except OSError as error:
+        raise InputError(f"--out {path}: {error.strerror}") from error
+    finally:
+        part.unlink(missing_ok=True)
