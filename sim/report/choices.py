@@ -40,7 +40,6 @@ class Choice(NamedTuple):
     """A decision, in words."""
 
     request: int
-    leg: str
     session: str
     turn: int
     at: str
@@ -106,7 +105,6 @@ def _choice(
     )
     return Choice(
         cost["request"],
-        cost["leg"],
         request["session"],
         request["turn"],
         show.seconds(cost["now_s"]),
