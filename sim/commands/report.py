@@ -37,13 +37,17 @@ def _check_one_run(directory: Path) -> None:
         InputError: it does not hold one run.
 
     """
-    seeds = sorted(part.name for part in directory.glob("seed-*"))
+    from sim.results.saved import COMPARISON, SUMMARY
+
     if not directory.is_dir():
         raise InputError(f"{directory}: no such folder")
+    seeds = sorted(part.name for part in directory.glob("seed-*"))
     if seeds:
         raise InputError(f"{directory}: holds {len(seeds)} seeds; a page shows one: {directory / seeds[0]}")
-    if (directory / "comparison.json").is_file():
-        raise InputError(f"{directory}: holds a comparison; a page shows one run, as sim run --out saves it")
+    if (directory / COMPARISON).is_file():
+        raise InputError(f"{directory}: holds a comparison; give a folder of one run, of `sim run --out`")
+    if not (directory / SUMMARY).is_file():
+        raise InputError(f"{directory}: holds no run: no {SUMMARY}; give a folder that `sim run --out` made")
 
 
 def _write(path: Path, page: bytes) -> None:

@@ -1,7 +1,7 @@
 """Workers over time: requests running and waiting, blocks in GPU and CPU memory; and the use of links."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,8 @@ from sim.report.scales import Scale, count_tick, percent_tick, time_tick
 from sim.results import show
 
 MOST_WORKERS = 16
-_BINS = 150
+BINS = 150
+"""Parts of the run in each of which a line shows the highest value."""
 _PANEL, _BETWEEN = 64.0, 20.0
 _HEIGHT = TOP + _PANEL + _BETWEEN + _PANEL + BOTTOM
 
@@ -53,19 +54,18 @@ class WorkerCharts(NamedTuple):
     """The time over which a line shows the highest value."""
 
 
-class _Levels:
-    """What a worker's levels were along a run, in bins of equal length."""
+class Course:
+    """What a worker's levels were along a run: requests as they are, blocks as a share of its room."""
 
     def __init__(self, rows: pd.DataFrame, room: Room, end_s: float) -> None:
-        self._start_s = rows["now_s"].to_numpy(dtype=np.float64)
-        self._until_s = np.append(self._start_s[1:], max(end_s, float(self._start_s[-1])))
+        self.end_s = end_s
+        self._start_s = np.minimum(rows["now_s"].to_numpy(dtype=np.float64), end_s)
         self.values = {
             level.column: rows[level.column].to_numpy(dtype=np.float64, na_value=np.nan)
             for level in (*REQUESTS, *BLOCKS)
         }
         self.values["used_blocks"] /= room.gpu_blocks
         self.values["cpu_used_blocks"] /= room.cpu_blocks or 1
-        self.end_s = end_s
 
     def has(self, level: Level) -> bool:
         """Whether it was measured at all."""
@@ -73,7 +73,7 @@ class _Levels:
 
     def mean(self, level: Level) -> float:
         """Return the mean over the time of the run; 0 until the first row."""
-        lasted_s = self._until_s - self._start_s
+        lasted_s = np.diff(self._start_s, append=self.end_s)
         return float((self.values[level.column] * lasted_s).sum() / self.end_s)
 
     def highest(self, level: Level) -> float:
@@ -81,14 +81,14 @@ class _Levels:
         return float(self.values[level.column].max())
 
     def highest_by_bin(self, level: Level) -> NDArray[np.float64]:
-        """Return the highest value that held at some time of each bin."""
-        edges_s = np.linspace(0.0, self.end_s, _BINS + 1)[:-1]
+        """Return the highest value that held at some time of each of `BINS` equal parts of the run."""
+        edges_s = np.linspace(0.0, self.end_s, BINS + 1)[:-1]
         values = self.values[level.column]
         held = np.searchsorted(self._start_s, edges_s, "right") - 1
         at_edge = np.where(held < 0, 0.0, values[np.maximum(held, 0)])
         times = np.concatenate([edges_s, self._start_s])
         order = np.argsort(times, kind="stable")
-        starts = np.flatnonzero(order < _BINS)
+        starts = np.flatnonzero(order < BINS)
         found: NDArray[np.float64] = np.maximum.reduceat(np.concatenate([at_edge, values])[order], starts)
         return found
 
@@ -97,27 +97,28 @@ def worker_charts(
     rows: pd.DataFrame, rooms: Sequence[Room], end_s: float, names: WorkerNames
 ) -> WorkerCharts:
     """Return what table `workers` says; `rooms` are those of all workers, by index."""
-    levels = {
-        int(str(worker)): _Levels(part, rooms[int(str(worker))], end_s)
-        for worker, part in rows.groupby("worker")
-    }
-    load = {worker: sum(found.mean(level) for level in REQUESTS) for worker, found in levels.items()}
+    parts: dict[Any, pd.DataFrame] = dict(iter(rows.groupby("worker"))) if end_s else {}
+    courses = {worker: Course(part, rooms[worker], end_s) for worker, part in parts.items()}
+    load = {worker: sum(course.mean(level) for level in REQUESTS) for worker, course in courses.items()}
     shown = sorted(sorted(load, key=lambda worker: -load[worker])[:MOST_WORKERS])
-    most = max((found.highest(level) for found in levels.values() for level in REQUESTS), default=1.0)
-    charts = [_chart(names, worker, levels[worker], most) for worker in shown]
-    bin_s = show.seconds(end_s / _BINS)
-    return WorkerCharts(charts, _table(names, levels), len(levels) - len(shown), bin_s)
+    most = max((course.highest(level) for course in courses.values() for level in REQUESTS), default=0.0)
+    return WorkerCharts(
+        [_chart(names, worker, courses[worker], most) for worker in shown],
+        _table(names, courses),
+        len(courses) - len(shown),
+        show.seconds(end_s / BINS),
+    )
 
 
-def _chart(names: WorkerNames, worker: int, levels: _Levels, most_requests: float) -> Chart:
+def _chart(names: WorkerNames, worker: int, course: Course, most_requests: float) -> Chart:
     most = ", ".join(
-        f"{_written(level, levels.highest(level))} {'of ' if level in BLOCKS else ''}{level.label}"
+        f"{_written(level, course.highest(level))} {'of ' if level in BLOCKS else ''}{level.label}"
         for level in (*REQUESTS, *BLOCKS)
-        if levels.has(level)
+        if course.has(level)
     )
     name = names.long(worker)
     drawing = Drawing(f"chart-worker-{worker}", name[0].upper() + name[1:], f"At most {most}.", _HEIGHT)
-    x = Scale(0.0, levels.end_s, LEFT, WIDTH - RIGHT)
+    x = Scale(0.0, course.end_s, LEFT, WIDTH - RIGHT)
     middle = TOP + _PANEL
     panels = (
         (REQUESTS, Scale(0.0, most_requests or 1.0, middle, TOP), count_tick),
@@ -126,28 +127,28 @@ def _chart(names: WorkerNames, worker: int, levels: _Levels, most_requests: floa
     for panel, y, written in panels:
         drawing.y_axis(y, written, most=2)
         for level in panel:
-            if levels.has(level):
-                _draw(drawing, x, y, levels, level)
+            if course.has(level):
+                _draw(drawing, x, y, course, level)
     drawing.x_axis(x, time_tick, _HEIGHT - BOTTOM)
     return drawing.chart()
 
 
-def _draw(drawing: Drawing, x: Scale, y: Scale, levels: _Levels, level: Level) -> None:
-    highest = levels.highest_by_bin(level)
-    width = (x.end - x.start) / _BINS
+def _draw(drawing: Drawing, x: Scale, y: Scale, course: Course, level: Level) -> None:
+    highest = course.highest_by_bin(level)
+    width = (x.end - x.start) / BINS
     points = [(x.start + width * place, y(float(value))) for place, value in enumerate(highest)]
     drawing.steps(points, x.end, f"level {level.style}")
 
 
-def _table(names: WorkerNames, levels: Mapping[int, _Levels]) -> DataTable:
+def _table(names: WorkerNames, courses: Mapping[int, Course]) -> DataTable:
     columns = [f"{level.label}, {kind}" for level in (*REQUESTS, *BLOCKS) for kind in ("mean", "most")]
     rows = []
-    for worker, found in levels.items():
+    for worker, course in courses.items():
         cells = [names.long(worker)]
         for level in (*REQUESTS, *BLOCKS):
-            has = found.has(level)
-            cells.append(_written(level, found.mean(level)) if has else show.MISSING)
-            cells.append(_written(level, found.highest(level)) if has else show.MISSING)
+            has = course.has(level)
+            cells.append(_written(level, course.mean(level)) if has else show.MISSING)
+            cells.append(_written(level, course.highest(level)) if has else show.MISSING)
         rows.append(cells)
     return DataTable(("worker", *columns), rows)
 
