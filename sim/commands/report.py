@@ -15,14 +15,17 @@ def report(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="What --out of sim run made.")],
     *,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The page to write.", show_default=f"DIR/{NAME}")
+        Path | None, typer.Option(metavar="FILE", help="The page to write.", show_default=f"{NAME} in DIR")
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Let --out replace a file.")] = False,
 ) -> None:
-    """Write a page about a saved run: charts, each session's way between workers, what routing cost."""
+    """Write a page about a saved run: charts, session maps, the costliest decisions."""
     from sim.report.page import render_page
     from sim.results.show import count
     from sim.run import RunResult
 
+    if out is not None and out.exists() and not force:
+        raise InputError(f"--out {out}: exists; give a new file, or --force to replace it")
     _check_one_run(directory)
     page = render_page(RunResult.load(directory)).encode()
     path = directory / NAME if out is None else out

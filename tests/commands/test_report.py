@@ -41,11 +41,25 @@ def test_the_page_goes_where_it_is_told_to(saved: Path, tmp_path: Path) -> None:
     assert not (saved / "report.html").exists()
 
 
-def test_a_place_that_cannot_be_written_is_named(saved: Path, tmp_path: Path) -> None:
-    for out, reason in ((tmp_path / "no" / "page.html", "No such file"), (tmp_path, "Is a directory")):
-        result = call("report", str(saved), "--out", str(out))
-        assert result.exit_code == 2
-        assert result.stderr.startswith(f"Error: --out {out}: {reason}")
+def test_a_file_is_replaced_only_by_force(saved: Path, tmp_path: Path) -> None:
+    out = tmp_path / "notes.txt"
+    out.write_text("mine")
+    result = call("report", str(saved), "--out", str(out))
+    assert result.exit_code == 2
+    assert result.stderr == f"Error: --out {out}: exists; give a new file, or --force to replace it\n"
+    assert out.read_text() == "mine"
+    assert call("report", str(saved), "--out", str(out), "--force").exit_code == 0
+    assert out.read_bytes().startswith(b"<!doctype html>")
+
+
+@pytest.mark.parametrize(("place", "reason"), [("no/page.html", "No such file"), (".", "Is a directory")])
+def test_a_place_that_cannot_be_written_is_named(
+    saved: Path, tmp_path: Path, place: str, reason: str
+) -> None:
+    out = tmp_path / place
+    result = call("report", str(saved), "--out", str(out), "--force")
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"Error: --out {out}: {reason}")
     assert {path.name for path in tmp_path.iterdir()} == {"run"}
 
 
