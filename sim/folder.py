@@ -59,19 +59,22 @@ def _check_free(path: Path, *, replace: bool) -> None:
 
 @contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """Yield a file that becomes `path` when the block ends well, in place of an earlier one.
+    """Yield an empty file that becomes `path`, in place of an earlier one, when the block ends well.
 
     Raises:
-        InputError: there is no folder for it, or a folder in its place.
+        InputError: no file can be made there.
 
     """
-    path = path.absolute()
-    if path.is_dir() or not path.parent.is_dir():
-        reason = "is a folder" if path.is_dir() else f"there is no folder {path.parent}"
-        raise InputError(f"{path}: {reason}; give a file in a folder that is there")
     building = path.with_name(f".{os.getpid()}.{path.name}")
     try:
+        if path.is_dir():
+            raise InputError(f"{path}: is a folder; give a file")
+        try:
+            building.touch()
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror}") from error
         yield building
         building.replace(path)
     finally:
-        building.unlink(missing_ok=True)
+        if building.parent.is_dir():
+            building.unlink(missing_ok=True)

@@ -6,7 +6,7 @@ from sim.errors import InputError
 from sim.overrides import Overrides
 from sim.result import RunResult
 from sim.results.compared import Comparison
-from sim.results.saved import SCENARIO, is_folder, read_comparison
+from sim.results.saved import COMPARISON, SCENARIO, SUMMARY, SWEEP, is_folder, read_comparison
 from sim.scenario import Scenario, load_scenario
 
 
@@ -40,9 +40,14 @@ def load_run(folder: Path) -> RunResult:
         InputError: it holds none or several, or a file is damaged; names it.
 
     """
-    if (folder / SCENARIO).is_file():
-        return RunResult.load(folder)
-    several = [*folder.glob(f"seed-*/{SCENARIO}")]
-    if several:
-        raise InputError(f"{folder}: holds several runs; give one of them, such as {min(several).parent}")
-    raise InputError(f"{folder}: holds no run; give a folder that --out of `sim run` made")
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such folder")
+    seeds = sorted(part.name for part in folder.glob("seed-*"))
+    if seeds:
+        raise InputError(f"{folder}: holds {len(seeds)} seeds; give one of them, such as {folder / seeds[0]}")
+    for file, what in ((COMPARISON, "comparison"), (SWEEP, "sweep")):
+        if (folder / file).is_file():
+            raise InputError(f"{folder}: holds a {what}; give a folder of one run, of `sim run --out`")
+    if not (folder / SUMMARY).is_file():
+        raise InputError(f"{folder}: holds no run: no {SUMMARY}; give a folder that `sim run --out` made")
+    return RunResult.load(folder)

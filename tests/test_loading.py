@@ -52,7 +52,7 @@ def test_seeds_of_a_repeated_run_are_a_comparison_of_one_scenario(tmp_path: Path
     found = load(tmp_path / "runs")
     assert isinstance(found, Comparison)
     assert (found.scenarios, found.seeds) == (("runs",), (0, 1))
-    with pytest.raises(InputError, match=r"holds several runs; give one of them, such as .*runs/seed-0$"):
+    with pytest.raises(InputError, match=r"holds 2 seeds; give one of them, such as .*runs/seed-0$"):
         load_run(tmp_path / "runs")
 
 
@@ -71,7 +71,7 @@ def test_what_ran_already_cannot_be_changed(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_a_run_is_no_run(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="holds no run; give a folder that --out of `sim run` made"):
+    with pytest.raises(InputError, match=r"holds no run: no summary\.json; give a folder"):
         load_run(tmp_path)
     with pytest.raises(InputError, match="holds no results"):
         load(tmp_path)

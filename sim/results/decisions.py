@@ -21,20 +21,14 @@ def expected_recomputation(
 ) -> "pd.DataFrame":
     """Return the decisions that placed a prefill, a row a candidate, with `expected_recomputed_tokens` added.
 
+    A prompt that a decode worker computes for itself, by conditional disaggregation, has one candidate.
+
     Args:
         requests, decisions: the tables of a run (`sim.results.tables`).
         block_tokens: tokens of a block, as router and engines have them.
 
     """
-    chosen = decisions[decisions["chosen"].astype(bool)]
-    placed = chosen.merge(
-        requests[["index", "worker"]], left_on=["request", "worker"], right_on=["index", "worker"]
-    )
-    # A decode worker that computes the prompt too was chosen when it was peeked at, before it was booked.
-    placed = placed[["request", "leg", "now_s"]].drop_duplicates("request")
-    rows = decisions.merge(placed, on=["request", "leg", "now_s"])
-    # A prefill pool may have been asked twice at once: what it would say, and to route.
-    rows = rows.drop_duplicates(["request", "worker"], ignore_index=True)
+    rows = decisions[decisions["leg"] != "decode"]
     known = (requests["prompt_tokens"] - requests["required_tokens"]).set_axis(requests["index"])
     overlap_tokens = rows[_TIERS].sum(axis=1) * block_tokens
     behind = rows["request"].map(known).astype("Int64") - overlap_tokens.astype("Int64")

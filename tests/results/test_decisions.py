@@ -99,18 +99,6 @@ def test_only_the_leg_that_placed_the_prefill_counts() -> None:
     assert [(cost["leg"], cost["cost_tokens"]) for cost in found] == [("prefill", 100)]
 
 
-def test_a_decode_worker_that_computed_the_prompt_was_chosen_by_the_peek() -> None:
-    peek, pinned = choice(0, 5, {4: 8, 5: 2}, "peek"), choice(0, 5, {5: 2})
-    asked = choice(0, 1, {0: 9, 1: 9}, "prefill")
-    found = costs([request(0, 5, 700, decode_worker=5)], peek, asked, pinned)
-    assert [(cost["leg"], cost["fewest_worker"], cost["cost_tokens"]) for cost in found] == [("peek", 4, 600)]
-
-
-def test_a_pool_that_was_asked_and_then_told_counts_once() -> None:
-    asked = choice(0, 1, {0: 9, 1: 9}, "prefill")
-    assert len(costs([request(0, 1)], choice(0, 5, {5: 0}, "peek"), asked, asked)) == 1
-
-
 def test_what_was_never_computed_has_no_cost() -> None:
     unserved = request(0, 0) | {"first_scheduled_s": None}
     (cost,) = costs([unserved], choice(0, 0, {0: 2, 1: 3}))
