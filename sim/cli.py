@@ -5,7 +5,19 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from sim.commands import capacity, compare, init, measured, run, scenarios, schema, sweep, validate, version
+from sim.commands import (
+    capacity,
+    compare,
+    init,
+    measured,
+    run,
+    scenarios,
+    schema,
+    sweep,
+    tune,
+    validate,
+    version,
+)
 from sim.errors import InputError
 
 
@@ -28,6 +40,7 @@ for command in (
     run.run,
     compare.compare,
     sweep.sweep,
+    tune.tune,
     validate.validate,
     capacity.capacity,
     schema.schema,

@@ -9,6 +9,8 @@ from sim.jobs.job import Job
 from sim.results.compared import Run
 from sim.results.journal import Journal
 
+Runner = Callable[[Sequence[Job]], Sequence[Run]]
+"""Makes runs, and returns what each came to, in order."""
 OnRun = Callable[[Run], None]
 """Called with every run as it ends."""
 

@@ -12,6 +12,7 @@ from sim.results.compared import SCHEMA_VERSION, Comparison, Run
 from sim.results.journal import read_journal
 from sim.results.metrics import to_json
 from sim.results.swept import Sweep
+from sim.results.tuned import BEST, Tuned
 from sim.shipped import read_toml
 
 SUMMARY, SCENARIO, COMPARISON, SWEEP = "summary.json", "scenario.toml", "comparison.json", "sweep.json"
@@ -68,6 +69,17 @@ def write_sweep(sweep: Sweep, fingerprints: Sequence[str], folder: Path) -> None
     }
     pq.write_table(wide_table(sweep), folder / "sweep.parquet", compression="zstd")
     (folder / SWEEP).write_text(to_json(content), encoding="utf-8")
+
+
+def write_tuned(tuned: Tuned, folder: Path) -> None:
+    """Write tune.json, trials.parquet, and the scenario with the best settings as best.toml."""
+    import pyarrow.parquet as pq  # noqa: PLC0415
+    import tomlkit  # noqa: PLC0415
+
+    (folder / "tune.json").write_text(to_json(tuned.to_dict()), encoding="utf-8")
+    pq.write_table(tuned.table(), folder / "trials.parquet", compression="zstd")
+    best = next(run for run in tuned.check.runs if run.scenario == BEST)
+    (folder / "best.toml").write_text(tomlkit.dumps(best.settings), encoding="utf-8")
 
 
 def read_sweep(folder: Path) -> Sweep:
