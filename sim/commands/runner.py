@@ -11,10 +11,10 @@ from sim.results.journal import journal_in
 
 
 @contextmanager
-def runner(out: Path | None, processes: int | None, label: str, expected: int) -> Iterator[Runner]:
+def runner(out: Path | None, processes: int | None, label: str, expected: int | None) -> Iterator[Runner]:
     """Yield what makes runs in processes of this machine and, with a folder, keeps them in its journal.
 
-    A bar on a terminal counts them against the number that is expected.
+    A bar on a terminal counts them, against the number that is expected if there is one.
 
     Raises:
         InputError: the folder cannot be used.

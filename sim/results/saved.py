@@ -11,6 +11,7 @@ from sim.results.columns import long_table, wide_table
 from sim.results.compared import SCHEMA_VERSION, Comparison, Run
 from sim.results.journal import read_journal
 from sim.results.metrics import to_json
+from sim.results.sized import Sized
 from sim.results.swept import Sweep
 from sim.results.tuned import BEST, Tuned
 from sim.shipped import read_toml
@@ -80,6 +81,14 @@ def write_tuned(tuned: Tuned, folder: Path) -> None:
     pq.write_table(tuned.table(), folder / "trials.parquet", compression="zstd")
     best = next(run for run in tuned.check.runs if run.scenario == BEST)
     (folder / "best.toml").write_text(tomlkit.dumps(best.settings), encoding="utf-8")
+
+
+def write_sized(sized: Sized, folder: Path) -> None:
+    """Write size.json, and clusters.parquet with a row for each cluster that was tried."""
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    (folder / "size.json").write_text(to_json(sized.to_dict()), encoding="utf-8")
+    pq.write_table(sized.table(), folder / "clusters.parquet", compression="zstd")
 
 
 def read_sweep(folder: Path) -> Sweep:
