@@ -92,7 +92,8 @@ def _fewest(
 ) -> Generator[Configuration, bool, int | None]:
     """Find the fewest GPUs by bisection, starting with a guess if there is one (not 0).
 
-    That more GPUs are better is likely but not certain: one and two fewer than what was found are tried.
+    That more GPUs are better is likely but not certain: one and two fewer than what was found are tried as
+    well, and half of `most` where that does not hold.
     """
     fails, holds = least - 1, most + 1
     probe = guess or most
@@ -105,7 +106,9 @@ def _fewest(
             probe = (fails + holds) // 2
         probe = max(probe, fails + 1)
     if holds > most:
-        return None
+        holds = most // 2
+        if holds < least or not (yield Configuration(layout(holds), host_bytes)):
+            return None
     while True:
         for fewer in (holds - 1, holds - 2):
             if fewer >= least and (yield Configuration(layout(fewer), host_bytes)):

@@ -76,8 +76,8 @@ def _notes(sized: Sized) -> Iterator[str]:
         yield "none of these clusters holds; above are those that come nearest"
     yield "margin: of the worst seed, as a share of the limit; the other numbers are means over the seeds"
     yield (
-        "smallest: by bisection, as if more GPUs were always better; one and two fewer were tried as well, "
-        "and of split ones also a prefill or a decode worker less"
+        "by bisection, as if more GPUs were always better; then one and two fewer, or half of the most if "
+        "that does not hold; of split ones also a prefill or a decode worker less"
     )
     once = sum(len(tried.runs) < len(sized.seeds) for tried in sized.tried)
     if once:
