@@ -6,6 +6,7 @@ them to a cluster in `sim.sections`. `sim schema` prints all of them as JSON Sch
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -24,6 +25,7 @@ from sim.overrides import apply, as_table, parse_override
 from sim.presets import GpuChoice, ModelChoice
 from sim.problems import Source, describe, disagreement
 from sim.results.slo import Slo
+from sim.schema import JsonSchema
 from sim.sections import (
     DisaggregationSettings,
     EngineSettings,
@@ -210,6 +212,12 @@ class Scenario(Settings):
         return tomlkit.dumps(content)
 
 
+@cache
+def scenario_schema() -> JsonSchema:
+    """Return the JSON Schema of a scenario."""
+    return Scenario.model_json_schema()
+
+
 def load_scenario(path_or_name: str | Path, overrides: Sequence[str] = ()) -> Scenario:
     """Return the scenario of a TOML file, or the shipped one of a name, under `key.path=value` overrides.
 
@@ -220,7 +228,7 @@ def load_scenario(path_or_name: str | Path, overrides: Sequence[str] = ()) -> Sc
 
     """
     path = _locate(path_or_name)
-    schema = Scenario.model_json_schema()
+    schema = scenario_schema()
     source = Source(path, [parse_override(text, schema) for text in overrides])
     data = {"title": path.stem, **read_toml(path)}
     _make_absolute(data, path.parent)

@@ -15,7 +15,7 @@ from sim.limits import Limit
 from sim.results.compared import Comparison, Run
 from sim.results.quantities import check_number, names_in
 from sim.results.tuned import BEST, DEFAULT, Goal, Trial, Tuned
-from sim.scenario import Scenario, load_scenario
+from sim.scenario import Scenario, load_scenario, scenario_schema
 from sim.spaces import Space, read_space
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def plan(
         InputError: one of them cannot be used.
 
     """
-    schema = Scenario.model_json_schema()
+    schema = scenario_schema()
     found: list[Space] = []
     for text in spaces or WEIGHTS:
         space = read_space(text, schema, "--space")

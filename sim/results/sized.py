@@ -106,14 +106,18 @@ class Sized:
 
     def frontier(self, metric: str) -> list[Tried]:
         """Return the clusters that are better in a number than all that cost no more GPU hours."""
-        below = next(limit.below for limit in self.limits if limit.metric == metric)
+        sign = next(1 if limit.below else -1 for limit in self.limits if limit.metric == metric)
+        points = [
+            (hours, sign * value, place)
+            for place, tried in enumerate(self.tried)
+            if (hours := tried.mean("gpu_hours")) is not None and (value := tried.mean(metric)) is not None
+        ]
         found: list[Tried] = []
         best = inf
-        for tried in sorted(self.tried, key=lambda tried: tried.mean("gpu_hours") or inf):
-            value = tried.mean(metric)
-            if value is not None and (cost := value if below else -value) < best:
-                found.append(tried)
-                best = cost
+        for _, value, place in sorted(points):
+            if value < best:
+                found.append(self.tried[place])
+                best = value
         return found
 
 

@@ -62,7 +62,10 @@ def test_the_last_run_of_a_fingerprint_counts_and_a_failed_one_is_not_finished(t
 
 
 def test_one_process_at_a_time(tmp_path: Path) -> None:
-    script = "import sys; from pathlib import Path; from sim.results.journal import Journal; Journal(Path(sys.argv[1]))"
+    script = (
+        "import sys; from pathlib import Path; from sim.results.journal import Journal; "
+        "Journal(Path(sys.argv[1]))"
+    )
     with Journal(tmp_path):
         other = subprocess.run(
             [sys.executable, "-c", script, tmp_path], capture_output=True, text=True, check=False
