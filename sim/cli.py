@@ -15,7 +15,9 @@ from sim.commands import (
     run,
     scenarios,
     schema,
+    size,
     sweep,
+    tune,
     validate,
     version,
 )
@@ -41,6 +43,8 @@ for command in (
     run.run,
     compare.compare,
     sweep.sweep,
+    tune.tune,
+    size.size,
     explain.explain,
     report.report,
     validate.validate,

@@ -36,7 +36,7 @@ class Limit(NamedTuple):
             raise InputError(
                 f'{option} {text}: write NUMBER<LIMIT or NUMBER>LIMIT, such as "ttft_s.p95<3"'
             ) from error
-        return cls(match[1], bound, match[2] == "<", text)
+        return cls(match[1], bound, match[2] == "<", text.strip())
 
     def margin(self, value: float) -> float:
         """Return how far inside a value is, as a share of the limit; negative outside."""

@@ -13,12 +13,13 @@ OnOneMore = Callable[[], None]
 
 
 @contextmanager
-def count_bar(label: str, total: int) -> Iterator[OnOneMore]:
+def count_bar(label: str, total: int | None) -> Iterator[OnOneMore]:
     """Yield what counts runs that ended: a bar on stderr if that is a terminal, else nothing to be seen.
 
-    What is printed to stderr meanwhile stands above the bar.
+    `total` is None if nobody knows how many there will be. What is printed to stderr meanwhile stands above
+    the bar.
     """
-    if not total or not sys.stderr.isatty():
+    if total == 0 or not sys.stderr.isatty():
         yield lambda: None
         return
     from rich.console import Console  # noqa: PLC0415 - only a terminal needs it

@@ -6,6 +6,7 @@ them to a cluster in `sim.sections`. `sim schema` prints all of them as JSON Sch
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -24,6 +25,7 @@ from sim.overrides import Overrides, apply, as_table, as_texts, parse_override
 from sim.presets import GpuChoice, ModelChoice
 from sim.problems import Source, describe, disagreement
 from sim.results.slo import Slo
+from sim.schema import JsonSchema
 from sim.sections import (
     DisaggregationSettings,
     EngineSettings,
@@ -214,6 +216,12 @@ class Scenario(Settings):
         return content
 
 
+@cache
+def scenario_schema() -> JsonSchema:
+    """Return the JSON Schema of a scenario."""
+    return Scenario.model_json_schema()
+
+
 def load_scenario(
     source: str | Path | Scenario, overrides: Overrides = (), *, needs_files: bool = True
 ) -> Scenario:
@@ -240,7 +248,7 @@ def load_scenario(
 
 def _read(source: str | Path | Scenario, overrides: Overrides) -> tuple[Scenario, Source]:
     """Return a scenario, and where its keys were written."""
-    schema = Scenario.model_json_schema()
+    schema = scenario_schema()
     changes = [parse_override(text, schema) for text in as_texts(overrides)]
     if isinstance(source, Scenario):
         written, data = Source(None, changes), source.to_dict()

@@ -48,11 +48,15 @@ class Space(NamedTuple):
             return f"{value:.12g}"
         size = abs(value) if self.logarithmic else self.high - self.low
         digits = 0 if self.whole else max(0, _DIGITS - 1 - floor(log10(size)))
-        return f"{round(Decimal(value), digits).normalize():f}"
+        rounded = round(Decimal(value), digits)
+        inside = min(max(rounded, Decimal(repr(self.low))), Decimal(repr(self.high)))
+        return f"{inside.normalize():f}"
 
-    def holds(self, value: float) -> bool:
-        """Whether a value lies in the range."""
-        return self.low <= value <= self.high
+    def holds(self, value: object) -> bool:
+        """Whether something is a number of the range."""
+        if not isinstance(value, int | float) or not self.low <= value <= self.high:
+            return False
+        return self.step is None or not (value - self.low) % self.step
 
 
 def read_space(text: str, schema: JsonSchema, option: str) -> Space | None:

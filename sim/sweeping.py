@@ -18,7 +18,7 @@ from sim.progress import count_bar
 from sim.results.journal import journal_in
 from sim.results.saved import write_sweep
 from sim.results.swept import Sweep
-from sim.scenario import Scenario, load_scenario
+from sim.scenario import Scenario, load_scenario, scenario_schema
 from sim.shipped import short_name
 from sim.spaces import read_space, sobol_points
 
@@ -79,7 +79,7 @@ def plan(
     if sample is None:
         fixed, axes = read_axes(overrides)
         return Plan(jobs_at(sources, fixed, combinations(axes), repeat), [])
-    schema = Scenario.model_json_schema()
+    schema = scenario_schema()
     read = {text: read_space(text, schema, "--set") for text in overrides}
     spaces = [space for space in read.values() if space is not None]
     if not spaces:

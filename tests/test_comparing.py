@@ -182,7 +182,7 @@ def test_a_process_that_dies_is_reported(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "a process ended abruptly; was it out of memory?" in comparison.failed[0].error
 
 
-def _die(place: int, job: object) -> None:
+def _die(place: int, job: object, caller: int) -> None:
     os._exit(1)
 
 

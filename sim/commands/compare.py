@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sim.commands.options import Format
+from sim.commands.options import Format, Jobs
 from sim.errors import InputError
 
 if TYPE_CHECKING:
@@ -52,10 +52,7 @@ def compare(
         typer.Option(metavar="DIR", help="Folder to make: table, plot, all summaries, scenarios."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Let --out replace earlier results.")] = False,
-    jobs: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Runs at a time; as many as there are cores if absent."),
-    ] = None,
+    jobs: Jobs = None,
 ) -> None:
     """Run scenarios with the same seeds, or read saved results, and print them side by side."""
     from sim.commands.console import console

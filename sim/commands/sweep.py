@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sim.commands.options import Format, ScenarioName
+from sim.commands.options import Format, Jobs, Resumed, ScenarioName
 from sim.errors import InputError
 
 if TYPE_CHECKING:
@@ -57,18 +57,8 @@ def sweep(
         ),
     ] = [],  # noqa: B006
     format: Annotated[Format, typer.Option(help="How to print the sweep.")] = Format.TEXT,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Folder for the table, a plot for each number, and every run as it ends: "
-            "a second call goes on where the first one was stopped.",
-        ),
-    ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Runs at a time; as many as there are cores if absent."),
-    ] = None,
+    out: Resumed = None,
+    jobs: Jobs = None,
     engine: Annotated[
         EngineName, typer.Option(help="Processes of this machine, or the workers of a Dask cluster.")
     ] = EngineName.LOCAL,

@@ -1,10 +1,13 @@
 """Where runs are made: in processes of this machine, each run in one of them."""
 
+import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
+from functools import cache
 
 from sim.jobs.job import Job, attempt
 from sim.results.compared import Run
@@ -14,6 +17,7 @@ Outcomes = Generator[tuple[int, Run], None, None]
 Engine = Callable[[Sequence[Job]], Outcomes]
 """Makes runs. Closing what it returns gives up those that have not ended."""
 
+_WATCH_S = 1.0
 _LOST = "a process ended abruptly; was it out of memory? try a smaller --jobs"
 
 
@@ -42,12 +46,28 @@ def _in_processes(jobs: Sequence[Job], processes: int | None) -> Outcomes:
     n_jobs = min(processes or cpu_count(), len(jobs))
     pool = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
     with _deaf_to_ctrl_c():
-        outcomes: Outcomes = pool(delayed(_attempt)(*numbered) for numbered in enumerate(jobs))
+        outcomes: Outcomes = pool(
+            delayed(_attempt)(place, job, os.getpid()) for place, job in enumerate(jobs)
+        )
     return outcomes
 
 
-def _attempt(place: int, job: Job) -> tuple[int, Run]:
+def _attempt(place: int, job: Job, caller: int) -> tuple[int, Run]:
+    _end_with(caller)
     return place, attempt(job)
+
+
+@cache
+def _end_with(caller: int) -> None:
+    """Let this process end soon after the one that started it, which may be killed."""
+
+    def watch() -> None:
+        while os.getppid() == caller:
+            time.sleep(_WATCH_S)
+        os._exit(1)
+
+    if os.getpid() != caller:
+        threading.Thread(target=watch, daemon=True).start()
 
 
 @contextmanager

@@ -13,6 +13,8 @@ from sim.results.compared import Comparison, Run
 from sim.results.journal import Journal
 
 AnyRuns = TypeVar("AnyRuns", bound=Comparison)
+Runner = Callable[[Sequence[Job]], Sequence[Run]]
+"""Makes runs, and returns what each came to, in order."""
 OnRun = Callable[[Run], None]
 """Called with every run as it ends."""
 

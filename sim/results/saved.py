@@ -14,7 +14,9 @@ from sim.results.journal import read_journal
 from sim.results.metrics import to_json
 from sim.results.plots import PLOTTED, write_plot
 from sim.results.quantities import MAIN, select
+from sim.results.sized import Sized
 from sim.results.swept import Sweep
+from sim.results.tuned import BEST, Tuned
 from sim.shipped import read_toml, scenario_names
 
 SUMMARY, SCENARIO, COMPARISON, SWEEP = "summary.json", "scenario.toml", "comparison.json", "sweep.json"
@@ -102,6 +104,25 @@ def write_sweep(sweep: Sweep, fingerprints: Sequence[str], folder: Path) -> None
     }
     pq.write_table(wide_table(sweep), folder / "sweep.parquet", compression="zstd")
     (folder / SWEEP).write_text(to_json(content), encoding="utf-8")
+
+
+def write_tuned(tuned: Tuned, folder: Path) -> None:
+    """Write tune.json, trials.parquet, and the scenario with the best settings as best.toml."""
+    import pyarrow.parquet as pq  # noqa: PLC0415
+    import tomlkit  # noqa: PLC0415
+
+    (folder / "tune.json").write_text(to_json(tuned.to_dict()), encoding="utf-8")
+    pq.write_table(tuned.table(), folder / "trials.parquet", compression="zstd")
+    best = next(run for run in tuned.check.runs if run.scenario == BEST)
+    (folder / "best.toml").write_text(tomlkit.dumps(best.settings), encoding="utf-8")
+
+
+def write_sized(sized: Sized, folder: Path) -> None:
+    """Write size.json, and clusters.parquet with a row for each cluster that was tried."""
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    (folder / "size.json").write_text(to_json(sized.to_dict()), encoding="utf-8")
+    pq.write_table(sized.table(), folder / "clusters.parquet", compression="zstd")
 
 
 def read_sweep(folder: Path) -> Sweep:
