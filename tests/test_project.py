@@ -138,6 +138,17 @@ def test_the_scenario_in_the_readme_is_one(tmp_path: Path) -> None:
     assert set(tomllib.loads(path.read_text())) <= set(Scenario.model_fields)
 
 
+def test_the_python_in_the_readme_runs() -> None:
+    import matplotlib as mpl
+
+    (block,) = fenced(README, "python")
+    with mpl.rc_context({"backend": "agg"}):
+        names: dict[str, object] = {}
+        exec(compile(block, "README.md", "exec"), names)
+    assert names["mine"].numbers["requests.completed"] == 6  # type: ignore[attr-defined]
+    assert len(names["credits"].frame) == 9  # type: ignore[attr-defined]
+
+
 def test_every_section_is_in_the_readme() -> None:
     for section in Scenario.model_fields:
         assert f"`{section}`" in README or f"`[{section}]`" in README, section
