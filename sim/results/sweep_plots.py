@@ -2,7 +2,7 @@
 
 On a grid, the key with most numbers is on the x axis, the next has colours, and each combination of the
 others a panel of its own. Sampled points have a panel for each key that was sampled. Bands and error bars are
-95 % intervals of the mean over seeds.
+95 % intervals of the mean over seeds or, with draws of the coefficients, go from their least to their most.
 """
 
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ class _Picture:
     def __init__(self, sweep: Sweep, metric: str) -> None:
         from matplotlib.figure import Figure  # noqa: PLC0415 - slow to import
 
-        self._sweep = sweep
+        self._sweep = sweep = sweep.shown()
         ranked = sorted((key for key in sweep.keys if key not in sweep.sampled), key=self._rank)
         xs = list(sweep.sampled) or ranked[:1] or [""]
         rest = ranked if sweep.sampled else ranked[1:]
@@ -104,7 +104,13 @@ class _Picture:
         if data.empty:
             panel.text(0.5, 0.5, "not measured", ha="center", color="0.5", transform=panel.transAxes)
             return
-        look: dict[str, Any] = {"x": x, "y": "value", "errorbar": error_bar, "ax": panel, **self._colours()}
+        look: dict[str, Any] = {
+            "x": x,
+            "y": "value",
+            "errorbar": self._error_bar,
+            "ax": panel,
+            **self._colours(),
+        }
         if not self._is_numeric(x):
             sns.barplot(data, err_kws=WHISKER, **look)
             return
@@ -115,6 +121,11 @@ class _Picture:
         sns.lineplot(data[~apart], marker="o", err_kws=BAND, **look)
         if apart.any():
             sns.lineplot(data[apart], marker="o", linestyle="", err_style="bars", legend=False, **look)
+
+    def _error_bar(self, values: "pd.Series[float]") -> tuple[float, float]:
+        if self._sweep.seeds_a_draw:
+            return values.min(), values.max()
+        return error_bar(values)
 
     def _colours(self) -> dict[str, Any]:
         import seaborn as sns  # noqa: PLC0415
@@ -139,6 +150,8 @@ class _Picture:
     def _explain(self) -> None:
         """Put one legend above all panels, and say what the bands are."""
         says = means_of(self._sweep.seeds)
+        if each := self._sweep.seeds_a_draw:
+            says = f"mean, least and most of {len(self._sweep.seeds)} draws of {each} seeds each"
         handles: dict[str, Any] = {}
         for panel in self.figure.axes:
             handles |= dict(zip(*reversed(panel.get_legend_handles_labels()), strict=True))
