@@ -11,7 +11,7 @@ from sim.commands.options import Format, Jobs
 from sim.errors import InputError
 
 if TYPE_CHECKING:
-    from sim.compare import Plan
+    from sim.comparing import Plan
     from sim.results.compared import Comparison, Run
 
 
@@ -56,8 +56,8 @@ def compare(
 ) -> None:
     """Run scenarios with the same seeds, or read saved results, and print them side by side."""
     from sim.commands.console import console
-    from sim.commands.folder import new_folder
-    from sim.compare import plan
+    from sim.comparing import plan
+    from sim.folder import new_folder
     from sim.results.comparison import render_comparison
     from sim.results.metrics import to_json
     from sim.results.plots import PLOTTED, write_plot
@@ -84,7 +84,7 @@ def compare(
 
 
 def _run(plan: "Plan", metrics: Sequence[str], jobs: int | None) -> "Comparison":
-    from sim.compare import execute
+    from sim.comparing import execute
     from sim.progress import count_bar
     from sim.results.quantities import names_in, select
 

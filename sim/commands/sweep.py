@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sim.jobs.engine import Engine
     from sim.results.compared import Run
     from sim.results.swept import Sweep
-    from sim.sweep import Plan
+    from sim.sweeping import Plan
 
 
 class EngineName(StrEnum):
@@ -83,7 +83,7 @@ def sweep(
     from sim.results.sweep_plots import write_sweep_plots
     from sim.results.sweep_table import render_sweep
     from sim.results.swept import SHOWN
-    from sim.sweep import plan
+    from sim.sweeping import plan
 
     if draws is not None:
         overrides = [*overrides, f"timing.draw=1:{draws}:1"]
@@ -125,7 +125,7 @@ def _run(plan: "Plan", metrics: Sequence[str], engine: "Engine", out: Path | Non
     from sim.results.quantities import names_in, select
     from sim.results.sweep_table import point_line
     from sim.results.swept import SHOWN, Sweep
-    from sim.sweep import execute_plan
+    from sim.sweeping import execute_plan
 
     left: dict[tuple[str, ...], int] = {}
     for job in plan.jobs:

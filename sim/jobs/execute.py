@@ -1,14 +1,18 @@
 """Makes runs with an engine, all but those that a journal has."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from typing import TypeVar
 
+from sim.errors import InputError
 from sim.jobs.engine import Engine
 from sim.jobs.fingerprint import fingerprint
 from sim.jobs.job import Job
-from sim.results.compared import Run
+from sim.results.compared import Comparison, Run
 from sim.results.journal import Journal
 
+AnyRuns = TypeVar("AnyRuns", bound=Comparison)
 Runner = Callable[[Sequence[Job]], Sequence[Run]]
 """Makes runs, and returns what each came to, in order."""
 OnRun = Callable[[Run], None]
@@ -42,3 +46,17 @@ def execute(jobs: Sequence[Job], engine: Engine, on_run: OnRun, journal: Journal
                 journal.add(keys[place], run)
             on_run(run)
     return [finished[place] for place in range(len(jobs))]
+
+
+def warned(found: AnyRuns) -> AnyRuns:
+    """Return runs that were made, after a warning for each that failed.
+
+    Raises:
+        InputError: all have failed.
+
+    """
+    if len(found.failed) == len(found.runs):
+        raise InputError("\n".join(found.failures()))
+    for failure in found.failures():
+        warnings.warn(failure, stacklevel=3)
+    return found

@@ -1,13 +1,13 @@
 """A run to make, and the list of them that scenarios, points and seeds span."""
 
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from sim.errors import InputError
 from sim.results.compared import Run
-from sim.run import run
+from sim.running import run
 from sim.scenario import Scenario, load_scenario
 
 Written = Mapping[str, str]
@@ -39,16 +39,16 @@ def attempt(job: Job) -> Run:
         return job.done(None, error=str(error))
     except Exception as error:
         return job.done(None, error=f"{type(error).__name__}: {error}")
-    return job.done(result.summary, result.notes)
+    return job.done(result.to_dict(), result.notes)
 
 
 def jobs_at(
-    sources: Mapping[str, str], fixed: Sequence[str], points: Iterable[Written], repeat: int
+    sources: Mapping[str, str | Path | Scenario], fixed: Sequence[str], points: Iterable[Written], repeat: int
 ) -> list[Job]:
     """Return every run to make: points slowest, then seeds, then scenarios.
 
     Args:
-        sources: scenarios by the name that results give them: a file, or the name of a shipped one.
+        sources: scenarios by the name that results give them: a file, the name of a shipped one, or loaded.
         fixed: `key=value` for all.
         points: what each point sets.
         repeat: seeds, from the first scenario's own on, the same for all.
@@ -72,7 +72,7 @@ def jobs_at(
 def seeded(scenarios: Mapping[str, Scenario], written: Written, seeds: Sequence[int]) -> list[Job]:
     """Return the runs of scenarios at one point with these seeds, the scenarios fastest."""
     first = {name: scenario.model_copy(update={"seed": seeds[0]}) for name, scenario in scenarios.items()}
-    settings = {name: tomllib.loads(scenario.to_toml()) for name, scenario in first.items()}
+    settings = {name: scenario.to_dict() for name, scenario in first.items()}
     return [
         Job(name, scenario.model_copy(update={"seed": seed}), settings[name], written)
         for seed in seeds

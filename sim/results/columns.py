@@ -1,11 +1,14 @@
-"""Runs side by side as Arrow tables: long, a row for each number, and wide, a row for each run."""
+"""Runs side by side as tables: a row for each number, for each run, or for each number over seeds."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from sim.results.compared import Comparison, Value
+from sim.results.paired import NO_ESTIMATE
+from sim.results.quantities import si_unit
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
 
 
@@ -37,6 +40,25 @@ def wide_table(comparison: Comparison) -> "pa.Table":
         values = [run.numbers.get(metric) for run in runs]
         columns[metric] = pa.array([None if v is None else float(v) for v in values], pa.float64())
     return pa.table(columns)
+
+
+def summary_frame(comparison: Comparison, metrics: Sequence[str]) -> "pd.DataFrame":
+    """Return a row for each number, point and scenario: see `Comparison.summary`."""
+    import pandas as pd  # noqa: PLC0415
+
+    distances = ("difference", "ratio")
+    rows: list[dict[str, Any]] = []
+    for row in comparison.rows(metrics):
+        for scenario, mean in row.means.items():
+            entry: dict[str, Any] = {"metric": row.metric, "unit": si_unit(row.metric)}
+            entry.update(zip(comparison.keys, row.point, strict=True))
+            entry |= {"scenario": scenario, "mean": mean.mean, "low": mean.low, "high": mean.high}
+            for name, estimates in zip(distances, (row.differences, row.ratios), strict=True):
+                found = estimates.get(scenario, NO_ESTIMATE)
+                entry |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+            rows.append(entry)
+    numbers = ["mean", "low", "high", *(name + end for name in distances for end in ("", "_low", "_high"))]
+    return pd.DataFrame(rows).astype(dict.fromkeys(numbers, float))
 
 
 def _typed(values: Sequence[Value]) -> Any:

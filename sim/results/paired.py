@@ -29,11 +29,14 @@ class Estimate(NamedTuple):
         return self.low is not None and self.high is not None and not self.low <= value <= self.high
 
 
+NO_ESTIMATE = Estimate(None, None, None, 0)
+
+
 def difference(first: Sequence[float], other: Sequence[float]) -> Estimate:
     """Return mean(other) - mean(first), with Student's t interval of the pairs' differences."""
     n = len(first)
     if not n:
-        return Estimate(None, None, None, 0)
+        return NO_ESTIMATE
     differences = [b - a for a, b in zip(first, other, strict=True)]
     return _estimate(_mean(differences), _half_width(differences), n)
 

@@ -53,6 +53,12 @@ _TABLES = {
     "prefill.by_cause": ("Recomputed", CAUSE_LABELS),
     "prefill.by_source": ("Prompt tokens", SOURCE_LABELS),
 }
+_UNITS = {
+    "requests_per_s": "requests/s",
+    "output_tokens_per_s": "tokens/s",
+    "gpu_hours": "h",
+    "n_bytes": "bytes",
+}
 _BETWEEN_KEYS = re.compile(r"(?<!\bp\d\d)\.")
 """Every dot but that of a percentile such as p99.9."""
 _SHARES = ("recomputation", "recomputation_by_counter", "share", "utilization")
@@ -150,6 +156,16 @@ def unit(name: str) -> Unit:
     if first in LATENCY_LABELS or (last.endswith("_s") and not last.endswith("_per_s")):
         return SECONDS
     return PLAIN
+
+
+def si_unit(name: str) -> str:
+    """Return the unit of a number as the summary has it, "" for counts and shares."""
+    shown, last = unit(name), name.rpartition(".")[2]
+    if shown is SECONDS:
+        return "s"
+    if shown is TOKENS:
+        return "tokens"
+    return _UNITS.get(last, "")
 
 
 def _leaves(node: Any, name: str) -> Iterator[tuple[str, float | None]]:

@@ -7,18 +7,27 @@ from pathlib import Path
 from typing import Any
 
 from sim.errors import InputError
+from sim.folder import new_folder
 from sim.results.columns import long_table, wide_table
 from sim.results.compared import SCHEMA_VERSION, Comparison, Run
 from sim.results.journal import read_journal
 from sim.results.metrics import to_json
+from sim.results.plots import PLOTTED, write_plot
+from sim.results.quantities import MAIN, select
 from sim.results.sized import Sized
 from sim.results.swept import Sweep
 from sim.results.tuned import BEST, Tuned
-from sim.shipped import read_toml
+from sim.shipped import read_toml, scenario_names
 
 SUMMARY, SCENARIO, COMPARISON, SWEEP = "summary.json", "scenario.toml", "comparison.json", "sweep.json"
 SETTINGS = "scenarios"
 """The folder of a comparison that has every scenario at every point."""
+
+
+def is_folder(source: str | Path) -> bool:
+    """Tell a folder from a scenario; a bare name that is a shipped scenario's is the scenario."""
+    bare = "/" not in str(source) and not isinstance(source, Path)
+    return Path(source).is_dir() and not (bare and source in scenario_names())
 
 
 def read_runs(folder: Path, name: str) -> list[Run]:
@@ -41,6 +50,31 @@ def read_runs(folder: Path, name: str) -> list[Run]:
             "give a folder that --out of `sim run`, `sim compare` or `sim sweep` made"
         )
     return [_single_run(part, name) for part in parts or [folder]]
+
+
+def read_comparison(folder: Path) -> Comparison:
+    """Return a comparison or sweep that was written, or the seeds of a run as a comparison of one scenario.
+
+    Raises:
+        InputError: as `read_runs`.
+
+    """
+    if (folder / SWEEP).is_file():
+        return read_sweep(folder)
+    runs = read_runs(folder, folder.resolve().name)
+    return Comparison(list(dict.fromkeys(run.scenario for run in runs)), runs)
+
+
+def save_comparison(comparison: Comparison, folder: Path, *, replace: bool) -> None:
+    """Write a comparison to a new folder, with its picture: its main numbers are rows and panels.
+
+    Raises:
+        InputError: the folder cannot be made, or is not empty.
+
+    """
+    with new_folder(folder, replace=replace) as building:
+        write_comparison(comparison, select(MAIN, comparison.metrics), building)
+        write_plot(comparison, select(PLOTTED, comparison.metrics), building)
 
 
 def write_comparison(comparison: Comparison, metrics: Sequence[str], folder: Path) -> None:
@@ -113,7 +147,8 @@ def read_sweep(folder: Path) -> Sweep:
 
 def _single_run(folder: Path, name: str) -> Run:
     settings = read_toml(folder / SCENARIO)
-    return Run(name, settings, {}, settings.get("seed", 0), _read_json(folder / SUMMARY))
+    summary = read_json(folder / SUMMARY)
+    return Run(name, settings, {}, settings.get("seed", 0), summary, summary.get("notes", ()))
 
 
 def _compared_runs(folder: Path) -> list[Run]:
@@ -140,14 +175,20 @@ def _compared_run(folder: Path, run: dict[str, Any]) -> Run:
 
 
 def _read_versioned(path: Path) -> dict[str, Any]:
-    content = _read_json(path)
+    content = read_json(path)
     version = content.get("schema_version")
     if version != SCHEMA_VERSION:
         raise InputError(f"{path}: schema_version is {version}; {SCHEMA_VERSION} is understood")
     return content
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the object in a JSON file.
+
+    Raises:
+        InputError: the file cannot be read or holds something else; names it.
+
+    """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

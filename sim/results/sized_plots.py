@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sim.limits import Limit
-from sim.results.plots import axis_unit, set_scale, style
+from sim.results.plots import axis_unit, set_scale
 from sim.results.quantities import Unit, label, unit
 from sim.results.sized import Sized, Tried
+from sim.results.style import style
 from sim.units import format_bytes
 
 if TYPE_CHECKING:

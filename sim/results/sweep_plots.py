@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from sim.results.compared import Point
 from sim.results.comparison import key_headers
-from sim.results.plots import BAND, WHISKER, axis_unit, error_bar, means_of, set_scale, style
+from sim.results.plots import BAND, WHISKER, axis_unit, error_bar, means_of, set_scale
 from sim.results.quantities import label, unit
-from sim.results.swept import Sweep
+from sim.results.style import given_or_new, style
+from sim.results.swept import DRAW, Sweep
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
 _JUMPS = {"router.overlap_score_credit": (0.0, "at 0 no index is built")}
 """Values at which a key means something else than just beside them: no line leads there."""
@@ -40,35 +42,81 @@ def write_sweep_plots(sweep: Sweep, metrics: Sequence[str], folder: Path) -> Non
 def plot_sweep(sweep: Sweep, metric: str) -> "Figure":
     """Return the figure of one number of a sweep."""
     with style():
-        return _Picture(sweep, metric).figure
+        return _figure(_Panels(sweep, metric))
 
 
-class _Picture:
-    """A figure while it is drawn."""
+def plot_over(sweep: Sweep, metric: str, x: str | None, ax: "Axes | None") -> "Axes":
+    """Draw one number of a sweep over one key on one pair of axes, and return them."""
+    panels = _Panels(sweep, metric, x, one_panel=True)
+    ax = given_or_new(ax)
+    panels.draw([ax])
+    if legend := ax.get_legend():
+        legend.set_title(panels.says)
+    else:
+        ax.set_title(panels.says)
+    return ax
 
-    def __init__(self, sweep: Sweep, metric: str) -> None:
-        from matplotlib.figure import Figure  # noqa: PLC0415 - slow to import
 
-        self._sweep = sweep = sweep.shown()
-        ranked = sorted((key for key in sweep.keys if key not in sweep.sampled), key=self._rank)
-        xs = list(sweep.sampled) or ranked[:1] or [""]
-        rest = ranked if sweep.sampled else ranked[1:]
-        self._hue, self._facets = next(iter(rest), ""), rest[1:]
+def _figure(panels: "_Panels") -> "Figure":
+    """Return a figure of all panels beside each other, with one legend above them."""
+    from matplotlib.figure import Figure  # noqa: PLC0415 - slow to import
+
+    width, height = _PANEL_INCHES
+    figure = Figure(figsize=(width * len(panels), height + _TITLE_INCHES), layout="constrained")
+    axes = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
+    panels.draw(axes)
+    handles: dict[str, Any] = {}
+    for panel in axes:
+        handles |= dict(zip(*reversed(panel.get_legend_handles_labels()), strict=True))
+        if legend := panel.get_legend():
+            legend.remove()
+        panel.label_outer()
+    if handles:
+        columns = min(len(handles), _MOST_COLOURS)
+        figure.legend(handles.values(), handles, title=panels.says, loc="outside upper center", ncols=columns)
+    else:
+        figure.suptitle(panels.says, fontsize="medium")
+    return figure
+
+
+class _Panels:
+    """One number of a sweep, a panel for each sampled key and each combination of keys without colours."""
+
+    def __init__(self, sweep: Sweep, metric: str, x: str | None = None, *, one_panel: bool = False) -> None:
+        """Read the sweep; with `one_panel`, all keys but that of the x axis (`x`, if given) have colours."""
+        self._sweep = sweep = sweep if x == DRAW else sweep.shown()
+        grid = [key for key in sweep.keys if key not in sweep.sampled and key != x]
+        ranked = sorted(grid, key=self._rank)
+        xs = [x] if x is not None else list(sweep.sampled) or ranked[:1] or [""]
+        rest = [key for key in ranked if key not in xs]
+        coloured = rest if one_panel else rest[:1]
+        self._hues, self._facets = coloured, [key for key in rest if key not in coloured]
+        self._hue = ", ".join(self._hues)
         data = self._frame(metric)
         self._shown = axis_unit(unit(metric), data)
-        data = data.assign(value=data["value"] / self._shown.per_axis_unit)
-        panels = [(x, facet) for facet in dict.fromkeys(map(self._facet, sweep.points)) for x in xs]
-        width, height = _PANEL_INCHES
-        size = (width * len(panels), height + _TITLE_INCHES)
-        self.figure = Figure(figsize=size, layout="constrained")
-        axes = self.figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
-        for panel, (x, facet) in zip(axes, panels, strict=True):
-            self._draw(panel, x, data[data["facet"] == facet])
-            set_scale(panel.yaxis, self._shown, data["value"], logarithmic=self._is_numeric(x))
+        self._data = data.assign(value=data["value"] / self._shown.per_axis_unit)
+        facets = dict.fromkeys(map(self._facet, sweep.points))
+        self._panels = [(key, facet) for facet in facets for key in (xs[:1] if one_panel else xs)]
+        self._name = label(metric) + (f" ({self._shown.axis})" if self._shown.axis else "")
+
+    def __len__(self) -> int:
+        return len(self._panels)
+
+    @property
+    def says(self) -> str:
+        """What colours and bands are."""
+        means = means_of(self._sweep.seeds)
+        if each := self._sweep.seeds_a_draw:
+            means = f"mean, least and most of {len(self._sweep.seeds)} draws of {each} seeds each"
+        return f"{self._hue}, {means}" if self._hue else means
+
+    def draw(self, axes: "Sequence[Axes] | NDArray[Any]") -> None:
+        """Draw each panel."""
+        for panel, (x, facet) in zip(axes, self._panels, strict=True):
+            self._draw(panel, x, self._data[self._data["facet"] == facet])
+            set_scale(panel.yaxis, self._shown, self._data["value"], logarithmic=self._is_numeric(x))
             self._label(panel, x, facet)
-        name = label(metric) + (f" ({self._shown.axis})" if self._shown.axis else "")
-        axes[0].set_ylabel(fill(name, _LABEL_WIDTH))
-        self._explain()
+            panel.set_ylabel(fill(self._name, _LABEL_WIDTH))
 
     def _rank(self, key: str) -> tuple[bool, int]:
         """Numbers before names, then what has most values."""
@@ -92,11 +140,18 @@ class _Picture:
         for _, point, _, name, value in self._sweep.records():
             if name == metric:
                 shown = {
-                    key: at if self._is_numeric(key) and key != self._hue else self._sweep.written(key, at)
+                    key: at if self._is_numeric(key) else self._sweep.written(key, at)
                     for key, at in zip(self._sweep.keys, point, strict=True)
                 }
-                rows.append({"": "", **shown, "value": float(value), "facet": self._facet(point)})
-        return pd.DataFrame(rows, columns=["", *self._sweep.keys, "value", "facet"])
+                shown |= {"": "", self._hue: self._colour(point)}
+                rows.append({**shown, "value": float(value), "facet": self._facet(point)})
+        columns = dict.fromkeys(["", self._hue, *self._sweep.keys, "value", "facet"])
+        return pd.DataFrame(rows, columns=list(columns))
+
+    def _colour(self, point: Point) -> str:
+        """Return the values of the keys that have colours, as they are written."""
+        values = dict(zip(self._sweep.keys, point, strict=True))
+        return ", ".join(self._sweep.written(key, values[key]) for key in self._hues)
 
     def _draw(self, panel: "Axes", x: str, data: "pd.DataFrame") -> None:
         import seaborn as sns  # noqa: PLC0415
@@ -132,7 +187,7 @@ class _Picture:
 
         if not self._hue:
             return {"color": sns.color_palette("colorblind")[0]}
-        order = [self._sweep.written(self._hue, value) for value in self._sweep.values_of(self._hue)]
+        order = list(dict.fromkeys(map(self._colour, self._sweep.points)))
         palette = "colorblind" if len(order) <= _MOST_COLOURS else "viridis"
         return {"hue": self._hue, "hue_order": order, "palette": sns.color_palette(palette, len(order))}
 
@@ -146,24 +201,3 @@ class _Picture:
         if not self._sweep.sampled and 0 < len(values) <= _MOST_TICKS:
             ticks: list[Any] = values
             panel.set_xticks(ticks, [self._sweep.written(x, value) for value in values])
-
-    def _explain(self) -> None:
-        """Put one legend above all panels, and say what the bands are."""
-        says = means_of(self._sweep.seeds)
-        if each := self._sweep.seeds_a_draw:
-            says = f"mean, least and most of {len(self._sweep.seeds)} draws of {each} seeds each"
-        handles: dict[str, Any] = {}
-        for panel in self.figure.axes:
-            handles |= dict(zip(*reversed(panel.get_legend_handles_labels()), strict=True))
-            if legend := panel.get_legend():
-                legend.remove()
-        if handles:
-            self.figure.legend(
-                handles.values(),
-                handles,
-                title=f"{self._hue}, {says}",
-                loc="outside upper center",
-                ncols=min(len(handles), _MOST_COLOURS),
-            )
-        else:
-            self.figure.suptitle(says, fontsize="medium")

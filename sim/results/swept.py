@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 from math import fsum
 from typing import TYPE_CHECKING
 
-from sim.results.columns import wide_table
+from sim.errors import InputError
 from sim.results.compared import Comparison, Run
-from sim.results.quantities import names_in
+from sim.results.quantities import names_in, select
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from matplotlib.axes import Axes
+    from rich.console import RenderableType
 
 SHOWN = (
     "ttft_s.p50",
@@ -55,14 +55,32 @@ class Sweep(Comparison):
         means = [_mean_run(runs) for runs in groups.values()]
         return Sweep(self.scenarios[0], means, self.sampled, seeds_a_draw=len(self.seeds))
 
-    @cached_property
-    def frame(self) -> "pd.DataFrame":
-        """A row for each run: scenario, the swept keys, `seed`, `error`, every number by its dotted name.
+    def __rich__(self) -> "RenderableType":
+        """Return the table that `sim sweep` prints."""
+        from sim.results.sweep_table import render_sweep  # noqa: PLC0415 - imports this
 
-        Units are those of the JSON summary: seconds, tokens, shares of one. NaN where nothing was measured.
+        return render_sweep(self, select(SHOWN, self.metrics))
+
+    def plot(self, metric: str, *, x: str | None = None, ax: "Axes | None" = None) -> "Axes":
+        """Draw one number over a swept key, with 95 % intervals, and return the axes.
+
+        The other keys have colours, a combination of their values each; not so those that were sampled.
+
+        Args:
+            metric: its dotted name, such as "ttft_s.p95".
+            x: the key on the x axis; the one with most numbers if not given.
+            ax: where to draw; a new figure if not given.
+
+        Raises:
+            InputError: no number has this name, or no swept key.
+
         """
-        frame: pd.DataFrame = wide_table(self).to_pandas()
-        return frame
+        from sim.results.sweep_plots import plot_over  # noqa: PLC0415 - imports this
+
+        if x is not None and x not in self.keys:
+            raise InputError(f"x {x!r}: was not swept; swept are {', '.join(self.keys)}")
+        (chosen,) = select([metric], self.metrics)
+        return plot_over(self, chosen, x, ax)
 
 
 def _mean_run(runs: Sequence[Run]) -> Run:

@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 import sim.jobs.job
 from sim.cli import app
 from sim.errors import InputError
-from sim.run import run
+from sim.running import run
 from sim.scenario import Scenario
 
 ROOT = Path(__file__).resolve().parents[2]

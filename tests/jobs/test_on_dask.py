@@ -7,7 +7,7 @@ import pytest
 
 from sim.errors import InputError
 from sim.jobs.engine import local
-from sim.sweep import execute_plan, plan
+from sim.sweeping import execute_plan, plan
 
 distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
 

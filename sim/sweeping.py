@@ -9,42 +9,49 @@ from typing import NamedTuple
 
 from sim.errors import InputError
 from sim.jobs.engine import Engine, local
-from sim.jobs.execute import OnRun, execute
+from sim.jobs.execute import OnRun, execute, warned
 from sim.jobs.fingerprint import fingerprint
 from sim.jobs.job import Job, jobs_at
+from sim.overrides import Overrides, as_texts
 from sim.points import combinations, read_axes
-from sim.results.compared import Run
+from sim.progress import count_bar
 from sim.results.journal import journal_in
 from sim.results.saved import write_sweep
 from sim.results.swept import Sweep
-from sim.scenario import load_scenario, scenario_schema
+from sim.scenario import Scenario, load_scenario, scenario_schema
+from sim.shipped import short_name
 from sim.spaces import read_space, sobol_points
 
 
 def sweep(
-    source: str | Path,
-    overrides: Sequence[str] = (),
+    source: str | Path | Scenario,
+    overrides: Overrides = (),
     *,
     repeat: int = 1,
     sample: int | None = None,
-    out: Path | None = None,
+    out: str | Path | None = None,
     jobs: int | None = None,
 ) -> Sweep:
     """Run a scenario at many points.
 
     Args:
-        source: a TOML file, or the name of a shipped scenario.
-        overrides: `key=value`; lists `a,b,c` and ranges `start:stop:step` make points, see `plan`.
+        source: the name of a shipped scenario, a TOML file, or a scenario that was loaded.
+        overrides: what to change: `{"router.overlap_score_credit": [0, 0.5, 1]}`. A list, or a text such as
+            `"0:2:0.25"`, makes points: every combination is run; see `plan`.
         repeat: seeds at each point, from the scenario's own on.
         sample: take so many points of the ranges, in place of a grid.
         out: a folder that keeps every run as it ends; what it has from an earlier call is not run again.
         jobs: runs at a time, as many as there are cores if absent.
 
     Raises:
-        InputError: the scenario, an override or the folder cannot be used.
+        InputError: the scenario, an override or the folder cannot be used, or no run came to its end. Where
+            only some did not, a warning says why.
 
     """
-    return execute_plan(plan(source, overrides, repeat, sample), local(jobs), _nothing, out)
+    made = plan(source, as_texts(overrides, points=True), repeat, sample)
+    with count_bar(made.jobs[0].name, len(made.jobs)) as on_one_more:
+        folder = None if out is None else Path(out)
+        return warned(execute_plan(made, local(jobs), lambda _: on_one_more(), folder))
 
 
 class Plan(NamedTuple):
@@ -56,7 +63,9 @@ class Plan(NamedTuple):
     """The keys whose values are drawn from a range."""
 
 
-def plan(source: str | Path, overrides: Sequence[str], repeat: int = 1, sample: int | None = None) -> Plan:
+def plan(
+    source: str | Path | Scenario, overrides: Sequence[str], repeat: int = 1, sample: int | None = None
+) -> Plan:
     """Return the runs of a sweep.
 
     With `sample`, ranges are `low:high`, `low:high:step` or `low:high:log`, and each combination of the lists
@@ -66,7 +75,7 @@ def plan(source: str | Path, overrides: Sequence[str], repeat: int = 1, sample: 
         InputError: the scenario or an override cannot be used.
 
     """
-    sources = {Path(source).stem if str(source).endswith(".toml") else str(source): str(source)}
+    sources = {source.title if isinstance(source, Scenario) else short_name(source): source}
     if sample is None:
         fixed, axes = read_axes(overrides)
         return Plan(jobs_at(sources, fixed, combinations(axes), repeat), [])
@@ -94,7 +103,3 @@ def execute_plan(plan: Plan, engine: Engine, on_run: OnRun, out: Path | None = N
         if out is not None and len(result.failed) < len(jobs):
             write_sweep(result, [fingerprint(job.scenario) for job in jobs], out)
     return result
-
-
-def _nothing(_: Run) -> None:
-    """Nobody watches."""

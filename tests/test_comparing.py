@@ -7,10 +7,10 @@ import pytest
 
 import sim.jobs.engine
 import sim.jobs.job
-from sim.compare import execute, plan
+from sim.comparing import execute, plan
 from sim.errors import InputError
 from sim.results.compared import Run
-from sim.run import run
+from sim.running import run
 from sim.scenario import load_scenario
 
 SMALL = ["workload.sessions=2", "workload.turns=2"]
@@ -142,7 +142,7 @@ def test_each_run_is_the_one_that_sim_run_makes() -> None:
     assert comparison.seeds == (0, 1)
     for found in comparison.runs:
         alone = run(load_scenario(found.scenario, [*SMALL, f"seed={found.seed}"]))
-        assert (found.summary, found.notes) == (alone.summary, alone.notes)
+        assert (found.summary, found.notes) == (alone.to_dict(), alone.notes)
 
 
 def test_processes_change_nothing_but_the_time() -> None:

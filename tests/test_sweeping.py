@@ -9,9 +9,9 @@ from sim.jobs.engine import local
 from sim.jobs.job import Job
 from sim.results.compared import Run
 from sim.results.saved import read_runs, read_sweep
-from sim.run import run
+from sim.running import run
 from sim.scenario import load_scenario
-from sim.sweep import execute_plan, plan, sweep
+from sim.sweeping import execute_plan, plan, sweep
 from tests.jobs.fakes import fake_engine
 
 SMALL = ["workload.sessions=2", "workload.turns=2"]
@@ -69,7 +69,7 @@ def test_the_frame_has_a_row_for_each_run_and_a_column_for_each_number() -> None
     assert list(frame.columns[:4]) == ["scenario", "router.overlap_score_credit", "seed", "error"]
     assert list(frame["router.overlap_score_credit"]) == [0, 0, 1, 1]
     assert list(frame["seed"]) == [0, 1, 0, 1]
-    alone = run(load_scenario("agg8", [*SMALL, "router.overlap_score_credit=0", "seed=1"])).summary
+    alone = run(load_scenario("agg8", [*SMALL, "router.overlap_score_credit=0", "seed=1"])).to_dict()
     assert frame.loc[1, "ttft_s.p50"] == alone["ttft_s"]["p50"]
     assert frame.loc[1, "prefill.by_cause.elsewhere"] == alone["prefill"]["by_cause"]["elsewhere"]
 
