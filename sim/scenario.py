@@ -4,21 +4,28 @@ The settings of a rule stand beside the rule (workload, replay, router, SLO, mod
 them to a cluster in `sim.sections`. `sim schema` prints all of them as JSON Schema.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
 from pydantic import NonNegativeInt, ValidationError, model_validator
 
 from sim.capacity import Capacity, capacity, cpu_blocks
-from sim.coefficients import Coefficients, coefficients
+from sim.coefficients import (
+    Coefficients,
+    coefficients,
+    peak_roofline_coefficients,
+    roofline_coefficients,
+)
 from sim.errors import InputError
 from sim.model import KERNEL_BLOCK_TOKENS
-from sim.overrides import apply, as_table, parse_override
+from sim.overrides import Overrides, apply, as_table, as_texts, parse_override
 from sim.presets import GpuChoice, ModelChoice
 from sim.problems import Source, describe, disagreement
 from sim.results.slo import Slo
+from sim.schema import JsonSchema
 from sim.sections import (
     DisaggregationSettings,
     EngineSettings,
@@ -30,12 +37,15 @@ from sim.sections import (
     WorkersSettings,
 )
 from sim.settings import Settings
-from sim.shipped import read_toml, scenario_path
+from sim.shipped import is_path, read_toml, scenario_path
+from sim.uncertainty import draw_defaults
 from sim.units import format_bytes
 from sim.worker import mocker_law
+from sim.worker.network import NetworkSettings
+from sim.worker.transfer import LinkSettings
 from sim.workload.settings import NOT_BESIDE, ReplaySettings, WorkloadSettings
 
-_PATHS = (("workload", "path"), ("model", "config"))
+_PATHS = (("workload", "path"), ("model", "config"), ("timing", "coefficients"))
 
 
 class Scenario(Settings):
@@ -135,12 +145,12 @@ class Scenario(Settings):
         """Return the times of model and GPU, with what `timing` and `frontend` say laid over them.
 
         Raises:
-            InputError: a shipped file of coefficients is damaged.
+            InputError: the file of coefficients cannot be used, or there is none to draw from.
 
         """
-        found = coefficients(self.model, self.gpu)
-        if self.timing.preset:
-            found = replace(found, origin=self.timing.preset, summary=mocker_law.SUMMARY)
+        found = self._times()
+        if self.timing.draw:
+            found = found.drawn(self.timing.draw)
         step = _given(self.timing, type(found.step).model_fields)
         frontend = _given(self.frontend, type(found.frontend).model_fields)
         if not step and not frontend:
@@ -153,53 +163,124 @@ class Scenario(Settings):
             summary=f"{found.summary}; given in the scenario: {', '.join([*step, *frontend])}{label}",
         )
 
+    def _times(self) -> Coefficients:
+        match self.timing.preset:
+            case "roofline":
+                return roofline_coefficients(self.model, self.gpu, "as the scenario wants it")
+            case "peak-roofline":
+                return peak_roofline_coefficients(self.model, self.gpu)
+            case "dynamo-mocker":
+                times = coefficients(self.model, self.gpu)
+                return replace(times, origin="dynamo-mocker", summary=mocker_law.SUMMARY)
+        return coefficients(self.model, self.gpu, self.timing.coefficients)
+
+    def at_draw(self, k: int) -> Self:
+        """Return the scenario with draw `k` of its coefficients.
+
+        Raises:
+            InputError: it has none to draw from.
+
+        """
+        if self.timing.preset:
+            raise InputError(f'timing.preset = "{self.timing.preset}" has no ranges to draw from')
+        scenario = self.model_copy(update={"timing": self.timing.model_copy(update={"draw": k})})
+        scenario.coefficients()
+        return scenario
+
+    def host_link(self) -> LinkSettings:
+        """Return the link between a GPU and its host: at a draw, with draws of its defaults."""
+        link = self.offload.link if self.offload else LinkSettings()
+        return draw_defaults(link, "pcie", self.timing.draw) if self.timing.draw else link
+
+    def network(self) -> NetworkSettings:
+        """Return the links between workers: at a draw, with draws of their defaults."""
+        network, k = self.disaggregation.network, self.timing.draw
+        if not k:
+            return network
+        drawn = {name: draw_defaults(getattr(network, name), name, k) for name in ("nvlink", "roce")}
+        return network.model_copy(update=drawn)
+
     def to_toml(self) -> str:
         """Return the scenario with every default written out; `load_scenario` reads it back equal."""
         import tomlkit  # noqa: PLC0415 - only needed to write
 
+        return tomlkit.dumps(self.to_dict())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the scenario with every default, as `tomllib` reads what `to_toml` writes."""
         content = self.model_dump(mode="json", exclude_none=True)
         source = "profile" if self.workload.path is None else "path"
         content["workload"] = {
             key: value for key, value in content["workload"].items() if key not in NOT_BESIDE[source]
         }
-        return tomlkit.dumps(content)
+        return content
+
+
+@cache
+def scenario_schema() -> JsonSchema:
+    """Return the JSON Schema of a scenario."""
+    return Scenario.model_json_schema()
 
 
 def load_scenario(
-    path_or_name: str | Path, overrides: Sequence[str] = (), *, needs_trace: bool = True
+    source: str | Path | Scenario, overrides: Overrides = (), *, needs_files: bool = True
 ) -> Scenario:
-    """Return the scenario of a TOML file, or the shipped one of a name, under `key.path=value` overrides.
+    """Return the scenario of a TOML file, or the shipped one of a name, under overrides.
 
-    A relative path in the file starts at the file's folder, one in an override at the current directory.
-    `needs_trace`: whether its trace file has to be there, as for a run.
+    A relative path in the file starts at the file's folder, one in an override at the current directory. A
+    scenario that was loaded before is changed in its place. `needs_files`: whether the files that it names,
+    of a trace and of coefficients, have to be there, as for a run.
 
     Raises:
         InputError: says of every problem the file and line, or the override; the value; and what is allowed.
 
     """
-    path = _locate(path_or_name)
-    schema = Scenario.model_json_schema()
-    source = Source(path, [parse_override(text, schema) for text in overrides])
-    data = {"title": path.stem, **read_toml(path)}
-    _make_absolute(data, path.parent)
-    apply(data, source.overrides)
+    scenario, written = _read(source, overrides)
+    trace = scenario.workload.path
+    if not needs_files:
+        return scenario
+    if trace is not None and not trace.is_file():
+        reason = "is not a file" if trace.exists() else "no such file"
+        raise InputError(f"{written.place(('workload', 'path'))}: {reason}: {trace}")
+    _check_coefficients(scenario, written)
+    return scenario
+
+
+def _read(source: str | Path | Scenario, overrides: Overrides) -> tuple[Scenario, Source]:
+    """Return a scenario, and where its keys were written."""
+    schema = scenario_schema()
+    changes = [parse_override(text, schema) for text in as_texts(overrides)]
+    if isinstance(source, Scenario):
+        written, data = Source(None, changes), source.to_dict()
+    else:
+        path = _locate(source)
+        written, data = Source(path, changes), {"title": path.stem, **read_toml(path)}
+        _make_absolute(data, path.parent)
+    apply(data, changes)
     _make_absolute(data, Path())
     try:
-        scenario = Scenario.model_validate(data)
+        return Scenario.model_validate(data), written
     except ValidationError as error:
-        raise InputError(describe(error, schema, source)) from error
-    trace = scenario.workload.path
-    if needs_trace and trace is not None and not trace.is_file():
-        reason = "is not a file" if trace.exists() else "no such file"
-        raise InputError(f"{source.place(('workload', 'path'))}: {reason}: {trace}")
-    return scenario
+        raise InputError(describe(error, schema, written)) from error
+
+
+def _check_coefficients(scenario: Scenario, source: Source) -> None:
+    """Refuse coefficients that the scenario asks for and cannot have."""
+    key = "draw" if scenario.timing.coefficients is None else "coefficients"
+    if not getattr(scenario.timing, key):
+        return
+    try:
+        scenario.coefficients()
+    except InputError as error:
+        place = source.place(("timing", key), repr(getattr(scenario.timing, key)))
+        raise InputError(f"{place}: {error}") from error
 
 
 def _locate(path_or_name: str | Path) -> Path:
     """Tell a path (it has a folder or ends in .toml) from the name of a shipped scenario."""
-    path = Path(path_or_name)
-    is_path = isinstance(path_or_name, Path) or path.suffix == ".toml" or len(path.parts) > 1
-    return path if is_path else scenario_path(str(path_or_name))
+    if isinstance(path_or_name, Path) or is_path(path_or_name):
+        return Path(path_or_name)
+    return scenario_path(path_or_name)
 
 
 def _make_absolute(data: dict[str, Any], folder: Path) -> None:
@@ -208,7 +289,9 @@ def _make_absolute(data: dict[str, Any], folder: Path) -> None:
         data["model"] = as_table(data["model"])
     for section, key in _PATHS:
         table = data.get(section)
-        if isinstance(table, dict) and isinstance(table.get(key), str):
+        if not isinstance(table, dict) or not isinstance(table.get(key), str):
+            continue
+        if section != "timing" or is_path(table[key]):
             table[key] = str((folder / Path(table[key]).expanduser()).resolve())
 
 

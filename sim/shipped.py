@@ -37,6 +37,11 @@ def scenario_path(name: str) -> Path:
     return _find(shipped_root() / "scenarios", name, "scenario")
 
 
+def short_name(source: str | Path) -> str:
+    """Return the last part of a path, without ".toml"; of a mere name, the name."""
+    return Path(source).name.removesuffix(".toml")
+
+
 def preset_names(kind: PresetKind) -> list[str]:
     """Return the names of the shipped presets of one kind, sorted."""
     return _stems(_presets(kind))
@@ -56,6 +61,24 @@ def coefficients_path(model_name: str, gpu_name: str) -> Path | None:
     """Return the file of step-time coefficients of this model on this GPU, or None where none were made."""
     path = shipped_root() / "calibration" / f"{model_name}_{gpu_name}.toml"
     return path if path.is_file() else None
+
+
+def coefficients_named(path_or_name: str) -> Path:
+    """Return a file of coefficients by its path or, if it is a shipped one, by its name without .toml.
+
+    Raises:
+        InputError: no file of this name is shipped; names the nearest.
+
+    """
+    if is_path(path_or_name):
+        return Path(path_or_name)
+    return _find(shipped_root() / "calibration", path_or_name, "file of coefficients")
+
+
+def is_path(path_or_name: str) -> bool:
+    """Tell a path (it has a folder or ends in .toml) from the name of a shipped file."""
+    path = Path(path_or_name)
+    return path.suffix == ".toml" or len(path.parts) > 1
 
 
 def read_toml(path: Path) -> dict[str, Any]:

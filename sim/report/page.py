@@ -19,8 +19,8 @@ from sim.results import summary as words
 if TYPE_CHECKING:
     import pandas as pd
 
+    from sim.result import RunResult
     from sim.results.rows import Rows
-    from sim.run import RunResult
     from sim.scenario import Scenario
 
 _ASSETS = Path(__file__).parent / "assets"
@@ -37,7 +37,7 @@ def render_page(result: "RunResult") -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    scenario, rows, summary = result.scenario, result.rows, result.summary
+    scenario, rows, summary = result.scenario, result.rows, result.to_dict()
     names = WorkerNames(scenario.workers.gpus, scenario.workers.prefill)
     requests = rows.frame("requests")
     maps, more_sessions = _maps(templates, requests, names)

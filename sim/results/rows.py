@@ -138,12 +138,16 @@ class Table:
         return pa.Table.from_batches(batches, schema=schema)
 
     def frame(self) -> "pd.DataFrame":
-        """Return a pandas frame; whole numbers and flags keep their type beside nulls."""
+        """Return a pandas frame; whole numbers and flags keep their type beside nulls.
+
+        Its `attrs["units"]` has the unit of every column that has one.
+        """
         import pandas as pd  # noqa: PLC0415 - as above
         import pyarrow as pa  # noqa: PLC0415
 
         nullable = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
         frame: pd.DataFrame = self.arrow().to_pandas(types_mapper=nullable.get)
+        frame.attrs["units"] = {column.name: column.unit for column in self.columns if column.unit}
         return frame
 
     def _schema(self) -> "pa.Schema":

@@ -52,14 +52,14 @@ def test_a_file_is_replaced_only_by_force(saved: Path, tmp_path: Path) -> None:
     assert out.read_bytes().startswith(b"<!doctype html>")
 
 
-@pytest.mark.parametrize(("place", "reason"), [("no/page.html", "No such file"), (".", "Is a directory")])
+@pytest.mark.parametrize(("place", "reason"), [("no/page.html", "No such file"), (".", "is a folder")])
 def test_a_place_that_cannot_be_written_is_named(
     saved: Path, tmp_path: Path, place: str, reason: str
 ) -> None:
     out = tmp_path / place
     result = call("report", str(saved), "--out", str(out), "--force")
     assert result.exit_code == 2
-    assert result.stderr.startswith(f"Error: --out {out}: {reason}")
+    assert result.stderr.startswith(f"Error: {out}: {reason}")
     assert {path.name for path in tmp_path.iterdir()} == {"run"}
 
 
@@ -70,7 +70,7 @@ def test_folders_of_several_runs_are_told_apart(tmp_path: Path) -> None:
     (compared / "comparison.json").write_text("{}")
     result = call("report", str(seeds))
     assert result.exit_code == 2
-    assert f"holds 2 seeds; a page shows one: {seeds / 'seed-0'}" in result.stderr
+    assert f"holds 2 seeds; give one of them, such as {seeds / 'seed-0'}" in result.stderr
     assert call("report", str(seeds / "seed-1")).exit_code == 0
     result = call("report", str(compared))
     assert result.exit_code == 2

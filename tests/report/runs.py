@@ -1,6 +1,7 @@
 """Small runs to show: one session that goes from worker to worker."""
 
-from sim.run import RunResult, run
+from sim.result import RunResult
+from sim.running import run
 from tests.clusters import Pace, scenario, trace, turn
 
 NAME = '<b>A & "B"</b>\''

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sim.report.page import render_page
-from sim.run import run
+from sim.running import run
 from sim.scenario import load_scenario
 from tests.report.html import Element, parse
 from tests.report.runs import NAME, small_run

@@ -59,7 +59,7 @@ def test_how_axes_write() -> None:
 
 def test_histograms_hold_every_sample() -> None:
     result = small_run()
-    charts = latency_charts(result.rows, result.summary)
+    charts = latency_charts(result.rows, result.to_dict())
     assert [chart.title.rpartition("(")[2] for chart in charts] == ["TTFT)", "ITL)", "E2E)"]
     ttft, itl, _ = charts
     assert ttft.says == "Of 3 requests, half took at most 1.00 s, 95 % at most 1.90 s, the longest 2.00 s."

@@ -8,7 +8,8 @@ import pytest
 
 from sim.report import page as page_module
 from sim.report.page import render_page
-from sim.run import RunResult, run, summary_of
+from sim.result import RunResult
+from sim.running import run, summary_of
 from sim.scenario import load_scenario
 from tests.clusters import Pace, RandomCluster, scenario, trace, turn
 from tests.report.html import Element, parse
@@ -151,7 +152,7 @@ def test_tables_that_were_not_kept_are_named() -> None:
 
 def test_a_run_that_served_nothing_has_a_page_too() -> None:
     refused = run(scenario(), trace=trace(turn(0.0, 4_800, 1, range(300))), step_time=Pace())
-    assert refused.summary["requests"]["rejected"] == 1
+    assert refused.numbers["requests.rejected"] == 1
     page = parse(render_page(refused))
     for says in (
         "1 rejected (",
@@ -194,9 +195,7 @@ def test_any_run_has_a_sound_page(seed: int) -> None:
     made = RandomCluster(Random(seed))
     cluster = made.run()
     summary = summary_of(cluster) | {"notes": []}
-    page = parse(
-        render_page(RunResult(made.scenario, summary, cluster.recorder.rows, cluster.recorder.itl_s))
-    )
+    page = parse(render_page(RunResult("random", made.scenario, summary, cluster.recorder.rows)))
     sessions = {request.session for request in made.trace.requests}
     assert {part["data-session"] for part in page.all("div", class_="map")} == sessions
     assert str(len(made.trace.requests)) == page.one("header").one("p", class_="lines").text.split()[0]
