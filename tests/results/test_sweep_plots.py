@@ -132,6 +132,27 @@ def test_a_number_that_was_not_measured_is_said() -> None:
     assert [text.get_text() for text in panel.texts] == ["not measured"]
 
 
+def test_draws_give_a_band_from_the_least_to_the_most() -> None:
+    runs = [
+        Run(
+            "agg8",
+            {"timing": {"draw": draw}, "workload": {"sessions": sessions}},
+            {"workload.sessions": str(sessions), "timing.draw": str(draw)},
+            0,
+            {"ttft_s": {"p50": float(draw * sessions)}},
+        )
+        for draw in (1, 2, 6)
+        for sessions in (10, 20)
+    ]
+    figure = plot_sweep(Sweep("agg8", runs), "ttft_s.p50")
+    (panel,) = figure.axes
+
+    assert points(panel) == [[(10, 30.0), (20, 60.0)]]
+    band = panel.collections[0].get_paths()[0].vertices
+    assert {(10.0, 10.0), (10.0, 60.0), (20.0, 20.0), (20.0, 120.0)} <= {tuple(place) for place in band}
+    assert figure.get_suptitle() == "mean, least and most of 3 draws of 1 seeds each"
+
+
 def test_nothing_swept_is_one_bar() -> None:
     (panel,) = plot_sweep(Sweep("agg8", [made(2.0)]), "ttft_s.p50").axes
     assert [bar.get_height() for bar in panel.patches] == [2.0]
