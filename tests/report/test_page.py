@@ -195,7 +195,7 @@ def test_any_run_has_a_sound_page(seed: int) -> None:
     made = RandomCluster(Random(seed))
     cluster = made.run()
     summary = summary_of(cluster) | {"notes": []}
-    page = parse(render_page(RunResult("made", made.scenario, summary, cluster.recorder.rows)))
+    page = parse(render_page(RunResult("random", made.scenario, summary, cluster.recorder.rows)))
     sessions = {request.session for request in made.trace.requests}
     assert {part["data-session"] for part in page.all("div", class_="map")} == sessions
     assert str(len(made.trace.requests)) == page.one("header").one("p", class_="lines").text.split()[0]
