@@ -5,12 +5,28 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from sim.commands import capacity, compare, init, measured, run, scenarios, schema, validate, version
+from sim.commands import (
+    capacity,
+    compare,
+    init,
+    measured,
+    run,
+    scenarios,
+    schema,
+    talk,
+    validate,
+    version,
+)
 from sim.errors import InputError
 
 
 class Commands(TyperGroup):
     """Makes bad input a message and status 2, Ctrl-C status 130; any other error is a bug."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command of the first word, or of two: `validate talk` has options of its own."""
+        both = " ".join(args[:2])
+        return super().resolve_command(ctx, [both, *args[2:]] if both in self.commands else args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the subcommand."""
@@ -34,6 +50,7 @@ for command in (
     init.init,
 ):
     app.command()(command)
+app.command("validate talk")(talk.talk)
 app.add_typer(measured.app, name="measured")
 
 
