@@ -29,10 +29,10 @@ from sim.worker.host_link import HostLink
 from sim.worker.network import Network
 from sim.worker.nixl import NixlConnector
 from sim.worker.placement import place
+from sim.worker.plan import Limits
 from sim.worker.pulls import Lease, Pulls
-from sim.worker.scheduler import Limits
 from sim.worker.timing import StepLaw, StepTime
-from sim.worker.transfer import LinkSettings, Stream
+from sim.worker.transfer import Stream
 from sim.worker.worker import Pace, Worker
 from sim.workload.client import make_client
 from sim.workload.request import Request, Trace
@@ -98,7 +98,7 @@ class Cluster:
         prefill, decode = scenario.workers.prefill or 0, scenario.workers.decode or 0
         placement = place(joined.placement, prefill, decode)
         lease = Lease(joined.lease_s, joined.heartbeat_interval_s, joined.lease_extension_s)
-        network = Network(joined.network, placement.nodes)
+        network = Network(scenario.network(), placement.nodes)
         pulls = Pulls(
             self.env, network, lease, self.capacity.block_bytes, scenario.model.full_attention_layers
         )
@@ -181,7 +181,6 @@ class Cluster:
             connector = OffloadingConnector(cache, tier, prompt_only=offload.offload_prompt_only)
         if kv_role is not None:
             nixl = NixlConnector(cache, producer=kv_role != "kv_consumer", consumer=kv_role != "kv_producer")
-        link = offload.link if offload is not None else LinkSettings()
         offload_first = scenario.disaggregation.connector_order[0] == "offload"
         worker = Worker(
             self.env,
@@ -195,7 +194,7 @@ class Cluster:
                 growth_is_news=scenario.router.track_output_blocks,
             ),
             step_time=self._law(leg, kv_blocks),
-            link=HostLink(link, capacity.block_bytes, scenario.model.full_attention_layers),
+            link=HostLink(scenario.host_link(), capacity.block_bytes, scenario.model.full_attention_layers),
             observer=self.recorder,
             outbox=frontend,
             agenda=self._agenda,

@@ -1,23 +1,18 @@
-"""Find the time coefficients of a model on a GPU: a shipped file, or else a roofline.
+"""Find the time coefficients of a model on a GPU: a file, or else a roofline.
 
 `calibration/README.md` describes the files.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, Self
 
-from pydantic import ValidationError
-
+from sim.coefficient_file import CoefficientFile, FrontendCoefficients, read_coefficient_file
 from sim.errors import InputError
 from sim.model import GpuSettings, ModelSettings
-from sim.settings import Settings
-from sim.shipped import PresetKind, coefficients_path, preset, preset_names, read_toml
-from sim.units import Seconds
-from sim.worker.timing import StepCoefficients, roofline
+from sim.shipped import PresetKind, coefficients_named, coefficients_path, preset, preset_names
+from sim.worker.timing import StepCoefficients, peak_roofline, roofline
 
-Origin = Literal["fitted", "prior", "roofline", "dynamo-mocker"]
+Origin = Literal["fitted", "prior", "roofline", "peak-roofline", "dynamo-mocker"]
 
 _WITHOUT_EFFECT_ON_TIME = {
     "max_model_len",
@@ -27,44 +22,6 @@ _WITHOUT_EFFECT_ON_TIME = {
     "vision_params",
     "tied_embeddings",
 }
-
-
-class FrontendCoefficients(Settings):
-    """Time in front of and behind the engine."""
-
-    alpha_in_s: Seconds = 18e-3
-    """From the client to the routing choice, for each request."""
-    alpha_in_s_per_token: Seconds = 1e-6
-    """The same, for each token of the prompt: tokenising."""
-    alpha_out_s: Seconds = 1e-3
-    """From the engine's output back to the client."""
-
-
-class Coefficient(Settings):
-    """One entry of a coefficient file."""
-
-    value: float | str
-    """The value with its unit."""
-    range: tuple[float | str, float | str]
-    """Least and greatest value it may be moved to."""
-    sigma: float | str | None = None
-    """Spread of one standard deviation, where known."""
-    source: str
-    """Where the value comes from."""
-
-
-class CoefficientFile(Settings):
-    """A file of `calibration/`."""
-
-    model: str
-    gpu: str
-    origin: Literal["fitted", "prior"]
-    summary: str
-    """What the coefficients rest on, in a line."""
-    step: dict[str, Coefficient]
-    """By name of the field of `StepCoefficients`."""
-    frontend: dict[str, Coefficient]
-    """By name of the field of `FrontendCoefficients`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,51 +34,68 @@ class Coefficients:
     origin: Origin
     summary: str
     """What they rest on, in a line: belongs beside every result."""
-    entries: Mapping[str, Coefficient] = field(default_factory=dict)
-    """Range and source by coefficient; empty for a roofline."""
+    file: CoefficientFile | None = None
+    """Ranges and sources; None for a roofline."""
+
+    def drawn(self, k: int) -> Self:
+        """Return draw `k`, from 1 on, of all coefficients.
+
+        Raises:
+            InputError: nothing is known of them but their values.
+
+        """
+        if self.file is None:
+            raise InputError(f"no ranges to draw coefficients from: {self.summary}")
+        values = self.file.drawn(k)
+        step, frontend = self.file.step_coefficients(values), self.file.frontend_coefficients(values)
+        return replace(self, step=step, frontend=frontend)
 
 
-def coefficients(model: ModelSettings, gpu: GpuSettings) -> Coefficients:
-    """Return the coefficients of the shipped file for this model and GPU, or those of a roofline.
+def coefficients(model: ModelSettings, gpu: GpuSettings, file: str | None = None) -> Coefficients:
+    """Return the coefficients of a file or, without one, of the shipped one for this model and GPU.
 
-    A file counts only for the shape and formats it was made for: those of the presets it names.
+    A file counts only for the shape and formats it was made for: those of the presets it names. Where no
+    shipped file counts, a roofline stands in.
+
+    Args:
+        model: whose times.
+        gpu: where.
+        file: the name of a shipped file without .toml, or a path.
 
     Raises:
-        InputError: a shipped file is damaged.
+        InputError: there is no such file, it is damaged, or it is of another model or GPU.
 
     """
-    path = coefficients_path(model.name, gpu.name)
+    path = coefficients_path(model.name, gpu.name) if file is None else coefficients_named(file)
     if path is None:
-        return _roofline(model, gpu, f"no coefficients for {model.name} on {gpu.name}")
-    changed = _changed_settings(model, gpu)
-    if changed:
-        return _roofline(model, gpu, f"the coefficients of {path.stem} do not hold for {', '.join(changed)}")
-    return read_coefficients(path)
-
-
-def read_coefficients(path: Path) -> Coefficients:
-    """Return the coefficients of a file in the format of `calibration/`.
-
-    Raises:
-        InputError: the file cannot be read, an entry is unknown or missing, or a value is wrong.
-
-    """
-    try:
-        content = CoefficientFile.model_validate(read_toml(path))
-        step = StepCoefficients.model_validate({key: entry.value for key, entry in content.step.items()})
-        frontend = FrontendCoefficients.model_validate(
-            {key: entry.value for key, entry in content.frontend.items()}
+        return roofline_coefficients(model, gpu, f"no coefficients for {model.name} on {gpu.name}")
+    content = read_coefficient_file(path)
+    if (content.model, content.gpu) != (model.name, gpu.name):
+        raise InputError(
+            f"{path} is of {content.model} on {content.gpu}, and the scenario has {model.name} on {gpu.name}"
         )
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise InputError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
-    entries = {**content.step, **content.frontend}
-    return Coefficients(step, frontend, content.origin, content.summary, entries)
+    changed = _changed_settings(model, gpu)
+    if not changed:
+        values = content.values
+        step, frontend = content.step_coefficients(values), content.frontend_coefficients(values)
+        return Coefficients(step, frontend, content.origin, content.summary, content)
+    reason = f"the coefficients of {path.stem} do not hold for {', '.join(changed)}"
+    if file is not None:
+        raise InputError(f"{reason}; leave the file out for a roofline")
+    return roofline_coefficients(model, gpu, reason)
 
 
-def _roofline(model: ModelSettings, gpu: GpuSettings, reason: str) -> Coefficients:
+def roofline_coefficients(model: ModelSettings, gpu: GpuSettings, reason: str) -> Coefficients:
+    """Return what shapes and achieved peaks give, with why they are taken."""
     summary = f"roofline from shapes and achieved peaks, no measurement: {reason}"
     return Coefficients(roofline(model, gpu), FrontendCoefficients(), "roofline", summary)
+
+
+def peak_roofline_coefficients(model: ModelSettings, gpu: GpuSettings) -> Coefficients:
+    """Return what shapes and the peaks of the datasheet give, and no time outside of the engine."""
+    summary = "roofline from shapes and the datasheet's peaks, a lower bound and no prediction"
+    nothing = FrontendCoefficients(alpha_in_s=0.0, alpha_in_s_per_token=0.0, alpha_out_s=0.0)
+    return Coefficients(peak_roofline(model, gpu), nothing, "peak-roofline", summary)
 
 
 def _changed_settings(model: ModelSettings, gpu: GpuSettings) -> list[str]:

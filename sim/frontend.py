@@ -16,7 +16,7 @@ import simpy
 from sim.agenda import Agenda
 from sim.channel import Channel
 from sim.clock import Phase, at, at_time
-from sim.coefficients import FrontendCoefficients
+from sim.coefficient_file import FrontendCoefficients
 from sim.draw import draw
 from sim.kv.events import KvEvent
 from sim.kv.prefix import PrefixTable
@@ -27,7 +27,7 @@ from sim.recorder import Recorder
 from sim.router import Booking, Decision, NoEligibleWorkerError, Query
 from sim.worker.active import ActiveRequest
 from sim.worker.engine import StepOutput
-from sim.worker.scheduler import StepPlan
+from sim.worker.plan import StepPlan
 from sim.worker.worker import Worker
 from sim.workload.request import Request
 

@@ -13,6 +13,8 @@ _RIVALS: dict[KeyPath, Collection[str]] = {
     ("workload", "profile"): NOT_BESIDE["profile"],
     ("model", "preset"): {"config"},
     ("model", "config"): {"preset"},
+    ("timing", "preset"): {"coefficients", "draw"},
+    ("timing", "coefficients"): {"preset"},
 }
 """Keys beside which others make no sense: setting one of them takes the others out."""
 

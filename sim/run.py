@@ -70,7 +70,7 @@ def run(
         trace = load_workload(scenario.workload, scenario.seed, Path())
     cluster = Cluster(scenario, trace, capacity, times, policy=policy, step_time=step_time)
     cluster.run(on_progress)
-    notes = _notes(trace, times, own_law=step_time is not None)
+    notes = _notes(trace, times, scenario.timing.draw, own_law=step_time is not None)
     return RunResult(
         scenario,
         summary_of(cluster) | {"notes": notes},
@@ -106,8 +106,9 @@ def summary_of(cluster: Cluster) -> dict[str, Any]:
     return summarise(recorder.rows.tables["requests"], recorder.itl_s, facts)
 
 
-def _notes(trace: Trace, times: Coefficients, *, own_law: bool) -> list[str]:
+def _notes(trace: Trace, times: Coefficients, draw: int, *, own_law: bool) -> list[str]:
     law = "step times: a law passed by the caller"
     if not own_law:
         law = f"step times ({times.origin}): {times.summary}"
-    return [law, *trace.notes]
+    drawn = [f"coefficients and links: draw {draw} over their ranges"] if draw else []
+    return [law, *drawn, *trace.notes]

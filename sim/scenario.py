@@ -12,7 +12,12 @@ from typing import Any, Self
 from pydantic import NonNegativeInt, ValidationError, model_validator
 
 from sim.capacity import Capacity, capacity, cpu_blocks
-from sim.coefficients import Coefficients, coefficients
+from sim.coefficients import (
+    Coefficients,
+    coefficients,
+    peak_roofline_coefficients,
+    roofline_coefficients,
+)
 from sim.errors import InputError
 from sim.model import KERNEL_BLOCK_TOKENS
 from sim.overrides import apply, as_table, parse_override
@@ -30,12 +35,15 @@ from sim.sections import (
     WorkersSettings,
 )
 from sim.settings import Settings
-from sim.shipped import read_toml, scenario_path
+from sim.shipped import is_path, read_toml, scenario_path
+from sim.uncertainty import draw_defaults
 from sim.units import format_bytes
 from sim.worker import mocker_law
+from sim.worker.network import NetworkSettings
+from sim.worker.transfer import LinkSettings
 from sim.workload.settings import NOT_BESIDE, ReplaySettings, WorkloadSettings
 
-_PATHS = (("workload", "path"), ("model", "config"))
+_PATHS = (("workload", "path"), ("model", "config"), ("timing", "coefficients"))
 
 
 class Scenario(Settings):
@@ -135,12 +143,12 @@ class Scenario(Settings):
         """Return the times of model and GPU, with what `timing` and `frontend` say laid over them.
 
         Raises:
-            InputError: a shipped file of coefficients is damaged.
+            InputError: the file of coefficients cannot be used, or there is none to draw from.
 
         """
-        found = coefficients(self.model, self.gpu)
-        if self.timing.preset:
-            found = replace(found, origin=self.timing.preset, summary=mocker_law.SUMMARY)
+        found = self._times()
+        if self.timing.draw:
+            found = found.drawn(self.timing.draw)
         step = _given(self.timing, type(found.step).model_fields)
         frontend = _given(self.frontend, type(found.frontend).model_fields)
         if not step and not frontend:
@@ -152,6 +160,43 @@ class Scenario(Settings):
             frontend=found.frontend.model_copy(update=frontend),
             summary=f"{found.summary}; given in the scenario: {', '.join([*step, *frontend])}{label}",
         )
+
+    def _times(self) -> Coefficients:
+        match self.timing.preset:
+            case "roofline":
+                return roofline_coefficients(self.model, self.gpu, "as the scenario wants it")
+            case "peak-roofline":
+                return peak_roofline_coefficients(self.model, self.gpu)
+            case "dynamo-mocker":
+                times = coefficients(self.model, self.gpu)
+                return replace(times, origin="dynamo-mocker", summary=mocker_law.SUMMARY)
+        return coefficients(self.model, self.gpu, self.timing.coefficients)
+
+    def at_draw(self, k: int) -> Self:
+        """Return the scenario with draw `k` of its coefficients.
+
+        Raises:
+            InputError: it has none to draw from.
+
+        """
+        if self.timing.preset:
+            raise InputError(f'timing.preset = "{self.timing.preset}" has no ranges to draw from')
+        scenario = self.model_copy(update={"timing": self.timing.model_copy(update={"draw": k})})
+        scenario.coefficients()
+        return scenario
+
+    def host_link(self) -> LinkSettings:
+        """Return the link between a GPU and its host: at a draw, with draws of its defaults."""
+        link = self.offload.link if self.offload else LinkSettings()
+        return draw_defaults(link, "pcie", self.timing.draw) if self.timing.draw else link
+
+    def network(self) -> NetworkSettings:
+        """Return the links between workers: at a draw, with draws of their defaults."""
+        network, k = self.disaggregation.network, self.timing.draw
+        if not k:
+            return network
+        drawn = {name: draw_defaults(getattr(network, name), name, k) for name in ("nvlink", "roce")}
+        return network.model_copy(update=drawn)
 
     def to_toml(self) -> str:
         """Return the scenario with every default written out; `load_scenario` reads it back equal."""
@@ -189,14 +234,27 @@ def load_scenario(path_or_name: str | Path, overrides: Sequence[str] = ()) -> Sc
     if trace is not None and not trace.is_file():
         reason = "is not a file" if trace.exists() else "no such file"
         raise InputError(f"{source.place(('workload', 'path'))}: {reason}: {trace}")
+    _check_coefficients(scenario, source)
     return scenario
+
+
+def _check_coefficients(scenario: Scenario, source: Source) -> None:
+    """Refuse coefficients that the scenario asks for and cannot have."""
+    key = "draw" if scenario.timing.coefficients is None else "coefficients"
+    if not getattr(scenario.timing, key):
+        return
+    try:
+        scenario.coefficients()
+    except InputError as error:
+        place = source.place(("timing", key), repr(getattr(scenario.timing, key)))
+        raise InputError(f"{place}: {error}") from error
 
 
 def _locate(path_or_name: str | Path) -> Path:
     """Tell a path (it has a folder or ends in .toml) from the name of a shipped scenario."""
-    path = Path(path_or_name)
-    is_path = isinstance(path_or_name, Path) or path.suffix == ".toml" or len(path.parts) > 1
-    return path if is_path else scenario_path(str(path_or_name))
+    if isinstance(path_or_name, Path) or is_path(path_or_name):
+        return Path(path_or_name)
+    return scenario_path(path_or_name)
 
 
 def _make_absolute(data: dict[str, Any], folder: Path) -> None:
@@ -205,7 +263,9 @@ def _make_absolute(data: dict[str, Any], folder: Path) -> None:
         data["model"] = as_table(data["model"])
     for section, key in _PATHS:
         table = data.get(section)
-        if isinstance(table, dict) and isinstance(table.get(key), str):
+        if not isinstance(table, dict) or not isinstance(table.get(key), str):
+            continue
+        if section != "timing" or is_path(table[key]):
             table[key] = str((folder / Path(table[key]).expanduser()).resolve())
 
 

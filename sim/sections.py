@@ -13,6 +13,7 @@ from sim.settings import Settings
 from sim.units import Bytes, Seconds, Tokens
 from sim.worker.network import NetworkSettings
 from sim.worker.placement import PlacementSettings
+from sim.worker.timing import StepCoefficients
 from sim.worker.transfer import LinkSettings
 
 
@@ -151,8 +152,15 @@ class FrontendSettings(Settings):
 class TimingSettings(Settings):
     """The step-time law. Unset coefficients are those shipped for model and GPU, else those of a roofline."""
 
-    preset: Literal["dynamo-mocker"] | None = None
-    """Another law in place of that of the coefficients: the times of Dynamo's mocker, for runs beside it."""
+    preset: Literal["dynamo-mocker", "roofline", "peak-roofline"] | None = None
+    """Times to compare with, in place of those of a file: of Dynamo's mocker, a law of its own; of a roofline
+    from shapes and achieved peaks; or from the datasheet's peaks, without any fixed cost."""
+    coefficients: str | None = None
+    """A file of coefficients, by its path or, if it is a shipped one, by its name in `calibration/`; unset:
+    the one that is named after model and GPU."""
+    draw: NonNegativeInt = 0
+    """From 1 on: that draw of the file's coefficients over their ranges, and of bandwidths and latencies of
+    links where those are left at their defaults; 0: the values."""
     t_floor_s: Seconds | None = None
     """Reading the weights once: the shortest step."""
     c_tok_s_per_token: Seconds | None = None
@@ -174,11 +182,13 @@ class TimingSettings(Settings):
 
     @model_validator(mode="after")
     def _one_law(self) -> Self:
-        given = [key for key, value in self if key not in ("preset", "label") and value is not None]
+        rivals = {"coefficients": self.coefficients, "draw": self.draw or None}
+        if self.preset == "dynamo-mocker":
+            rivals |= {key: getattr(self, key) for key in StepCoefficients.model_fields}
+        given = [key for key, value in rivals.items() if value is not None]
         if self.preset and given:
             raise ValueError(
-                f'preset = "{self.preset}" is a law of its own, without coefficients: '
-                f"leave out either preset or {', '.join(given)}"
+                f'preset = "{self.preset}" is a law of its own: leave out either preset or {", ".join(given)}'
             )
         return self
 

@@ -58,6 +58,24 @@ def coefficients_path(model_name: str, gpu_name: str) -> Path | None:
     return path if path.is_file() else None
 
 
+def coefficients_named(path_or_name: str) -> Path:
+    """Return a file of coefficients by its path or, if it is a shipped one, by its name without .toml.
+
+    Raises:
+        InputError: no file of this name is shipped; names the nearest.
+
+    """
+    if is_path(path_or_name):
+        return Path(path_or_name)
+    return _find(shipped_root() / "calibration", path_or_name, "file of coefficients")
+
+
+def is_path(path_or_name: str) -> bool:
+    """Tell a path (it has a folder or ends in .toml) from the name of a shipped file."""
+    path = Path(path_or_name)
+    return path.suffix == ".toml" or len(path.parts) > 1
+
+
 def read_toml(path: Path) -> dict[str, Any]:
     """Return the content of a TOML file.
 

@@ -1,22 +1,24 @@
 """The shipped coefficients: for the models they hold for, within their ranges, near what was measured."""
 
 import csv
+from math import inf
 from pathlib import Path
 from statistics import fmean
 
 import pytest
 
-from sim.coefficients import CoefficientFile, FrontendCoefficients, coefficients, read_coefficients
+from sim.coefficient_file import FrontendCoefficients, read_coefficient_file
+from sim.coefficients import coefficients, peak_roofline_coefficients
 from sim.errors import InputError
 from sim.model import GpuSettings, ModelSettings
-from sim.shipped import preset, read_toml, shipped_root
+from sim.shipped import preset, shipped_root
 from sim.worker.timing import StepCoefficients, StepLaw, roofline
 
 QWEN27 = ModelSettings.model_validate(preset("models", "qwen3.8-27b-fp8"))
 QWEN14 = ModelSettings.model_validate(preset("models", "qwen3-14b-bf16"))
 LLAMA8 = ModelSettings.model_validate(preset("models", "llama-3.1-8b-bf16"))
 H100 = GpuSettings.model_validate(preset("gpus", "h100-80gb"))
-FILES = sorted((shipped_root() / "calibration").glob("*_h100-80gb.toml"))
+FILES = sorted((shipped_root() / "calibration").glob("*.toml"))
 MEASURED = Path(__file__).resolve().parents[2] / "shared" / "calibration"
 
 
@@ -40,20 +42,14 @@ def test_priors_of_the_talks_model() -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_every_entry_has_a_source_and_lies_in_its_range(path: Path) -> None:
-    content = CoefficientFile.model_validate(read_toml(path))
-    assert path.stem == f"{content.model}_{content.gpu}"
+    content = read_coefficient_file(path)
+    named = f"{content.model}_{content.gpu}"
+    assert path.stem == named or path.stem.startswith(f"{named}-")
     preset("models", content.model)
     preset("gpus", content.gpu)
-    held = read_coefficients(path)
-    for entries, settings in ((content.step, held.step), (content.frontend, held.frontend)):
-        assert set(entries) == set(type(settings).model_fields)
-        low, high = (
-            type(settings).model_validate({key: entry.range[end] for key, entry in entries.items()})
-            for end in (0, 1)
-        )
-        for key, entry in entries.items():
-            assert getattr(low, key) <= getattr(settings, key) <= getattr(high, key), key
-            assert len(entry.source) > 5
+    assert set(content.step) == set(StepCoefficients.model_fields)
+    assert set(content.frontend) == set(FrontendCoefficients.model_fields)
+    assert all(len(entry.source) > 5 for entry in content.entries.values())
 
 
 def test_the_fit_of_the_14b_model_is_its_rates_over_its_shape() -> None:
@@ -70,7 +66,9 @@ def test_without_a_file_the_roofline_is_taken_and_said() -> None:
     assert found.origin == "roofline"
     assert found.step == roofline(LLAMA8, H100)
     assert "no coefficients for llama-3.1-8b-bf16 on h100-80gb" in found.summary
-    assert found.entries == {}
+    assert found.file is None
+    with pytest.raises(InputError, match="no ranges to draw coefficients from: roofline"):
+        found.drawn(1)
 
 
 @pytest.mark.parametrize(
@@ -94,22 +92,72 @@ def test_settings_without_effect_on_time_keep_the_coefficients() -> None:
     assert coefficients(longer, H100).origin == "prior"
 
 
+# A file of one's own
+
+
+def test_a_file_is_named_as_it_is_shipped_or_by_its_path(tmp_path: Path) -> None:
+    copy = tmp_path / "own.toml"
+    copy.write_bytes((shipped_root() / "calibration" / "qwen3.8-27b-fp8_h100-80gb.toml").read_bytes())
+    by_name = coefficients(QWEN27, H100, "qwen3.8-27b-fp8_h100-80gb")
+    assert by_name == coefficients(QWEN27, H100, str(copy)) == coefficients(QWEN27, H100)
+
+
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("model", "file", "message"),
     [
-        (('value = "13.2ms"', 'value = "13.2GB"'), "t_floor_s: Value error, '13.2GB' is not a time"),
-        (("[step.t_floor_s]", "[step.t_flor_s]"), "t_floor_s: Field required"),
-        (('origin = "prior"', 'origin = "guess"'), "origin: Input should be 'fitted' or 'prior'"),
-        (("source =", "sauce ="), "step.t_floor_s.source: Field required"),
+        (QWEN27, "qwen3-14b-bf16_h100", "no file of coefficients is called .* 'qwen3-14b-bf16_h100-80gb'"),
+        (
+            QWEN27,
+            "qwen3-14b-bf16_h100-80gb",
+            "is of qwen3-14b-bf16 on h100-80gb, and the scenario has qwen3.8",
+        ),
+        (QWEN27, "none.toml", r"none\.toml: No such file"),
+        (
+            QWEN27.model_copy(update={"kv_dtype": "bf16"}),
+            "qwen3.8-27b-fp8_h100-80gb",
+            "do not hold for kv_dtype = bf16; leave the file out for a roofline",
+        ),
     ],
 )
-def test_damaged_files_are_named_with_the_key(tmp_path: Path, change: tuple[str, str], message: str) -> None:
-    path = tmp_path / "own.toml"
-    text = (shipped_root() / "calibration" / "qwen3.8-27b-fp8_h100-80gb.toml").read_text()
-    assert change[0] in text
-    path.write_text(text.replace(*change))
-    with pytest.raises(InputError, match=rf"own\.toml: {message}"):
-        read_coefficients(path)
+def test_a_file_that_does_not_fit_is_refused(model: ModelSettings, file: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        coefficients(model, H100, file)
+
+
+# Draws and baselines
+
+
+def test_a_draw_moves_every_coefficient_within_its_range() -> None:
+    found = coefficients(QWEN27, H100)
+    assert found.file
+    drawn = [found.drawn(k) for k in (1, 2)]
+    for name, entry in found.file.entries.items():
+        first, second = (getattr(one.step, name, getattr(one.frontend, name, None)) for one in drawn)
+        assert entry.range[0] <= first <= entry.range[1]
+        assert first != second or entry.range[0] == entry.value
+    assert drawn[0] == found.drawn(1)
+
+
+def test_the_peak_roofline_is_the_datasheet_and_nothing_else() -> None:
+    found = peak_roofline_coefficients(QWEN14, H100)
+    assert found.step == StepCoefficients(
+        t_floor_s=QWEN14.step_weights_bytes / 3.35e12,
+        c_tok_s_per_token=QWEN14.flop_per_token / 989e12,
+        smooth_max_p=inf,
+        a_pair_s=QWEN14.attention_flop_per_pair / 989e12,
+        c_kv_s_per_token=QWEN14.kv_bytes_per_token / 3.35e12,
+    )
+    assert set(found.frontend.model_dump().values()) == {0.0}
+    law = StepLaw(found.step)
+    for prefill, decodes, context in (([(100, 0)], 0, 0), ([(8000, 9000)], 3, 3000), ([], 64, 64_000)):
+        tokens = sum(new for new, _ in prefill) + decodes
+        longer = max(found.step.t_floor_s, found.step.c_tok_s_per_token * tokens)
+        attention = found.step.c_kv_s_per_token * context
+        attention += found.step.a_pair_s * sum(new * (prefix + new / 2) for new, prefix in prefill)
+        assert law.step_s(prefill, decodes, context) == pytest.approx(longer + attention, rel=1e-12)
+
+
+# Against measurements
 
 
 @pytest.mark.skipif(not MEASURED.is_dir(), reason="measured data is not beside the repository")

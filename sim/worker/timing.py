@@ -11,13 +11,14 @@ decoding sequence. Its time is a sum of resources:
 """
 
 from collections.abc import Sequence
+from math import inf
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from sim.model import GpuSettings, ModelSettings
+from sim.model import AchievedShares, GpuSettings, ModelSettings
 from sim.settings import Settings
 from sim.units import Seconds
 
@@ -130,6 +131,16 @@ def smooth_max(x: float, y: float, p: float) -> float:
     """Return (x^p + y^p)^(1/p) for x, y >= 0, written so that no power overflows."""
     low, high = (x, y) if x < y else (y, x)
     return high * (1.0 + (low / high) ** p) ** (1.0 / p) if high else 0.0
+
+
+def peak_roofline(model: ModelSettings, gpu: GpuSettings) -> StepCoefficients:
+    """Return coefficients from shapes and the peaks of the datasheet: what no engine can beat.
+
+    Weights are read while dense layers are computed, and the longer of the two counts.
+    """
+    shares = dict.fromkeys(AchievedShares.model_fields, 1.0)
+    ideal = gpu.model_copy(update={"achieved": AchievedShares.model_validate(shares)})
+    return roofline(model, ideal).model_copy(update={"smooth_max_p": inf})
 
 
 def roofline(model: ModelSettings, gpu: GpuSettings) -> StepCoefficients:

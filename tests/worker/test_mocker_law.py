@@ -88,7 +88,9 @@ def test_each_leg_of_a_disaggregated_cluster_has_its_own() -> None:
 
 
 def test_it_is_not_mixed_with_coefficients() -> None:
-    with pytest.raises(InputError, match=r'"dynamo-mocker" is a law .* leave out .* or a_pair_s, c_pf_s'):
+    with pytest.raises(
+        InputError, match=r'"dynamo-mocker" is a law of its own: leave out .* or a_pair_s, c_pf_s'
+    ):
         load_scenario("agg8", ["timing.preset=dynamo-mocker", "timing.a_pair_s=1ns", "timing.c_pf_s=0"])
     with pytest.raises(InputError, match=r"timing\.preset"):
         load_scenario("agg8", ["timing.preset=dynamo-moker"])
