@@ -59,8 +59,9 @@ def cells(target: Target) -> Iterator[Cell]:
     if target.combine in {"difference", "ratio"}:
         label = " / ".join(target.configurations) if target.combine == "ratio" else _minus(target)
         for sessions in target.session_counts:
-            points = (Point(name, sessions, target.replay) for name in target.configurations)
-            yield Cell(label, sessions, tuple(points))
+            if all(target.speaks_of(Place(name, sessions)) for name in target.configurations):
+                points = (Point(name, sessions, target.replay) for name in target.configurations)
+                yield Cell(label, sessions, tuple(points))
         return
     replays: tuple[str, ...] = (target.replay,)
     if target.combine == "open-loop less turn-dependent":

@@ -2,10 +2,14 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sim.results.plots import style
 from sim.talk.scores import RowScore
 from sim.talk.show import band, quantity
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _CELL_INCHES = (0.62, 0.34)
 _MARGIN_INCHES = (3.4, 2.4)
@@ -30,3 +34,44 @@ def write_sensitivity(columns: Sequence[str], rows: Sequence[Sequence[RowScore]]
         figure = Figure(figsize=(width, height), layout="constrained")
         _draw(figure, columns, rows)
         figure.savefig(path, metadata={"Software": None}, dpi=110)
+
+
+def _draw(figure: "Figure", columns: Sequence[str], rows: Sequence[Sequence[RowScore]]) -> None:
+    import numpy as np  # noqa: PLC0415
+    import seaborn as sns  # noqa: PLC0415
+
+    off = np.array([[signed(score) for score in row] for row in rows])
+    numbers = [[quantity(score.target, score.deciding.median) for score in row] for row in rows]
+    panel = figure.subplots()
+    sns.heatmap(
+        np.clip(off, -_MOST_OFF, _MOST_OFF),
+        annot=np.array(numbers),
+        fmt="",
+        annot_kws={"fontsize": 6.5},
+        cmap=sns.color_palette("vlag", as_cmap=True),
+        center=0,
+        vmin=-_MOST_OFF,
+        vmax=_MOST_OFF,
+        cbar=False,
+        linewidths=0.5,
+        ax=panel,
+    )
+    panel.set_xticklabels(columns, rotation=90, fontsize=7)
+    panel.set_yticklabels(
+        [f"{row[0].target.id}  ({band(row[0].target)})" for row in rows], rotation=0, fontsize=7
+    )
+    panel.set_title(
+        "white: the row holds; red: too high, blue: too low\n"
+        "numbers: at the place furthest from the target",
+        fontsize=8,
+    )
+
+
+def signed(row: RowScore) -> float:
+    """Return how far a row is from its band: above 0 if its number is too high, below if too low, 0 inside."""
+    score = row.deciding
+    if row.holds or score.median is None:
+        return 0.0
+    value = abs(score.median) if row.target.combine == "difference" else score.median
+    low = row.target.band.low
+    return -score.off if low is not None and value < low else score.off
