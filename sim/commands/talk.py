@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,71 +12,128 @@ from sim.commands.options import Format, Overrides
 from sim.errors import InputError
 
 if TYPE_CHECKING:
-    from sim.talk.study import Workload
+    from rich.console import RenderableType
+
+    from sim.talk.study import Plans, Runner, Workload
+    from sim.talk.targets import TargetFile
+
+
+Traces = Annotated[
+    list[str],
+    typer.Option(
+        "--trace",
+        metavar="NAME=FILE",
+        help="A recorded workload of 28 sessions or more, beside the generated ones. Repeatable.",
+    ),
+]
+Seeds = Annotated[int, typer.Option(min=1, metavar="N", help="Seeds: of generated sessions, of ties.")]
+Rows = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Rows to check; those of calibration/talk/targets.csv if absent."),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Folder for runs and tables; a second call goes on from there."),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="Runs at a time; as many as there are cores if absent."),
+]
 
 
 def talk(
     *,
-    traces: Annotated[
-        list[str],
-        typer.Option(
-            "--trace",
-            metavar="NAME=FILE",
-            help="A recorded workload of 28 sessions or more, beside the generated ones. Repeatable.",
-        ),
-    ] = [],  # noqa: B006 - typer only reads it
-    seeds: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Seeds: of generated sessions, of ties.")
-    ] = 5,
+    traces: Traces = [],  # noqa: B006 - typer only reads it
+    seeds: Seeds = 5,
     draws: Annotated[
         int, typer.Option(min=0, metavar="N", help="Run each seed with so many draws of all coefficients.")
     ] = 0,
     overrides: Overrides = [],  # noqa: B006
-    targets: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Rows to check; those of calibration/talk/targets.csv if absent."),
-    ] = None,
+    baselines: Annotated[
+        bool, typer.Option("--baselines", help="Simpler models beside it, on the generated sessions.")
+    ] = False,
+    sensitivity: Annotated[
+        bool,
+        typer.Option("--sensitivity", help="Instead: which assumption each row hangs on, moved one by one."),
+    ] = False,
+    targets: Rows = None,
     format: Annotated[Format, typer.Option(help="How to print the results.")] = Format.TEXT,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Folder for runs and tables; a second call goes on from there."),
-    ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Runs at a time; as many as there are cores if absent."),
-    ] = None,
+    out: Out = None,
+    jobs: Jobs = None,
 ) -> None:
     """Print what the simulator says of every number that the talk's slides print.
 
-    One configuration after another with all session counts, some minutes in all.
+    Takes minutes: hundreds of runs. --sensitivity takes as long again; both go on where an earlier call with
+    the same --out was stopped.
     """
     from joblib import cpu_count
 
     from sim.commands.console import console
     from sim.results.metrics import to_json
     from sim.results.summary import WIDTH
+    from sim.talk.store import Store
+    from sim.talk.study import Plans, Runner, replicates
+    from sim.talk.targets import read_targets, shipped_targets
+
+    if baselines and sensitivity:
+        raise InputError("--baselines and --sensitivity: give one of them")
+    rows = read_targets(targets or shipped_targets())
+    plans = Plans(workloads(traces), replicates(seeds, draws), overrides)
+    answer = _sensitivity if sensitivity else _baselines if baselines else _rows
+    with bar() as on_total:
+        content, shown = answer(rows, plans, Runner(Store(out), jobs or cpu_count(), on_total), out)
+    if format is Format.JSON:
+        typer.echo(to_json(content), nl=False)
+    else:
+        console(WIDTH).print(shown)
+
+
+Answer = tuple[dict[str, Any], "RenderableType"]
+"""The same for JSON and for a terminal."""
+
+
+def _rows(rows: "TargetFile", plans: "Plans", runner: "Runner", out: Path | None) -> Answer:
     from sim.talk.cells import points
     from sim.talk.result import result, to_dict, write
     from sim.talk.show import render
-    from sim.talk.store import Store
-    from sim.talk.study import Plans, make, replicates
-    from sim.talk.targets import read_targets, shipped_targets
+    from sim.talk.study import make
 
-    rows = read_targets(targets or shipped_targets())
-    plans = Plans(_workloads(traces), replicates(seeds, draws), overrides)
-    store = Store(out)
-    with _bar() as on_total:
-        study = make(points(rows.of_kind("dynamic")), plans, store, jobs or cpu_count(), on_total)
-    found = result(rows, study)
+    found = result(rows, make(points(rows.of_kind("dynamic")), plans, runner))
     if out is not None:
         write(found, out)
-    if format is Format.JSON:
-        typer.echo(to_json(to_dict(found)), nl=False)
-    else:
-        console(WIDTH).print(render(found))
+    return to_dict(found), render(found)
 
 
-def _workloads(traces: list[str]) -> list["Workload"]:
+def _baselines(rows: "TargetFile", plans: "Plans", runner: "Runner", out: Path | None) -> Answer:
+    from sim.talk.baselines import STEP_TIMES, score_timeless
+    from sim.talk.beside import render, to_dict, write
+    from sim.talk.variants import Variant, score_variants
+
+    timing = tuple(text for text in plans.overrides if text.startswith("timing."))
+    asked = [Variant("as set", timing)] if timing else []
+    plans = replace(plans, overrides=[text for text in plans.overrides if text not in timing])
+    dynamic = rows.of_kind("dynamic")
+    found = list(score_variants(dynamic, [*asked, *STEP_TIMES], plans, runner))
+    found.append(score_timeless(dynamic, plans))
+    if out is not None:
+        write(found, out / "baselines.csv")
+    return to_dict(found), render(dynamic, found)
+
+
+def _sensitivity(rows: "TargetFile", plans: "Plans", runner: "Runner", out: Path | None) -> Answer:
+    from sim.talk.beside import to_dict, write
+    from sim.talk.plots import write_sensitivity
+    from sim.talk.sensitivity import render_sentences, study
+
+    found = study(rows.of_kind("dynamic"), plans, runner)
+    if out is not None:
+        write(found.scored, out / "sensitivity.csv")
+        write_sensitivity(found.scored, out / "sensitivity.png")
+    return {**to_dict(found.scored), "sentences": found.sentences}, render_sentences(found)
+
+
+def workloads(traces: list[str]) -> list["Workload"]:
+    """Return the generated sessions and what `--trace` names."""
     from sim.talk.study import GENERATED, Workload
 
     found = [Workload(GENERATED)]
@@ -90,9 +148,14 @@ def _workloads(traces: list[str]) -> list["Workload"]:
 
 
 @contextmanager
-def _bar() -> Iterator[Callable[[int], Callable[[], None]]]:
+def bar() -> Iterator[Callable[[int], Callable[[], None]]]:
     """Yield what opens a bar once it is known how many runs are to be made."""
     from sim.progress import count_bar
 
     with ExitStack() as stack:
-        yield lambda total: stack.enter_context(count_bar("the talk", total))
+
+        def opened(total: int) -> Callable[[], None]:
+            stack.close()  # a terminal shows one bar at a time
+            return stack.enter_context(count_bar("the talk", total))
+
+        yield opened

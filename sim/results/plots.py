@@ -58,7 +58,7 @@ _WHISKER = {"linewidth": 1.5, "color": "0.25"}
 def write_plot(comparison: Comparison, metrics: Sequence[str], folder: Path) -> None:
     """Write comparison.png and comparison.svg, the same picture; equal comparisons give equal bytes."""
     figure = plot(comparison, metrics)
-    with style():
+    with _style():
         figure.savefig(folder / "comparison.png", metadata={"Software": None})
         figure.savefig(folder / "comparison.svg", metadata={"Date": None})
 
@@ -69,11 +69,11 @@ def plot(comparison: Comparison, metrics: Sequence[str]) -> "Figure":
     With several swept keys, the one with most values is on the x axes, and each combination of the others
     has a column of panels.
     """
-    with style():
+    with _style():
         return _Picture(comparison, metrics).figure
 
 
-def style() -> AbstractContextManager[Any]:
+def _style() -> AbstractContextManager[Any]:
     import matplotlib as mpl  # noqa: PLC0415 - slow to import
     import seaborn as sns  # noqa: PLC0415
 

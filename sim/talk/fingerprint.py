@@ -18,6 +18,9 @@ def of_run(scenario: Scenario) -> str:
     """Return the name of all that decides a run's numbers. Equal names, equal numbers."""
     settings = scenario.model_dump(mode="json", exclude=_WITHOUT_EFFECT)
     settings["workload"].pop("path", None)
+    if scenario.workers.count:
+        # It means nothing to aggregated workers.
+        del settings["disaggregation"]
     times = scenario.coefficients()
     trace = scenario.workload.path
     return _short(

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sim.results.plots import style
 from sim.talk.scores import RowScore
 from sim.talk.show import band, quantity
+from sim.talk.variants import Scored
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -17,18 +17,14 @@ _MOST_OFF = 1.5
 """Beyond e to this power, colours do not deepen."""
 
 
-def write_sensitivity(columns: Sequence[str], rows: Sequence[Sequence[RowScore]], path: Path) -> None:
-    """Write the picture, the same bytes for the same numbers.
+def write_sensitivity(found: Sequence[Scored], path: Path) -> None:
+    """Write the picture as PNG, the same bytes for the same numbers: a column for each variant."""
+    import matplotlib as mpl  # noqa: PLC0415 - slow to import
+    from matplotlib.figure import Figure  # noqa: PLC0415
 
-    Args:
-        columns: what the numbers of a column were made with.
-        rows: of each target, its score in every column.
-        path: a PNG file.
-
-    """
-    from matplotlib.figure import Figure  # noqa: PLC0415 - slow to import
-
-    with style():
+    columns = [scored.variant.name for scored in found]
+    rows = list(zip(*(scored.rows for scored in found), strict=True))
+    with mpl.rc_context({"font.family": ["DejaVu Sans"]}):
         width = _MARGIN_INCHES[0] + _CELL_INCHES[0] * len(columns)
         height = _MARGIN_INCHES[1] + _CELL_INCHES[1] * len(rows)
         figure = Figure(figsize=(width, height), layout="constrained")
@@ -61,14 +57,13 @@ def _draw(figure: "Figure", columns: Sequence[str], rows: Sequence[Sequence[RowS
         [f"{row[0].target.id}  ({band(row[0].target)})" for row in rows], rotation=0, fontsize=7
     )
     panel.set_title(
-        "white: the row holds; red: too high, blue: too low\n"
-        "numbers: at the place furthest from the target",
+        "white: the row holds; red: too high, blue: too low\nnumbers: at the place furthest from the target",
         fontsize=8,
     )
 
 
 def signed(row: RowScore) -> float:
-    """Return how far a row is from its band: above 0 if its number is too high, below if too low, 0 inside."""
+    """Return how far a row is from its band: above 0 if its number is too high, below 0 if too low."""
     score = row.deciding
     if row.holds or score.median is None:
         return 0.0

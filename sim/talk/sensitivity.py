@@ -4,10 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
-from sim.talk.assumptions import Moved
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from sim.talk.assumptions import Moved, moved
+from sim.talk.cells import points
 from sim.talk.scores import RowScore
 from sim.talk.show import band, place, quantity
+from sim.talk.study import Plans, Runner, scenario_at
 from sim.talk.targets import Target
+from sim.talk.variants import Scored, Variant, score_variants
 
 PLACES = (12, 20, 28)
 """Session counts that stand for a range in the study."""
@@ -19,9 +26,11 @@ NAMED = 2
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What moving an assumption does to a row."""
+    """What a variant does to a row."""
 
-    moved: Moved
+    variant: Variant
+    moved: Moved | None
+    """The assumption; None: another workload."""
     before: RowScore
     after: RowScore
 
@@ -31,14 +40,50 @@ class Effect:
         return self.before.deciding.off - self.after.deciding.off
 
     @property
-    def needed(self) -> str:
-        """The value with which the row would hold: between the two by a straight line, if that makes sense."""
-        if self.moved.numbers is None:
-            return self.moved.text
+    def way(self) -> str:
+        """What would have to be assumed for the row to hold: a straight line away, where that can be."""
+        if self.moved is None or self.moved.numbers is None:
+            return self.variant.name
         assumed, other = self.moved.numbers
         off, left = self.before.deciding.off, self.after.deciding.off
         share = off / (off - left) if off < inf else 1.0
-        return f"about {assumed + share * (other - assumed):.3g}{self.moved.unit}"
+        return f"{self.moved.name} {assumed + share * (other - assumed):.3g}{self.moved.unit}"
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """What the study found."""
+
+    scored: list[Scored]
+    """As assumed, then every variant."""
+    sentences: dict[str, str]
+    """Of every row, by its id."""
+
+
+def study(targets: Sequence[Target], plans: Plans, runner: Runner) -> Sensitivity:
+    """Score the rows with every assumption moved, at a few session counts, and on every workload."""
+    narrow = [narrowed(target) for target in targets]
+    scenario = scenario_at(plans.workloads[0], points(narrow)[0], plans.replicates[0], plans.overrides)
+    assumptions = {found.variant: found for found in moved(scenario)}
+    others = [Variant(f"recorded {workload.name}", workload=workload) for workload in plans.workloads[1:]]
+    variants = [Variant("as assumed"), *assumptions, *others]
+    scored = list(score_variants(narrow, variants, plans, runner))
+    base, *rest = scored
+    sentences = {}
+    for number, row in enumerate(base.rows):
+        effects = [
+            Effect(other.variant, assumptions.get(other.variant), row, other.rows[number]) for other in rest
+        ]
+        sentences[row.target.id] = sentence(row, effects)
+    return Sensitivity(scored, sentences)
+
+
+def render_sentences(found: Sensitivity) -> RenderableType:
+    """Return a paragraph for each row, ready to print."""
+    lines = Table.grid(padding=(0, 2, 0, 0))
+    for name, text in found.sentences.items():
+        lines.add_row(Text(name, style="bold"), text)
+    return lines
 
 
 def narrowed(target: Target) -> Target:
@@ -53,19 +98,19 @@ def narrowed(target: Target) -> Target:
 
 def sentence(row: RowScore, effects: Sequence[Effect]) -> str:
     """Return what is to be said of a row: how far it is, and which assumption would have to be how."""
-    deciding = row.deciding
-    found = f"{quantity(row.target, deciding.median)} at {place(deciding)}, printed {band(row.target)}"
+    found = f"{_reached(row)}, printed {band(row.target)}"
     if row.holds:
-        losing = [effect.moved.variant.name for effect in effects if not effect.after.holds]
+        losing = [effect.variant.name for effect in effects if not effect.after.holds]
         return f"{found}: inside{'; not with ' + ', '.join(losing) if losing else ', whatever is moved'}."
-    enough = [effect for effect in effects if effect.after.holds]
+    enough = [effect.way for effect in effects if effect.after.holds]
     if enough:
-        ways = " or ".join(f"{effect.moved.name} {effect.needed}" for effect in enough)
-        return f"{found}: would hold with {ways}."
-    near = sorted((effect for effect in effects if effect.nearer > MATTERS), key=lambda effect: -effect.nearer)
+        return f"{found}: would hold with {' or '.join(enough)}."
+    near = sorted(
+        (effect for effect in effects if effect.nearer > MATTERS), key=lambda effect: -effect.nearer
+    )
     if not near:
         return f"{found}: nothing that was moved brings it nearer."
-    ways = ", ".join(f"{effect.moved.variant.name} ({_reached(effect.after)})" for effect in near[:NAMED])
+    ways = ", ".join(f"{effect.variant.name} ({_reached(effect.after)})" for effect in near[:NAMED])
     return f"{found}: no single assumption is enough; nearest come {ways}."
 
 

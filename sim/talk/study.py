@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import product
 from typing import NamedTuple
 
@@ -41,7 +41,7 @@ class Plans:
     workloads: Sequence[Workload]
     replicates: Sequence[Replicate]
     overrides: Sequence[str] = ()
-    """For every scenario: one variant of the simulator."""
+    """One variant of the simulator: for every configuration, of [offload] for those that have one."""
 
     @property
     def workload_names(self) -> list[str]:
@@ -89,26 +89,28 @@ def replicates(seeds: int, draws: int) -> list[Replicate]:
     return [Replicate(seed, draw) for seed, draw in product(range(seeds), numbers)]
 
 
-def make(
-    points: Sequence[Point],
-    plans: Plans,
-    store: Store,
-    processes: int,
-    on_total: Callable[[int], Callable[[], None]] = lambda total: lambda: None,
-) -> Study:
-    """Make the runs that the store does not hold yet.
+OnTotal = Callable[[int], Callable[[], None]]
+"""Is told how many runs are to be made; what it returns is called after each."""
 
-    Args:
-        points: what is run.
-        plans: with what it is run.
-        store: takes every run as it ends.
-        processes: runs at a time.
-        on_total: is told how many runs are to be made; what it returns is called after each.
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """How runs are made, and where they are kept."""
+
+    store: Store
+    processes: int = 1
+    """Runs at a time; 1: in this process."""
+    on_total: OnTotal = lambda total: lambda: None
+
+
+def make(points: Sequence[Point], plans: Plans, runner: Runner) -> Study:
+    """Make the runs of all points that the store does not hold yet.
 
     Raises:
         InputError: a scenario is wrong, or a run failed.
 
     """
+    store = runner.store
     keys: dict[tuple[str, Point, Replicate], str] = {}
     jobs: dict[str, Job] = {}
     for workload, point, replicate in product(plans.workloads, points, plans.replicates):
@@ -118,7 +120,7 @@ def make(
         if key not in store:
             jobs[key] = Job(key, scenario, {}, {})
         times = scenario.coefficients()
-    on_one_more = on_total(len(jobs))
+    on_one_more = runner.on_total(len(jobs))
 
     def on_run(run: Run) -> None:
         if run.summary is None:
@@ -127,15 +129,22 @@ def make(
         store.add(run.scenario, run.numbers)
         on_one_more()
 
-    execute(Plan(list(jobs), [], list(jobs.values())), processes, on_run)
+    execute(Plan(list(jobs), [], list(jobs.values())), runner.processes, on_run)
     return Study(plans, keys, store, f"{times.origin}: {times.summary}")
 
 
 def scenario_at(workload: Workload, point: Point, replicate: Replicate, overrides: Sequence[str]) -> Scenario:
     """Return what one run of a point runs."""
     draw = [] if replicate.draw is None else [f"timing.draw={replicate.draw}"]
-    settings = (*workload.settings, *point.settings, *overrides, *draw)
+    asked = [text for text in overrides if not text.startswith("offload.") or _offloads(point.configuration)]
+    settings = (*workload.settings, *point.settings, *asked, *draw)
     return _loaded(point.configuration, settings).model_copy(update={"seed": replicate.seed})
+
+
+@cache
+def _offloads(configuration: str) -> bool:
+    """Return whether a configuration has a CPU tier that settings of one can be of."""
+    return load_scenario(configuration).offload is not None
 
 
 @lru_cache(maxsize=64)

@@ -1,13 +1,11 @@
 """The simulator in several variants, each scored on the same rows: baselines, or one assumption moved."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from sim.scenario import load_scenario
 from sim.talk.cells import points
 from sim.talk.scores import RowScore, score
-from sim.talk.store import Store
-from sim.talk.study import Plans, Workload, make
+from sim.talk.study import Plans, Runner, Workload, make
 from sim.talk.targets import Target
 
 
@@ -31,16 +29,11 @@ class Scored:
 
 
 def score_variants(
-    targets: Sequence[Target],
-    variants: Sequence[Variant],
-    plans: Plans,
-    store: Store,
-    processes: int,
-    on_total: Callable[[int], Callable[[], None]],
+    targets: Sequence[Target], variants: Sequence[Variant], plans: Plans, runner: Runner
 ) -> Iterator[Scored]:
-    """Yield each variant with the scores of these dynamic rows on the first workload of the plans, or its own."""
+    """Yield each variant with its scores of dynamic rows, on the first workload of the plans or its own."""
     for variant in variants:
         workload = variant.workload or plans.workloads[0]
         own = replace(plans, workloads=[workload], overrides=[*plans.overrides, *variant.settings])
-        study = make(points(targets), own, store, processes, on_total)
+        study = make(points(targets), own, runner)
         yield Scored(variant, tuple(score(row, study, workload.name) for row in targets))
