@@ -14,6 +14,7 @@ from sim.commands import (
     scenarios,
     schema,
     talk,
+    talk_fit,
     validate,
     version,
 )
@@ -51,6 +52,7 @@ for command in (
 ):
     app.command()(command)
 app.command("validate talk")(talk.talk)
+app.command("calibrate talk")(talk_fit.fit_talk)
 app.add_typer(measured.app, name="measured")
 
 

@@ -16,20 +16,17 @@ _CHOICES = (
 """Name, key, and the other value: there is nothing in between."""
 
 _SETTINGS = (
-    ("session starts apart", "workload.start_gap_s", "s", 1.0, (30.0, 60.0)),
-    ("think time at most", "workload.max_think_s", "s", 1.0, (20.0, 300.0)),
-    ("timestamps faster by", "replay.speedup", "", 1.0, (0.5, 2.0)),
+    ("session starts apart", "workload.start_gap_s", "s", 1.0, (60.0,)),
     ("output lengths times", "workload.output_factor", "", 1.0, (0.5, 2.0)),
     ("PCIe", "offload.link.bandwidth_bytes_per_s", "GB/s", 1e9, (20.0,)),
     ("NVLink", "disaggregation.network.nvlink.bandwidth_bytes_per_s", "GB/s", 1e9, (0.5,)),
-    ("RoCE", "disaggregation.network.roce.bandwidth_bytes_per_s", "GB/s", 1e9, (4.3, 11.8)),
+    ("RoCE", "disaggregation.network.roce.bandwidth_bytes_per_s", "GB/s", 1e9, (4.3,)),
 )
-"""Name, key, unit, what it is in the scenario's, other values. Of links: the ends of their ranges."""
+"""Name, key, unit, what it is in the scenario's, other values. Of links: the slow end of their ranges."""
 
 _COEFFICIENTS = (
     ("prefill attention", "timing", "a_pair_s", "ps", 1e-12),
     ("decode attention", "timing", "c_kv_s_per_token", "ns", 1e-9),
-    ("dense layers", "timing", "c_tok_s_per_token", "us", 1e-6),
     ("tokenising", "frontend", "alpha_in_s_per_token", "us", 1e-6),
 )
 """Name, section, key, unit and what it is in seconds; other values: the ends of its range in its file."""

@@ -1,0 +1,61 @@
+"""`sim calibrate talk`: coefficients fitted to the rows of the published cluster that may be fitted."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sim.commands.options import Overrides
+from sim.commands.talk import Jobs, Rows, bar
+
+
+def fit_talk(
+    *,
+    seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Seeds of every evaluation.")] = 2,
+    starts: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Searches, each from another of the best draws.")
+    ] = 2,
+    evaluations: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Most coefficients that each search tries.")
+    ] = 20,
+    overrides: Overrides = [],  # noqa: B006 - typer only reads it
+    targets: Rows = None,
+    runs: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder for runs; a second call goes on from there."),
+    ] = None,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="File of coefficients to write.")],
+    jobs: Jobs = None,
+) -> None:
+    """Fit coefficients to the talk's rows that may be fitted, on generated sessions; takes an hour or so.
+
+    The priors are the shipped coefficients; nothing that ran on two nodes is used.
+    """
+    from joblib import cpu_count
+
+    from sim.commands.console import console
+    from sim.errors import InputError
+    from sim.results.summary import WIDTH
+    from sim.talk.cells import points
+    from sim.talk.fit import Search
+    from sim.talk.fit_file import content, write
+    from sim.talk.fit_show import render
+    from sim.talk.sensitivity import narrowed
+    from sim.talk.store import Store
+    from sim.talk.study import GENERATED, Plans, Runner, Workload, replicates, scenario_at
+    from sim.talk.targets import read_targets, shipped_targets
+
+    file = read_targets(targets or shipped_targets())
+    rows = [narrowed(target) for target in file.of_kind("dynamic") if target.fitted]
+    plans = Plans([Workload(GENERATED)], replicates(seeds, 0), overrides)
+    largest = max(points(rows), key=lambda point: point.sessions)
+    workloads = [scenario_at(plans.workloads[0], largest, run, overrides) for run in plans.replicates]
+    times = workloads[0].coefficients()
+    if times.file is None:
+        raise InputError(f"no file of coefficients to start from: {times.summary}")
+    with bar() as on_total:
+        runner = Runner(Store(runs), jobs or cpu_count(), on_total)
+        found = Search(rows, plans, runner, times.file).run(starts, evaluations)
+    prior_name = f"{times.file.model}_{times.file.gpu}"
+    write(content(found, times.file, prior_name, file, workloads), out, "sim calibrate talk")
+    console(WIDTH).print(render(found, times.file))
