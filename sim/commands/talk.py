@@ -14,7 +14,7 @@ from sim.errors import InputError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from sim.talk.study import Plans, Runner, Workload
+    from sim.talk.study import Plans, Replicate, Runner, Workload
     from sim.talk.targets import TargetFile
 
 
@@ -26,7 +26,7 @@ Traces = Annotated[
         help="A recorded workload of 28 sessions or more, beside the generated ones. Repeatable.",
     ),
 ]
-Seeds = Annotated[int, typer.Option(min=1, metavar="N", help="Seeds: of generated sessions, of ties.")]
+Seeds = Annotated[int, typer.Option(min=1, metavar="N", help="Sets of generated sessions.")]
 Rows = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Rows to check; those of calibration/talk/targets.csv if absent."),
@@ -45,6 +45,9 @@ def talk(
     *,
     traces: Traces = [],  # noqa: B006 - typer only reads it
     seeds: Seeds = 5,
+    trace_seeds: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Runs of a recorded workload: only ties differ.")
+    ] = 2,
     draws: Annotated[
         int, typer.Option(min=0, metavar="N", help="Run each seed with so many draws of all coefficients.")
     ] = 0,
@@ -72,13 +75,14 @@ def talk(
     from sim.results.metrics import to_json
     from sim.results.summary import WIDTH
     from sim.talk.store import Store
-    from sim.talk.study import Plans, Runner, replicates
+    from sim.talk.study import GENERATED, Plans, Runner, Workload, replicates
     from sim.talk.targets import read_targets, shipped_targets
 
     if baselines and sensitivity:
         raise InputError("--baselines and --sensitivity: give one of them")
     rows = read_targets(targets or shipped_targets())
-    plans = Plans(workloads(traces), replicates(seeds, draws), overrides)
+    generated = Workload(GENERATED, replicates(seeds, draws))
+    plans = Plans([generated, *_recorded(traces, replicates(trace_seeds, draws))], overrides)
     answer = _sensitivity if sensitivity else _baselines if baselines else _rows
     with bar() as on_total:
         content, shown = answer(rows, plans, Runner(Store(out), jobs or cpu_count(), on_total), out)
@@ -132,19 +136,19 @@ def _sensitivity(rows: "TargetFile", plans: "Plans", runner: "Runner", out: Path
     return {**to_dict(found.scored), "sentences": found.sentences}, render_sentences(found)
 
 
-def workloads(traces: list[str]) -> list["Workload"]:
-    """Return the generated sessions and what `--trace` names."""
+def _recorded(traces: list[str], replicates: list["Replicate"]) -> list["Workload"]:
+    """Return what `--trace` names."""
     from sim.talk.study import GENERATED, Workload
 
-    found = [Workload(GENERATED)]
+    found: dict[str, Workload] = {}
     for text in traces:
         name, equals, path = text.partition("=")
         if not equals or not name or not path:
             raise InputError(f"--trace {text}: write it as NAME=FILE")
-        if name in [workload.name for workload in found]:
+        if name in {GENERATED, *found}:
             raise InputError(f"--trace {text}: {name} is there already; take another name")
-        found.append(Workload(name, (f"workload.path={path}",)))
-    return found
+        found[name] = Workload(name, replicates, (f"workload.path={path}",))
+    return [*found.values()]
 
 
 @contextmanager

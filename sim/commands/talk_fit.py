@@ -37,7 +37,7 @@ def fit_talk(
     from sim.errors import InputError
     from sim.results.summary import WIDTH
     from sim.talk.cells import points
-    from sim.talk.fit import Search
+    from sim.talk.fit import PLACES, Search
     from sim.talk.fit_file import content, write
     from sim.talk.fit_show import render
     from sim.talk.sensitivity import narrowed
@@ -46,10 +46,11 @@ def fit_talk(
     from sim.talk.targets import read_targets, shipped_targets
 
     file = read_targets(targets or shipped_targets())
-    rows = [narrowed(target) for target in file.of_kind("dynamic") if target.fitted]
-    plans = Plans([Workload(GENERATED)], replicates(seeds, 0), overrides)
+    rows = [narrowed(target, PLACES) for target in file.of_kind("dynamic") if target.fitted]
+    generated = Workload(GENERATED, replicates(seeds, 0))
+    plans = Plans([generated], overrides)
     largest = max(points(rows), key=lambda point: point.sessions)
-    workloads = [scenario_at(plans.workloads[0], largest, run, overrides) for run in plans.replicates]
+    workloads = [scenario_at(generated, largest, run, overrides) for run in generated.replicates]
     times = workloads[0].coefficients()
     if times.file is None:
         raise InputError(f"no file of coefficients to start from: {times.summary}")

@@ -39,7 +39,8 @@ def score_timeless(targets: Sequence[Target], plans: Plans) -> Scored:
     def row(target: Target) -> RowScore:
         def values(cell: Cell) -> list[float]:
             found = (
-                cell.value(target, [numbers(point, run) for point in cell.points]) for run in plans.replicates
+                cell.value(target, [numbers(point, run) for point in cell.points])
+                for run in workload.replicates
             )
             return [value for value in found if value is not None]
 

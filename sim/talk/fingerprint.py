@@ -10,8 +10,8 @@ from sim.scenario import Scenario
 
 _LENGTH = 16
 _WITHOUT_EFFECT = {"title", "output", "slo"}
-_NOT_IN_A_RUN = {"commands", "measured", "talk", "validation"}
-"""Folders of the package that no run goes through."""
+_NOT_IN_A_RUN = {"cli.py", "commands", "measured", "talk", "validation"}
+"""Parts of the package that no run goes through."""
 
 
 def of_run(scenario: Scenario) -> str:

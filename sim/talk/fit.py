@@ -22,6 +22,9 @@ from sim.talk.targets import Target
 FITTED = ("a_pair_s", "c_tok_s_per_token", "c_kv_s_per_token", "t_floor_s", "alpha_in_s_per_token")
 """What the rows that may be fitted can tell anything of."""
 
+PLACES = (20,)
+"""Session counts that stand for a range in the fit: an evaluation is minutes otherwise."""
+
 _FREEDOM = 4
 _SCALE = 0.1
 """One scale of a row's distance, a logarithm."""
@@ -107,7 +110,7 @@ class Search:
         settings = [f"{_section(name)}.{name}={value!r}" for name, value in self._values(z).items()]
         plans = replace(self._plans, overrides=[*self._plans.overrides, *settings])
         study = make(points(self._targets), plans, self._runner)
-        return tuple(score(target, study, plans.workloads[0].name) for target in self._targets)
+        return tuple(score(target, study, plans.workloads[0]) for target in self._targets)
 
     def _values(self, z: Sequence[float]) -> dict[str, float]:
         pairs = zip(FITTED, self._scales, z, strict=True)

@@ -53,7 +53,9 @@ def write(found: dict[str, Any], path: Path, command: str) -> None:
     import tomlkit  # noqa: PLC0415 - only needed to write
 
     CoefficientFile.model_validate(found)
-    head = f"# Made by `{command}`. README.md says what each coefficient multiplies, and how good the fit is.\n\n"
+    head = (
+        f"# Made by `{command}`. README.md says what each coefficient multiplies, and how good this is.\n\n"
+    )
     try:
         path.write_text(head + tomlkit.dumps(found), encoding="utf-8")
     except OSError as error:

@@ -45,14 +45,10 @@ class Result:
 
     targets: TargetFile
     static: tuple[StaticScore, ...]
-    dynamic: tuple[RowScore, ...]
-    """By workload, then in the order of the file."""
+    dynamic: dict[str, tuple[RowScore, ...]]
+    """By workload, in the order of the file."""
     study: Study
     notes: tuple[str, ...]
-
-    def of_workload(self, name: str) -> list[RowScore]:
-        """Return the dynamic rows on a workload."""
-        return [row for row in self.dynamic if row.workload == name]
 
 
 def result(targets: TargetFile, study: Study) -> Result:
@@ -61,7 +57,10 @@ def result(targets: TargetFile, study: Study) -> Result:
     return Result(
         targets,
         tuple(map(score_static, targets.of_kind("static"))),
-        tuple(score(row, study, name) for name in study.plans.workload_names for row in dynamic),
+        {
+            workload.name: tuple(score(row, study, workload) for row in dynamic)
+            for workload in study.plans.workloads
+        },
         study,
         tuple(_notes(study)),
     )
@@ -86,7 +85,10 @@ def to_dict(found: Result) -> dict[str, Any]:
         "targets": of_file(found.targets.path),
         "code": of_code(),
         "settings": list(plans.overrides),
-        "replicates": [replicate._asdict() for replicate in plans.replicates],
+        "replicates": {
+            workload.name: [replicate._asdict() for replicate in workload.replicates]
+            for workload in plans.workloads
+        },
         "static": [
             {
                 "id": row.target.id,
@@ -98,7 +100,7 @@ def to_dict(found: Result) -> dict[str, Any]:
             }
             for row in found.static
         ],
-        "dynamic": [_row(row) for row in found.dynamic],
+        "dynamic": [_row(row) for rows in found.dynamic.values() for row in rows],
         "notes": list(found.notes),
     }
 
@@ -145,9 +147,10 @@ def _lines(found: Result) -> Iterator[Sequence[object]]:
         yield _written(
             *head, static.value, *(static.interval or (None, None)), "", "", static.holds, static.holds, ""
         )
-    for row in found.dynamic:
-        for cell in row.cells:
-            yield _line(row, cell, found.study.fingerprint(row.workload, cell.cell.points))
+    for workload in found.study.plans.workloads:
+        for row in found.dynamic[workload.name]:
+            for cell in row.cells:
+                yield _line(row, cell, found.study.fingerprints(workload, cell.cell))
 
 
 def _line(row: RowScore, score: CellScore, keys: Sequence[str]) -> Sequence[object]:

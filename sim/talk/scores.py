@@ -8,7 +8,7 @@ from statistics import median
 import numpy as np
 
 from sim.talk.cells import Cell, cells
-from sim.talk.study import Study
+from sim.talk.study import Study, Workload
 from sim.talk.targets import Band, Target
 
 COVERED = 0.95
@@ -67,9 +67,9 @@ Values = Callable[[Cell], Sequence[float]]
 """Returns a row's number in a cell, one for each run that has it."""
 
 
-def score(target: Target, study: Study, workload: str) -> RowScore:
+def score(target: Target, study: Study, workload: Workload) -> RowScore:
     """Return the score of a dynamic row."""
-    return score_values(target, lambda cell: study.values(target, cell, workload), workload)
+    return score_values(target, lambda cell: study.values(target, cell, workload), workload.name)
 
 
 def score_values(target: Target, values: Values, workload: str) -> RowScore:

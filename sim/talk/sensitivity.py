@@ -62,8 +62,9 @@ class Sensitivity:
 
 def study(targets: Sequence[Target], plans: Plans, runner: Runner) -> Sensitivity:
     """Score the rows with every assumption moved, at a few session counts, and on every workload."""
-    narrow = [narrowed(target) for target in targets]
-    scenario = scenario_at(plans.workloads[0], points(narrow)[0], plans.replicates[0], plans.overrides)
+    narrow = [narrowed(target, PLACES) for target in targets]
+    generated = plans.workloads[0]
+    scenario = scenario_at(generated, points(narrow)[0], generated.replicates[0], plans.overrides)
     assumptions = {found.variant: found for found in moved(scenario)}
     others = [Variant(f"recorded {workload.name}", workload=workload) for workload in plans.workloads[1:]]
     variants = [Variant("as assumed"), *assumptions, *others]
@@ -86,14 +87,14 @@ def render_sentences(found: Sensitivity) -> RenderableType:
     return lines
 
 
-def narrowed(target: Target) -> Target:
+def narrowed(target: Target, places: Sequence[int]) -> Target:
     """Return a row that speaks of few session counts of its range; of its own, if it has none of them."""
-    kept = [count for count in target.session_counts if count in PLACES]
+    kept = [count for count in target.session_counts if count in places]
     if not kept:
         return target
     left_out = {*target.session_counts} - {*kept}
-    places = [f"{name}@{count}" for name in target.configurations for count in sorted(left_out)]
-    return target.model_copy(update={"excepted": (*target.excepted, *places)})
+    excepted = [f"{name}@{count}" for name in target.configurations for count in sorted(left_out)]
+    return target.model_copy(update={"excepted": (*target.excepted, *excepted)})
 
 
 def sentence(row: RowScore, effects: Sequence[Effect]) -> str:

@@ -11,6 +11,7 @@ from sim.results.summary import footnotes, heading, table
 from sim.talk.result import Result
 from sim.talk.scores import CellScore, RowScore
 from sim.talk.static import StaticScore
+from sim.talk.study import Workload
 from sim.talk.targets import Target
 
 _SHOWN: dict[str, Callable[[float], str]] = {
@@ -25,12 +26,13 @@ _SHOWN: dict[str, Callable[[float], str]] = {
 def render(found: Result) -> RenderableType:
     """Return all tables, ready to print."""
     parts: list[RenderableType] = [_static(found.static), Text()]
-    for name in found.study.plans.workload_names:
-        rows = found.of_workload(name)
-        parts += [heading(f"Workload: {name}", _runs(found)), _dynamic(rows), _counted(rows), Text()]
+    for workload in found.study.plans.workloads:
+        rows = found.dynamic[workload.name]
+        head = heading(f"Workload: {workload.name}", _runs(workload))
+        parts += [head, _dynamic(rows), _counted(rows), Text()]
     if len(found.study.plans.workloads) > 1:
         parts += [_overview(found), Text()]
-    return Group(*parts, footnotes(_legend(found.dynamic), found.notes))
+    return Group(*parts, footnotes(_legend(found.targets.of_kind("dynamic")), found.notes))
 
 
 def quantity(target: Target, value: float | None) -> str:
@@ -64,9 +66,9 @@ def interval(target: Target, ends: tuple[float, float] | None) -> str:
     return show.MISSING if ends is None else " to ".join(quantity(target, end) for end in ends)
 
 
-def _runs(found: Result) -> str:
-    replicates = found.study.plans.replicates
-    seeds, draws = {run.seed for run in replicates}, {run.draw for run in replicates} - {None}
+def _runs(workload: Workload) -> str:
+    seeds = {run.seed for run in workload.replicates}
+    draws = {run.draw for run in workload.replicates} - {None}
     text = f"{len(seeds)} seed{'s' if len(seeds) > 1 else ''}"
     return f"{text} x {len(draws)} draws of coefficients" if draws else text
 
@@ -116,14 +118,13 @@ def _of(rows: Sequence[RowScore]) -> str:
 
 def _overview(found: Result) -> Table:
     """Return a line for each row, a column for each workload."""
-    names = found.study.plans.workload_names
-    lines = table("All workloads", "target", *names)
-    for target in found.targets.of_kind("dynamic"):
-        cells = []
-        for row in found.dynamic:
-            if row.target is target:
-                held = sum(score.holds for score in row.cells)
-                cells.append(_verdict(row.holds, f" {held}/{len(row.cells)}"))
+    lines = table("All workloads", "target", *found.dynamic)
+    for rows in zip(*found.dynamic.values(), strict=True):
+        target = rows[0].target
+        cells = [
+            _verdict(row.holds, f" {sum(score.holds for score in row.cells)}/{len(row.cells)}")
+            for row in rows
+        ]
         lines.add_row(target.id + ("*" if target.fitted else ""), band(target), *cells)
     return lines
 
@@ -132,12 +133,12 @@ def _verdict(holds: bool, detail: str = "") -> Text:
     return Text(f"inside{detail}") if holds else Text(f"outside{detail}", style="bold red")
 
 
-def _legend(rows: Sequence[RowScore]) -> list[str]:
+def _legend(targets: Sequence[Target]) -> list[str]:
     notes = [
         "simulated: the median of the runs, at the place that is furthest from the target (nearest, where "
         "one place is enough); a row is inside if the median is, at every place",
         "differences: second less first; their size is compared",
     ]
-    if any(row.target.fitted for row in rows):
+    if any(target.fitted for target in targets):
         notes.insert(0, "* may be fitted; all other rows are predictions, whatever the coefficients")
     return notes

@@ -18,14 +18,6 @@ from sim.talk.targets import Target
 GENERATED = "generated"
 
 
-class Workload(NamedTuple):
-    """What is sent."""
-
-    name: str
-    settings: tuple[str, ...] = ()
-    """What it sets in a scenario; empty: the scenario's own, sessions generated anew for every seed."""
-
-
 class Replicate(NamedTuple):
     """One of several runs of a point."""
 
@@ -34,19 +26,22 @@ class Replicate(NamedTuple):
     """Of all coefficients over what is known of them; None: their values."""
 
 
+class Workload(NamedTuple):
+    """What is sent, and how often."""
+
+    name: str
+    replicates: Sequence[Replicate]
+    settings: tuple[str, ...] = ()
+    """What it sets in a scenario; empty: the scenario's own, sessions generated anew for every seed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plans:
     """What is run for every point."""
 
     workloads: Sequence[Workload]
-    replicates: Sequence[Replicate]
     overrides: Sequence[str] = ()
     """One variant of the simulator: for every configuration, of [offload] for those that have one."""
-
-    @property
-    def workload_names(self) -> list[str]:
-        """The names of the workloads, in order."""
-        return [workload.name for workload in self.workloads]
 
 
 class Study:
@@ -62,25 +57,22 @@ class Study:
         self._keys = keys
         self._store = store
 
-    def values(self, target: Target, cell: Cell, workload: str) -> list[float]:
+    def values(self, target: Target, cell: Cell, workload: Workload) -> list[float]:
         """Return a row's number in a cell for every replicate that has it, in the row's unit."""
         found = (
-            cell.value(target, [self._numbers(workload, point, replicate) for point in cell.points])
-            for replicate in self.plans.replicates
+            cell.value(target, [self._store[self._keys[workload.name, point, run]] for point in cell.points])
+            for run in workload.replicates
         )
         return [value for value in found if value is not None]
 
-    def fingerprint(self, workload: str, points: Sequence[Point]) -> list[str]:
+    def fingerprints(self, workload: Workload, cell: Cell) -> list[str]:
         """Return the fingerprints of a cell's runs."""
-        return [self._keys[workload, point, run] for point in points for run in self.plans.replicates]
+        return [self._keys[workload.name, point, run] for point in cell.points for run in workload.replicates]
 
     def records(self) -> Iterator[tuple[str, Point, Replicate, str, Numbers]]:
         """Yield every run: workload, point, replicate, fingerprint, numbers."""
         for (workload, point, replicate), key in self._keys.items():
             yield workload, point, replicate, key, self._store[key]
-
-    def _numbers(self, workload: str, point: Point, replicate: Replicate) -> Numbers:
-        return self._store[self._keys[workload, point, replicate]]
 
 
 def replicates(seeds: int, draws: int) -> list[Replicate]:
@@ -113,7 +105,10 @@ def make(points: Sequence[Point], plans: Plans, runner: Runner) -> Study:
     store = runner.store
     keys: dict[tuple[str, Point, Replicate], str] = {}
     jobs: dict[str, Job] = {}
-    for workload, point, replicate in product(plans.workloads, points, plans.replicates):
+    every = (
+        (workload, *made) for workload in plans.workloads for made in product(points, workload.replicates)
+    )
+    for workload, point, replicate in every:
         scenario = scenario_at(workload, point, replicate, plans.overrides)
         key = of_run(scenario)
         keys[workload.name, point, replicate] = key

@@ -36,4 +36,4 @@ def score_variants(
         workload = variant.workload or plans.workloads[0]
         own = replace(plans, workloads=[workload], overrides=[*plans.overrides, *variant.settings])
         study = make(points(targets), own, runner)
-        yield Scored(variant, tuple(score(row, study, workload.name) for row in targets))
+        yield Scored(variant, tuple(score(row, study, workload) for row in targets))
