@@ -12,12 +12,9 @@ from sim.commands.talk import Jobs, Rows, bar
 def fit_talk(
     *,
     seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Seeds of every evaluation.")] = 2,
-    starts: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Searches, each from another of the best draws.")
-    ] = 2,
-    evaluations: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Most coefficients that each search tries.")
-    ] = 20,
+    rounds: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Most rounds, a dozen sets of coefficients each.")
+    ] = 3,
     overrides: Overrides = [],  # noqa: B006 - typer only reads it
     targets: Rows = None,
     runs: Annotated[
@@ -56,7 +53,7 @@ def fit_talk(
         raise InputError(f"no file of coefficients to start from: {times.summary}")
     with bar() as on_total:
         runner = Runner(Store(runs), jobs or cpu_count(), on_total)
-        found = Search(rows, plans, runner, times.file).run(starts, evaluations)
+        found = Search(rows, plans, runner, times.file).run(rounds)
     prior_name = f"{times.file.model}_{times.file.gpu}"
     write(content(found, times.file, prior_name, file, workloads), out, "sim calibrate talk")
     console(WIDTH).print(render(found, times.file))

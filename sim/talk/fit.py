@@ -3,13 +3,17 @@
 What is minimised is, in units of -2 log likelihood: of each row, the mean over its places of a Student
 density with 4 degrees of freedom in how far the row is from its band, 10 % being one scale; and of each
 coefficient the square of its distance from its prior in standard deviations. Rows that no coefficient can
-reach therefore do not drag the others along. All evaluations have the same seeds: they differ by the
-coefficients only.
+reach therefore do not drag the others along.
+
+A round runs the simulator at a centre and a step to both sides of it along each coefficient, takes straight
+lines through what that gives (`sim.talk.surface`), and tries the least loss of those lines, found from
+several starts; the best of all that was tried is the next centre. All runs have the same seeds: they differ
+by the coefficients only.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import log, sqrt
+from math import log
 
 from sim.coefficient_file import CoefficientFile
 from sim.errors import InputError
@@ -17,27 +21,35 @@ from sim.talk.cells import points
 from sim.talk.scores import RowScore, score
 from sim.talk.standard import Standard
 from sim.talk.study import Plans, Runner, make
+from sim.talk.surface import Line, Z, line
 from sim.talk.targets import Target
 
 FITTED = ("a_pair_s", "c_tok_s_per_token", "c_kv_s_per_token", "t_floor_s", "alpha_in_s_per_token")
 """What the rows that may be fitted can tell anything of."""
-
 PLACES = (20,)
 """Session counts that stand for a range in the fit: an evaluation is minutes otherwise."""
+STARTS = 8
+"""Searches on the lines of a round, which cost nothing."""
 
 _FREEDOM = 4
 _SCALE = 0.1
 """One scale of a row's distance, a logarithm."""
 _STEP = 1.0
-"""First step of a search from a start, and of an interval, in standard deviations."""
+"""To both sides of a centre, in standard deviations."""
+_FAR = 2.0
+"""Lines are believed so many standard deviations from their centre."""
+_HALVINGS = 5
+_LEAST_SIGMA = 0.05
+"""Of an interval, in standard deviations of the prior: the lines are no better than that."""
+_SHORTER = (1.0, 0.5)
+"""Shares of the way to the least loss of the lines that are tried."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
     """Coefficients that were tried."""
 
-    z: tuple[float, ...]
-    """Their distances from the prior, in standard deviations."""
+    z: Z
     rows: tuple[RowScore, ...]
     loss: float
 
@@ -52,7 +64,8 @@ class Fit:
     values: Mapping[str, float]
     """Of the best, in seconds."""
     sigmas: Mapping[str, float]
-    """How well each is known with the others held, one standard deviation in seconds."""
+    """How well each is known, in seconds: half of what leaves the loss within one of its least, the others
+    free to follow, by the lines of the last round."""
     evaluations: int
 
 
@@ -73,40 +86,39 @@ class Search:
             raise InputError("no dynamic row has may_be_fitted = yes")
         if missing := [name for name in FITTED if name not in file.entries]:
             raise InputError(f"the file of coefficients has no {', '.join(missing)}")
-        self._plans, self._runner, self._file = plans, runner, file
+        self._plans, self._runner = plans, runner
         self._scales = [Standard(file.entries[name].uncertain) for name in FITTED]
-        self._tried: dict[tuple[float, ...], Evaluation] = {}
+        self._draws = [file.drawn(k) for k in range(1, STARTS)]
+        self._tried: dict[Z, Evaluation] = {}
 
-    def run(self, starts: int, evaluations: int) -> Fit:
-        """Search from the best of the prior and its first draws, and from so many starts of those.
-
-        Args:
-            starts: searches, each from another of the tried draws.
-            evaluations: most that each search tries.
-
-        """
-        prior = self.evaluate((0.0,) * len(FITTED))
-        drawn = [self._file.drawn(k) for k in range(1, len(FITTED) + 2)]
-        for values in drawn:
-            self.evaluate([scale.z(values[name]) for name, scale in zip(FITTED, self._scales, strict=True)])
-        for start in sorted(self._tried.values(), key=lambda tried: tried.loss)[:starts]:
-            self._descend(start, evaluations)
-        sigmas = self._sigmas(self._best())
-        best = self._best()
+    def run(self, rounds: int) -> Fit:
+        """Search from the priors, so many rounds at most; one that comes no nearer is the last."""
+        prior = best = self.evaluate((0.0,) * len(FITTED))
+        for _ in range(rounds):
+            centre, lines = best, self._lines(best)
+            found = self._least(centre, lines)
+            for share in _SHORTER:
+                self.evaluate([at + share * (to - at) for at, to in zip(centre.z, found, strict=True)])
+            best = min(self._tried.values(), key=lambda tried: tried.loss)
+            if best is centre:
+                break
+        sigmas = dict(zip(FITTED, self._sigmas(centre, lines), strict=True))
         return Fit(FITTED, prior, best, self._values(best.z), sigmas, len(self._tried))
 
     def evaluate(self, z: Sequence[float]) -> Evaluation:
         """Return what these coefficients do to the rows."""
-        held = tuple(
-            round(min(max(value, scale.low), scale.high), 3)
-            for value, scale in zip(z, self._scales, strict=True)
-        )
+        held = self._held(z)
         if held not in self._tried:
             rows = self._rows(held)
             self._tried[held] = Evaluation(held, rows, loss(rows, held))
         return self._tried[held]
 
-    def _rows(self, z: tuple[float, ...]) -> tuple[RowScore, ...]:
+    def _held(self, z: Sequence[float]) -> Z:
+        """Return coefficients within their ranges."""
+        pairs = zip(z, self._scales, strict=True)
+        return tuple(round(min(max(value, scale.low), scale.high), 3) for value, scale in pairs)
+
+    def _rows(self, z: Z) -> tuple[RowScore, ...]:
         settings = [f"{_section(name)}.{name}={value!r}" for name, value in self._values(z).items()]
         plans = replace(self._plans, overrides=[*self._plans.overrides, *settings])
         study = make(points(self._targets), plans, self._runner)
@@ -116,40 +128,99 @@ class Search:
         pairs = zip(FITTED, self._scales, z, strict=True)
         return {name: float(f"{scale.value(at):.4g}") for name, scale, at in pairs}
 
-    def _best(self) -> Evaluation:
-        return min(self._tried.values(), key=lambda tried: tried.loss)
+    def _lines(self, centre: Evaluation) -> list[list[Line]]:
+        """Return the lines of every row's places, from a step to both sides along each coefficient."""
+        sides = [
+            tuple(self.evaluate(_moved(centre.z, place, step)) for step in (-_STEP, _STEP))
+            for place in range(len(FITTED))
+        ]
+        return [
+            [
+                line(
+                    row.target,
+                    _number(centre, number, place),
+                    [
+                        (
+                            below.z[along],
+                            above.z[along],
+                            _number(below, number, place),
+                            _number(above, number, place),
+                        )
+                        for along, (below, above) in enumerate(sides)
+                    ],
+                )
+                for place in range(len(row.cells))
+            ]
+            for number, row in enumerate(centre.rows)
+        ]
 
-    def _descend(self, start: Evaluation, evaluations: int) -> None:
+    def _least(self, centre: Evaluation, lines: Sequence[Sequence[Line]]) -> Z:
+        """Return where the lines have their least loss, not too far from their centre."""
+        found = [self._descend(centre, lines, start, {}) for start in self._starts(centre)]
+        return min(found, key=lambda ended: ended[0])[1]
+
+    def _starts(self, centre: Evaluation) -> Iterator[Z]:
+        yield centre.z
+        for values in self._draws:
+            yield tuple(scale.z(values[name]) for name, scale in zip(FITTED, self._scales, strict=True))
+
+    def _descend(
+        self, centre: Evaluation, lines: Sequence[Sequence[Line]], start: Z, held: Mapping[int, float]
+    ) -> tuple[float, Z]:
+        """Return the least loss of the lines, found from a start, and where; `held`: kept at a value."""
         from scipy.optimize import minimize  # noqa: PLC0415 - slow to import
 
-        simplex = [list(start.z)]
-        for place, scale in enumerate(self._scales):
-            corner = list(start.z)
-            inward = -_STEP if start.z[place] + _STEP > scale.high else _STEP
-            corner[place] += inward
-            simplex.append(corner)
-        minimize(
-            lambda z: self.evaluate(z).loss,
-            start.z,
-            method="Nelder-Mead",
-            bounds=[(scale.low, scale.high) for scale in self._scales],
-            options={"maxfev": evaluations, "initial_simplex": simplex, "xatol": 0.05, "fatol": 0.05},
-        )
+        free = [place for place in range(len(FITTED)) if place not in held]
+        bounds = [self._bounds(centre, place) for place in free]
 
-    def _sigmas(self, best: Evaluation) -> dict[str, float]:
-        """Return how far each coefficient may go, the others held, until the loss has grown by one."""
-        found = {}
-        for place, (name, scale) in enumerate(zip(FITTED, self._scales, strict=True)):
-            steps = []
-            for step in (-_STEP, _STEP):
-                z = list(best.z)
-                z[place] += step
-                moved = self.evaluate(z)
-                went, grew = abs(moved.z[place] - best.z[place]), moved.loss - best.loss
-                if went and grew > 0:
-                    steps.append(went / sqrt(grew))
-            found[name] = scale.spread(best.z[place], min(steps, default=_STEP))
-        return found
+        def whole(moved: Sequence[float]) -> list[float]:
+            at = {**held, **dict(zip(free, moved, strict=True))}
+            return [at[place] for place in range(len(FITTED))]
+
+        inside = [min(max(start[at], low), high) for at, (low, high) in zip(free, bounds, strict=True)]
+        ended = minimize(
+            lambda moved: _lines_loss(centre, lines, whole(moved)), inside, method="Powell", bounds=bounds
+        )
+        return float(ended.fun), self._held(whole(ended.x))
+
+    def _bounds(self, centre: Evaluation, place: int) -> tuple[float, float]:
+        scale, at = self._scales[place], centre.z[place]
+        return max(scale.low, at - _FAR), min(scale.high, at + _FAR)
+
+    def _sigmas(self, centre: Evaluation, lines: Sequence[Sequence[Line]]) -> Iterator[float]:
+        """Yield half of each coefficient's interval: see `Fit.sigmas`."""
+        least, where = min(self._descend(centre, lines, start, {}) for start in self._starts(centre))
+
+        def reach(place: int, end: float) -> float:
+            """Return how far a coefficient goes towards an end until the loss has grown by one."""
+            near, far = where[place], end
+            for _ in range(_HALVINGS):
+                middle = (near + far) / 2
+                if self._descend(centre, lines, where, {place: middle})[0] <= least + 1:
+                    near = middle
+                else:
+                    far = middle
+            return abs(near - where[place])
+
+        for place, scale in enumerate(self._scales):
+            ends = [reach(place, end) for end in self._bounds(centre, place)]
+            yield scale.spread(where[place], max(sum(ends) / 2, _LEAST_SIGMA))
+
+
+def _lines_loss(centre: Evaluation, lines: Sequence[Sequence[Line]], z: Sequence[float]) -> float:
+    """Return the loss that the lines give."""
+    move = [to - at for to, at in zip(z, centre.z, strict=True)]
+    rows = (sum(_place_loss(place.off(move)) for place in row) / len(row) for row in lines)
+    return sum(rows) + sum(value * value for value in z)
+
+
+def _moved(z: Z, place: int, step: float) -> Z:
+    return (*z[:place], z[place] + step, *z[place + 1 :])
+
+
+def _number(tried: Evaluation, row: int, place: int) -> float:
+    """Return a place's number, 0 where nothing was measured."""
+    return tried.rows[row].cells[place].median or 0.0
 
 
 def loss(rows: Sequence[RowScore], z: Sequence[float]) -> float:
@@ -159,12 +230,12 @@ def loss(rows: Sequence[RowScore], z: Sequence[float]) -> float:
 
 def row_loss(row: RowScore) -> float:
     """Return a row's part: 0 where it holds at every place."""
-    found = [_place_loss(max(cell.off, 0.0)) for cell in row.cells]
+    found = [_place_loss(cell.off) for cell in row.cells]
     return sum(found) / len(found)
 
 
 def _place_loss(off: float) -> float:
-    off = min(off, 1e6)  # of nothing measured
+    off = min(max(off, 0.0), 1e6)  # infinite of nothing measured
     return (_FREEDOM + 1) * log(1 + off * off / (_FREEDOM * _SCALE * _SCALE))
 
 

@@ -142,7 +142,7 @@ def test_the_scenario_form_is_still_there() -> None:
 
 def test_a_fit_writes_a_file_that_runs_take(tmp_path: Path) -> None:
     targets, path = write_targets(tmp_path, EASY), tmp_path / "fit.toml"
-    effort = ("--seeds", "1", "--starts", "1", "--evaluations", "1")
+    effort = ("--seeds", "1", "--rounds", "1")
     fitting = ("calibrate", "talk", "--targets", str(targets), *FEW, *effort, "--out", str(path))
     result = CliRunner().invoke(app, fitting)
     assert result.exit_code == 0, result.stderr

@@ -84,7 +84,7 @@ def test_a_search_comes_nearer(tmp_path: Path) -> None:
     prior = search.evaluate([0.0] * len(FITTED))
     wanted = (prior.rows[0].deciding.median or 0.0) / 2
     row = target(may_be_fitted="yes", low=f"{wanted * 0.9}", high=f"{wanted * 1.1}")
-    found = Search([row], PLANS, Runner(Store(tmp_path / "runs")), PRIOR).run(starts=1, evaluations=4)
+    found = Search([row], PLANS, Runner(Store(tmp_path / "runs")), PRIOR).run(rounds=1)
 
     assert found.best.loss < found.prior.loss
     assert found.values["a_pair_s"] < PRIOR.values["a_pair_s"]
