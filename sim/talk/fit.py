@@ -27,7 +27,7 @@ from sim.talk.targets import Target
 FITTED = ("a_pair_s", "c_tok_s_per_token", "c_kv_s_per_token", "t_floor_s", "alpha_in_s_per_token")
 """What the rows that may be fitted can tell anything of."""
 PLACES = (20,)
-"""Session counts that stand for a range in the fit: an evaluation is minutes otherwise."""
+"""Session counts that stand for a range in the fit, or the nearest to them: an evaluation is long otherwise."""
 STARTS = 8
 """Searches on the lines of a round, which cost nothing."""
 

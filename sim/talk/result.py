@@ -33,10 +33,12 @@ COLUMNS = (
     "runs",
     "share_of_runs_inside",
     "holds",
+    "decides",
     "row_holds",
     "fingerprint",
 )
-"""Of the table file: a line for each place of each row, on each workload; the fingerprint of its runs."""
+"""Of the table file: a line for each place of each row, on each workload. `decides`: the place that is
+furthest from the band (nearest, where one place is enough); `fingerprint`: of its runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +147,15 @@ def _lines(found: Result) -> Iterator[Sequence[object]]:
         target = static.target
         head = (target.id, target.kind, target.may_be_fitted, "", "", "", target.unit, *target.band)
         yield _written(
-            *head, static.value, *(static.interval or (None, None)), "", "", static.holds, static.holds, ""
+            *head,
+            static.value,
+            *(static.interval or (None, None)),
+            "",
+            "",
+            static.holds,
+            True,
+            static.holds,
+            "",
         )
     for workload in found.study.plans.workloads:
         for row in found.dynamic[workload.name]:
@@ -169,6 +179,7 @@ def _line(row: RowScore, score: CellScore, keys: Sequence[str]) -> Sequence[obje
         len(score.values),
         score.share,
         score.holds,
+        score is row.deciding,
         row.holds,
         hashlib.sha256(" ".join(keys).encode()).hexdigest()[:16],
     )

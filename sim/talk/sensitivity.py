@@ -16,8 +16,8 @@ from sim.talk.study import Plans, Runner, scenario_at
 from sim.talk.targets import Target
 from sim.talk.variants import Scored, Variant, score_variants
 
-PLACES = (12, 20, 28)
-"""Session counts that stand for a range in the study."""
+PLACES = (20,)
+"""Session counts that stand for a range in the study: or, of its range, the nearest to them."""
 MATTERS = 0.1
 """A move matters to a row that it takes by a tenth nearer to its target."""
 NAMED = 2
@@ -62,7 +62,7 @@ class Sensitivity:
 
 def study(targets: Sequence[Target], plans: Plans, runner: Runner) -> Sensitivity:
     """Score the rows with every assumption moved, at a few session counts, and on every workload."""
-    narrow = [narrowed(target, PLACES) for target in targets]
+    narrow = [narrowed(target, PLACES) for target in targets if target.holds == "every"]
     generated = plans.workloads[0]
     scenario = scenario_at(generated, points(narrow)[0], generated.replicates[0], plans.overrides)
     assumptions = {found.variant: found for found in moved(scenario)}
@@ -88,11 +88,9 @@ def render_sentences(found: Sensitivity) -> RenderableType:
 
 
 def narrowed(target: Target, places: Sequence[int]) -> Target:
-    """Return a row that speaks of few session counts of its range; of its own, if it has none of them."""
-    kept = [count for count in target.session_counts if count in places]
-    if not kept:
-        return target
-    left_out = {*target.session_counts} - {*kept}
+    """Return a row that speaks of those session counts of its range that are nearest to these."""
+    kept = {min(target.session_counts, key=lambda count: abs(count - place)) for place in places}
+    left_out = {*target.session_counts} - kept
     excepted = [f"{name}@{count}" for name in target.configurations for count in sorted(left_out)]
     return target.model_copy(update={"excepted": (*target.excepted, *excepted)})
 

@@ -20,6 +20,7 @@ _SHOWN: dict[str, Callable[[float], str]] = {
     "fraction": show.percent,
     "tokens": show.count,
     "blocks": show.count,
+    "ratio": show.number,
 }
 
 
