@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sim.commands.options import Format, Overrides
+from sim.commands.options import Format, Jobs, Overrides, Resumed
 from sim.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from sim.talk.study import Plans, Replicate, Runner, Workload
+    from sim.talk.study import Maker, Plans, Replicate, Workload
     from sim.talk.targets import TargetFile
 
 
@@ -30,14 +30,6 @@ Seeds = Annotated[int, typer.Option(min=1, metavar="N", help="Sets of generated 
 Rows = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Rows to check; those of calibration/talk/targets.csv if absent."),
-]
-Out = Annotated[
-    Path | None,
-    typer.Option(metavar="DIR", help="Folder for runs and tables; a second call goes on from there."),
-]
-Jobs = Annotated[
-    int | None,
-    typer.Option(min=1, metavar="N", help="Runs at a time; as many as there are cores if absent."),
 ]
 
 
@@ -61,7 +53,7 @@ def talk(
     ] = False,
     targets: Rows = None,
     format: Annotated[Format, typer.Option(help="How to print the results.")] = Format.TEXT,
-    out: Out = None,
+    out: Resumed = None,
     jobs: Jobs = None,
 ) -> None:
     """Print what the simulator says of every number that the talk's slides print.
@@ -69,13 +61,12 @@ def talk(
     Takes minutes: hundreds of runs. --sensitivity takes as long again; both go on where an earlier call with
     the same --out was stopped.
     """
-    from joblib import cpu_count
-
     from sim.commands.console import console
+    from sim.jobs.engine import local
+    from sim.results.journal import journal_in
     from sim.results.metrics import to_json
     from sim.results.summary import WIDTH
-    from sim.talk.store import Store
-    from sim.talk.study import GENERATED, Plans, Runner, Workload, replicates
+    from sim.talk.study import GENERATED, Maker, Plans, Workload, replicates
     from sim.talk.targets import read_targets, shipped_targets
 
     if baselines and sensitivity:
@@ -84,8 +75,8 @@ def talk(
     generated = Workload(GENERATED, replicates(seeds, draws))
     plans = Plans([generated, *_recorded(traces, replicates(trace_seeds, draws))], overrides)
     answer = _sensitivity if sensitivity else _baselines if baselines else _rows
-    with bar() as on_total:
-        content, shown = answer(rows, plans, Runner(Store(out), jobs or cpu_count(), on_total), out)
+    with bar() as on_total, journal_in(out) as journal:
+        content, shown = answer(rows, plans, Maker(local(jobs), journal, on_total), out)
     if format is Format.JSON:
         typer.echo(to_json(content), nl=False)
     else:
@@ -96,19 +87,19 @@ Answer = tuple[dict[str, Any], "RenderableType"]
 """The same for JSON and for a terminal."""
 
 
-def _rows(rows: "TargetFile", plans: "Plans", runner: "Runner", out: Path | None) -> Answer:
+def _rows(rows: "TargetFile", plans: "Plans", maker: "Maker", out: Path | None) -> Answer:
     from sim.talk.cells import points
     from sim.talk.result import result, to_dict, write
     from sim.talk.show import render
     from sim.talk.study import make
 
-    found = result(rows, make(points(rows.of_kind("dynamic")), plans, runner))
+    found = result(rows, make(points(rows.of_kind("dynamic")), plans, maker))
     if out is not None:
         write(found, out)
     return to_dict(found), render(found)
 
 
-def _baselines(rows: "TargetFile", plans: "Plans", runner: "Runner", out: Path | None) -> Answer:
+def _baselines(rows: "TargetFile", plans: "Plans", maker: "Maker", out: Path | None) -> Answer:
     from sim.talk.baselines import STEP_TIMES, score_timeless
     from sim.talk.beside import render, to_dict, write
     from sim.talk.variants import Variant, score_variants
@@ -117,19 +108,19 @@ def _baselines(rows: "TargetFile", plans: "Plans", runner: "Runner", out: Path |
     asked = [Variant("as set", timing)] if timing else []
     plans = replace(plans, overrides=[text for text in plans.overrides if text not in timing])
     dynamic = rows.of_kind("dynamic")
-    found = list(score_variants(dynamic, [*asked, *STEP_TIMES], plans, runner))
+    found = list(score_variants(dynamic, [*asked, *STEP_TIMES], plans, maker))
     found.append(score_timeless(dynamic, plans))
     if out is not None:
         write(found, out / "baselines.csv")
     return to_dict(found), render(dynamic, found)
 
 
-def _sensitivity(rows: "TargetFile", plans: "Plans", runner: "Runner", out: Path | None) -> Answer:
+def _sensitivity(rows: "TargetFile", plans: "Plans", maker: "Maker", out: Path | None) -> Answer:
     from sim.talk.beside import to_dict, write
     from sim.talk.plots import write_sensitivity
     from sim.talk.sensitivity import render_sentences, study
 
-    found = study(rows.of_kind("dynamic"), plans, runner)
+    found = study(rows.of_kind("dynamic"), plans, maker)
     if out is not None:
         write(found.scored, out / "sensitivity.csv")
         write_sensitivity(found.scored, out / "sensitivity.png")

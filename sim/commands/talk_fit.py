@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from sim.commands.options import Overrides
-from sim.commands.talk import Jobs, Rows, bar
+from sim.commands.options import Jobs, Overrides
+from sim.commands.talk import Rows, bar
 
 
 def fit_talk(
@@ -19,7 +19,9 @@ def fit_talk(
     targets: Rows = None,
     runs: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Folder for runs; a second call goes on from there."),
+        typer.Option(
+            metavar="DIR", help="Folder for every run as it ends; a second call goes on from there."
+        ),
     ] = None,
     out: Annotated[Path, typer.Option(metavar="FILE", help="File of coefficients to write.")],
     jobs: Jobs = None,
@@ -28,18 +30,17 @@ def fit_talk(
 
     The priors are the shipped coefficients; nothing that ran on two nodes is used.
     """
-    from joblib import cpu_count
-
     from sim.commands.console import console
     from sim.errors import InputError
+    from sim.jobs.engine import local
+    from sim.results.journal import journal_in
     from sim.results.summary import WIDTH
     from sim.talk.cells import points
     from sim.talk.fit import PLACES, Search
     from sim.talk.fit_file import content, write
     from sim.talk.fit_show import render
     from sim.talk.sensitivity import narrowed
-    from sim.talk.store import Store
-    from sim.talk.study import GENERATED, Plans, Runner, Workload, replicates, scenario_at
+    from sim.talk.study import GENERATED, Maker, Plans, Workload, replicates, scenario_at
     from sim.talk.targets import read_targets, shipped_targets
 
     file = read_targets(targets or shipped_targets())
@@ -51,9 +52,9 @@ def fit_talk(
     times = workloads[0].coefficients()
     if times.file is None:
         raise InputError(f"no file of coefficients to start from: {times.summary}")
-    with bar() as on_total:
-        runner = Runner(Store(runs), jobs or cpu_count(), on_total)
-        found = Search(rows, plans, runner, times.file).run(rounds)
+    with bar() as on_total, journal_in(runs) as journal:
+        maker = Maker(local(jobs), journal, on_total)
+        found = Search(rows, plans, maker, times.file).run(rounds)
     prior_name = f"{times.file.model}_{times.file.gpu}"
     write(content(found, times.file, prior_name, file, workloads), out, "sim calibrate talk")
     console(WIDTH).print(render(found, times.file))

@@ -20,14 +20,14 @@ from sim.errors import InputError
 from sim.talk.cells import points
 from sim.talk.scores import RowScore, score
 from sim.talk.standard import Standard
-from sim.talk.study import Plans, Runner, make
+from sim.talk.study import Maker, Plans, make
 from sim.talk.surface import Line, Z, line
 from sim.talk.targets import Target
 
 FITTED = ("a_pair_s", "c_tok_s_per_token", "c_kv_s_per_token", "t_floor_s", "alpha_in_s_per_token")
 """What the rows that may be fitted can tell anything of."""
 PLACES = (20,)
-"""Session counts that stand for a range in the fit, or the nearest to them: an evaluation is long otherwise."""
+"""Session counts that stand for a range in the fit, or the nearest to them: runs take their time."""
 STARTS = 8
 """Searches on the lines of a round, which cost nothing."""
 
@@ -72,9 +72,7 @@ class Fit:
 class Search:
     """Tries coefficients, each set of them once."""
 
-    def __init__(
-        self, targets: Sequence[Target], plans: Plans, runner: Runner, file: CoefficientFile
-    ) -> None:
+    def __init__(self, targets: Sequence[Target], plans: Plans, maker: Maker, file: CoefficientFile) -> None:
         """Prepare a search over `FITTED`.
 
         Raises:
@@ -86,7 +84,7 @@ class Search:
             raise InputError("no dynamic row has may_be_fitted = yes")
         if missing := [name for name in FITTED if name not in file.entries]:
             raise InputError(f"the file of coefficients has no {', '.join(missing)}")
-        self._plans, self._runner = plans, runner
+        self._plans, self._maker = plans, maker
         self._scales = [Standard(file.entries[name].uncertain) for name in FITTED]
         self._draws = [file.drawn(k) for k in range(1, STARTS)]
         self._tried: dict[Z, Evaluation] = {}
@@ -121,7 +119,7 @@ class Search:
     def _rows(self, z: Z) -> tuple[RowScore, ...]:
         settings = [f"{_section(name)}.{name}={value!r}" for name, value in self._values(z).items()]
         plans = replace(self._plans, overrides=[*self._plans.overrides, *settings])
-        study = make(points(self._targets), plans, self._runner)
+        study = make(points(self._targets), plans, self._maker)
         return tuple(score(target, study, plans.workloads[0]) for target in self._targets)
 
     def _values(self, z: Sequence[float]) -> dict[str, float]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sim.talk.fingerprint import of_code, of_file
+from sim.jobs.fingerprint import code
 from sim.talk.scores import CellScore, RowScore, score
 from sim.talk.static import StaticScore, score_static
 from sim.talk.study import Study
@@ -71,9 +71,9 @@ def result(targets: TargetFile, study: Study) -> Result:
 def _notes(study: Study) -> Iterator[str]:
     yield f"step times: {study.times}"
     left = {
-        f"{workload}, {point.configuration} with {point.sessions} sessions"
-        for workload, point, _, _, numbers in study.records()
-        if numbers["requests.completed"] != numbers["requests.total"]
+        f"{one.workload}, {one.point.configuration} with {one.point.sessions} sessions"
+        for one in study.made
+        if one.run.numbers["requests.completed"] != one.run.numbers["requests.total"]
     }
     if left:
         yield f"not every request completed: {'; '.join(sorted(left))}"
@@ -84,8 +84,8 @@ def to_dict(found: Result) -> dict[str, Any]:
     plans = found.study.plans
     return {
         "schema_version": SCHEMA_VERSION,
-        "targets": of_file(found.targets.path),
-        "code": of_code(),
+        "targets": str(found.targets.path),
+        "code": code(),
         "settings": list(plans.overrides),
         "replicates": {
             workload.name: [replicate._asdict() for replicate in workload.replicates]
@@ -197,14 +197,13 @@ def _cell(value: object) -> object:
 
 
 def _numbers(study: Study) -> Iterator[dict[str, object]]:
-    for workload, point, replicate, key, numbers in study.records():
-        for metric, value in numbers.items():
+    for one in study.made:
+        for metric, value in one.run.numbers.items():
             if value is not None:
                 yield {
-                    "workload": workload,
-                    **point._asdict(),
-                    **replicate._asdict(),
-                    "fingerprint": key,
+                    "workload": one.workload,
+                    **one.point._asdict(),
+                    **one.replicate._asdict(),
                     "metric": metric,
                     "value": float(value),
                 }

@@ -12,7 +12,7 @@ from sim.talk.assumptions import Moved, moved
 from sim.talk.cells import points
 from sim.talk.scores import RowScore
 from sim.talk.show import band, place, quantity
-from sim.talk.study import Plans, Runner, scenario_at
+from sim.talk.study import Maker, Plans, scenario_at
 from sim.talk.targets import Target
 from sim.talk.variants import Scored, Variant, score_variants
 
@@ -60,7 +60,7 @@ class Sensitivity:
     """Of every row, by its id."""
 
 
-def study(targets: Sequence[Target], plans: Plans, runner: Runner) -> Sensitivity:
+def study(targets: Sequence[Target], plans: Plans, maker: Maker) -> Sensitivity:
     """Score the rows with every assumption moved, at a few session counts, and on every workload."""
     narrow = [narrowed(target, PLACES) for target in targets if target.holds == "every"]
     generated = plans.workloads[0]
@@ -68,7 +68,7 @@ def study(targets: Sequence[Target], plans: Plans, runner: Runner) -> Sensitivit
     assumptions = {found.variant: found for found in moved(scenario)}
     others = [Variant(f"recorded {workload.name}", workload=workload) for workload in plans.workloads[1:]]
     variants = [Variant("as assumed"), *assumptions, *others]
-    scored = list(score_variants(narrow, variants, plans, runner))
+    scored = list(score_variants(narrow, variants, plans, maker))
     base, *rest = scored
     sentences = {}
     for number, row in enumerate(base.rows):

@@ -1,18 +1,20 @@
 """Makes the runs that rows need: every point once for each workload, seed and draw of coefficients."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import product
 from typing import NamedTuple
 
-from sim.compare import Job, Plan, execute
 from sim.errors import InputError
+from sim.jobs.engine import Engine
+from sim.jobs.execute import execute
+from sim.jobs.fingerprint import fingerprint
+from sim.jobs.job import Job
 from sim.results.compared import Run
+from sim.results.journal import Journal
 from sim.scenario import Scenario, load_scenario
-from sim.talk.cells import Cell, Numbers, Point
-from sim.talk.fingerprint import of_run
-from sim.talk.store import Store
+from sim.talk.cells import Cell, Point
 from sim.talk.targets import Target
 
 GENERATED = "generated"
@@ -41,38 +43,48 @@ class Plans:
 
     workloads: Sequence[Workload]
     overrides: Sequence[str] = ()
-    """One variant of the simulator: for every configuration, of [offload] for those that have one."""
+    """One variant of the simulator: for every configuration that has the section which they are of."""
+
+
+class Made(NamedTuple):
+    """A run that was made."""
+
+    workload: str
+    point: Point
+    replicate: Replicate
+    scenario: Scenario
+    run: Run
 
 
 class Study:
-    """The numbers of all runs that were made."""
+    """All runs that were made."""
 
-    def __init__(
-        self, plans: Plans, keys: dict[tuple[str, Point, Replicate], str], store: Store, times: str
-    ) -> None:
-        """Arrange what the store holds."""
+    def __init__(self, plans: Plans, made: Sequence[Made]) -> None:
+        """Arrange the runs."""
         self.plans = plans
-        self.times = times
+        self.made = made
+        times = made[0].scenario.coefficients()
+        self.times = f"{times.origin}: {times.summary}"
         """What the step times rest on."""
-        self._keys = keys
-        self._store = store
+        self._by_place = {(one.workload, one.point, one.replicate): one for one in made}
 
     def values(self, target: Target, cell: Cell, workload: Workload) -> list[float]:
         """Return a row's number in a cell for every replicate that has it, in the row's unit."""
         found = (
-            cell.value(target, [self._store[self._keys[workload.name, point, run]] for point in cell.points])
-            for run in workload.replicates
+            cell.value(
+                target, [self._by_place[workload.name, point, one].run.numbers for point in cell.points]
+            )
+            for one in workload.replicates
         )
         return [value for value in found if value is not None]
 
     def fingerprints(self, workload: Workload, cell: Cell) -> list[str]:
         """Return the fingerprints of a cell's runs."""
-        return [self._keys[workload.name, point, run] for point in cell.points for run in workload.replicates]
-
-    def records(self) -> Iterator[tuple[str, Point, Replicate, str, Numbers]]:
-        """Yield every run: workload, point, replicate, fingerprint, numbers."""
-        for (workload, point, replicate), key in self._keys.items():
-            yield workload, point, replicate, key, self._store[key]
+        return [
+            fingerprint(self._by_place[workload.name, point, one].scenario)
+            for point in cell.points
+            for one in workload.replicates
+        ]
 
 
 def replicates(seeds: int, draws: int) -> list[Replicate]:
@@ -82,64 +94,58 @@ def replicates(seeds: int, draws: int) -> list[Replicate]:
 
 
 OnTotal = Callable[[int], Callable[[], None]]
-"""Is told how many runs are to be made; what it returns is called after each."""
+"""Is told how many runs there are; what it returns is called after each."""
 
 
 @dataclass(frozen=True, slots=True)
-class Runner:
+class Maker:
     """How runs are made, and where they are kept."""
 
-    store: Store
-    processes: int = 1
-    """Runs at a time; 1: in this process."""
+    engine: Engine
+    journal: Journal | None = None
+    """Has runs that are not made again."""
     on_total: OnTotal = lambda total: lambda: None
 
 
-def make(points: Sequence[Point], plans: Plans, runner: Runner) -> Study:
-    """Make the runs of all points that the store does not hold yet.
+def make(points: Sequence[Point], plans: Plans, maker: Maker) -> Study:
+    """Make the runs of all points.
 
     Raises:
         InputError: a scenario is wrong, or a run failed.
 
     """
-    store = runner.store
-    keys: dict[tuple[str, Point, Replicate], str] = {}
-    jobs: dict[str, Job] = {}
-    every = (
-        (workload, *made) for workload in plans.workloads for made in product(points, workload.replicates)
-    )
-    for workload, point, replicate in every:
-        scenario = scenario_at(workload, point, replicate, plans.overrides)
-        key = of_run(scenario)
-        keys[workload.name, point, replicate] = key
-        if key not in store:
-            jobs[key] = Job(key, scenario, {}, {})
-        times = scenario.coefficients()
-    on_one_more = runner.on_total(len(jobs))
+    places = [
+        (workload.name, point, one, scenario_at(workload, point, one, plans.overrides))
+        for workload in plans.workloads
+        for point, one in product(points, workload.replicates)
+    ]
+    jobs = [Job(point.configuration, scenario, {}, {}) for _, point, _, scenario in places]
+    on_one_more = maker.on_total(len(jobs))
 
     def on_run(run: Run) -> None:
         if run.summary is None:
-            job = jobs[run.scenario].scenario
-            raise InputError(f"{job.title}, {job.workload.sessions} sessions, seed {job.seed}: {run.error}")
-        store.add(run.scenario, run.numbers)
+            raise InputError(f"{run.scenario}, seed {run.seed}: {run.error}")
         on_one_more()
 
-    execute(Plan(list(jobs), [], list(jobs.values())), runner.processes, on_run)
-    return Study(plans, keys, store, f"{times.origin}: {times.summary}")
+    runs = execute(jobs, maker.engine, on_run, maker.journal)
+    return Study(plans, [Made(*place, run) for place, run in zip(places, runs, strict=True)])
 
 
 def scenario_at(workload: Workload, point: Point, replicate: Replicate, overrides: Sequence[str]) -> Scenario:
     """Return what one run of a point runs."""
     draw = [] if replicate.draw is None else [f"timing.draw={replicate.draw}"]
-    asked = [text for text in overrides if not text.startswith("offload.") or _offloads(point.configuration)]
+    lacking = _lacking(point.configuration)
+    asked = [text for text in overrides if not text.startswith(lacking)]
     settings = (*workload.settings, *point.settings, *asked, *draw)
     return _loaded(point.configuration, settings).model_copy(update={"seed": replicate.seed})
 
 
 @cache
-def _offloads(configuration: str) -> bool:
-    """Return whether a configuration has a CPU tier that settings of one can be of."""
-    return load_scenario(configuration).offload is not None
+def _lacking(configuration: str) -> tuple[str, ...]:
+    """Return the sections, with a dot, that mean nothing to a configuration."""
+    scenario = load_scenario(configuration)
+    has = {"offload.": scenario.offload is not None, "disaggregation.": scenario.workers.count is None}
+    return tuple(section for section, there in has.items() if not there)
 
 
 @lru_cache(maxsize=64)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from sim.talk.cells import points
 from sim.talk.scores import RowScore, score
-from sim.talk.study import Plans, Runner, Workload, make
+from sim.talk.study import Maker, Plans, Workload, make
 from sim.talk.targets import Target
 
 
@@ -29,11 +29,11 @@ class Scored:
 
 
 def score_variants(
-    targets: Sequence[Target], variants: Sequence[Variant], plans: Plans, runner: Runner
+    targets: Sequence[Target], variants: Sequence[Variant], plans: Plans, maker: Maker
 ) -> Iterator[Scored]:
     """Yield each variant with its scores of dynamic rows, on the first workload of the plans or its own."""
     for variant in variants:
         workload = variant.workload or plans.workloads[0]
         own = replace(plans, workloads=[workload], overrides=[*plans.overrides, *variant.settings])
-        study = make(points(targets), own, runner)
+        study = make(points(targets), own, maker)
         yield Scored(variant, tuple(score(row, study, workload) for row in targets))

@@ -18,7 +18,7 @@ def stored(folder: Path, variant: str) -> Lines:
 
 
 def markdown(folder: Path, file: TargetFile) -> list[str]:
-    """The lines of the table: every dynamic row, both variants on generated sessions, then recorded windows."""
+    """The lines of the table: every dynamic row, both variants, on generated sessions and recorded ones."""
     found = {variant: stored(folder, variant) for variant in VARIANTS}
     recorded = list(dict.fromkeys(line["workload"] for line in found["priors"]))
     recorded = [name for name in recorded if name not in ("", "generated")]

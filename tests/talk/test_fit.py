@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from sim.coefficient_file import read_coefficient_file
 from sim.errors import InputError
+from sim.jobs.engine import local
 from sim.talk.cells import Point
 from sim.talk.fit import FITTED, Evaluation, Fit, Search, loss, row_loss
 from sim.talk.fit_file import content, write, written
 from sim.talk.scores import RowScore, score_values
 from sim.talk.standard import Standard
-from sim.talk.store import Store
-from sim.talk.study import GENERATED, Plans, Runner, Workload, replicates, scenario_at
+from sim.talk.study import GENERATED, Maker, Plans, Workload, replicates, scenario_at
 from sim.talk.targets import Target
 from sim.uncertainty import Uncertain
 from tests.talk.files import line, target, targets
@@ -77,14 +77,14 @@ SCENARIO = scenario_at(SENT, Point("agg4", 4, "max-concurrency"), SENT.replicate
 PRIOR = SCENARIO.coefficients().file
 
 
-def test_a_search_comes_nearer(tmp_path: Path) -> None:
+def test_a_search_comes_nearer() -> None:
     assert PRIOR is not None
     # The first turn of 4 cold sessions on 4 workers: mostly prefill. Half of what the priors give is wanted.
-    search = Search([FITTABLE], PLANS, Runner(Store(None)), PRIOR)
+    search = Search([FITTABLE], PLANS, Maker(local(1)), PRIOR)
     prior = search.evaluate([0.0] * len(FITTED))
     wanted = (prior.rows[0].deciding.median or 0.0) / 2
     row = target(may_be_fitted="yes", low=f"{wanted * 0.9}", high=f"{wanted * 1.1}")
-    found = Search([row], PLANS, Runner(Store(tmp_path / "runs")), PRIOR).run(rounds=1)
+    found = Search([row], PLANS, Maker(local(1)), PRIOR).run(rounds=1)
 
     assert found.best.loss < found.prior.loss
     assert found.values["a_pair_s"] < PRIOR.values["a_pair_s"]
@@ -97,7 +97,7 @@ def test_a_search_comes_nearer(tmp_path: Path) -> None:
 def test_rows_that_may_not_be_fitted_are_left_out() -> None:
     assert PRIOR is not None
     with pytest.raises(InputError, match="may_be_fitted"):
-        Search([target()], PLANS, Runner(Store(None)), PRIOR)
+        Search([target()], PLANS, Maker(local(1)), PRIOR)
 
 
 def test_the_file_of_a_fit_is_one_of_coefficients(tmp_path: Path) -> None:
