@@ -1,11 +1,15 @@
-"""The table of the talk in `calibration/README.md`, made of the stored results."""
+"""The table of the talk in `calibration/README.md`, made of the stored results.
+
+`python -m tests.talk.readme_table` puts it there.
+"""
 
 import csv
 from collections.abc import Iterator
 from pathlib import Path
 
+from sim.shipped import shipped_root
 from sim.talk.show import band, quantity
-from sim.talk.targets import Target, TargetFile
+from sim.talk.targets import Target, TargetFile, read_targets, shipped_targets
 
 VARIANTS = ("priors", "fitted")
 Lines = list[dict[str, str]]
@@ -32,7 +36,7 @@ def markdown(folder: Path, file: TargetFile) -> list[str]:
 
 def _row(target: Target, found: dict[str, Lines], recorded: list[str]) -> str:
     cells = [cell for variant in VARIANTS for cell in _cells(target, found[variant], recorded)]
-    name = f"{target.id}*" if target.fitted else target.id
+    name = f"`{target.id}`" + ("*" if target.fitted else "")
     return "| " + " | ".join([name, band(target), *cells]) + " |"
 
 
@@ -51,3 +55,18 @@ def _cells(target: Target, lines: Lines, recorded: list[str]) -> Iterator[str]:
 
 def _number(target: Target, text: str) -> str:
     return quantity(target, float(text) if text else None)
+
+
+def with_table(text: str, table: list[str]) -> str:
+    """The text with its first table of rows replaced."""
+    lines = text.splitlines()
+    first = next(place for place, line in enumerate(lines) if line.startswith("| row | printed |"))
+    last = next(place for place in range(first, len(lines)) if not lines[place].startswith("|"))
+    return "\n".join([*lines[:first], *table, *lines[last:]]) + "\n"
+
+
+if __name__ == "__main__":
+    FOLDER = shipped_root() / "calibration"
+    README = FOLDER / "README.md"
+    TABLE = markdown(FOLDER / "talk", read_targets(shipped_targets()))
+    README.write_text(with_table(README.read_text(encoding="utf-8"), TABLE), encoding="utf-8")
