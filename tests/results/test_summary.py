@@ -98,14 +98,14 @@ def test_the_summary_of_several_seeds():
 
 
 def test_the_summary_of_several_draws():
-    runs = [example(ttft_s=ttft) for ttft in (1.0, 1.2, 1.1)]
+    runs = [example(ttft_s=ttft) for ttft in (1.0, 1.4, 1.2)]
     text = lines(render_repeats(combine([4], runs, [1, 2, 3]), "agg8"))
 
     assert text[0].split() == ["agg8", "3", "draws,", "seed", "4"]
     rows = dict(line.split("  ", 1) for line in text if "  " in line)
     assert text[1].split() == ["median", "95", "%", "band", "least", "most"]
-    # From 1.0 to 1.2, a twentieth of the way to 1.1 at each end.
-    assert rows["TTFT p50"].split() == ["1.10", "s", "1.01", "to", "1.19", "s", "1.00", "s", "1.20", "s"]
+    # A twentieth of the way to the median at each end.
+    assert rows["TTFT p50"].split() == ["1.20", "s", "1.01", "to", "1.39", "s", "1.00", "s", "1.40", "s"]
     assert any(
         "· The band is the 95 % band of the draws, 2.5th to 97.5th percentile" in line for line in text
     )
