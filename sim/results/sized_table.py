@@ -77,7 +77,8 @@ def _notes(sized: Sized) -> Iterator[str]:
     yield "margin: of the worst seed, as a share of the limit; the other numbers are means over the seeds"
     yield (
         "by bisection, as if more GPUs were always better; then one and two fewer, or half of the most if "
-        "that does not hold; of split ones also a prefill or a decode worker less"
+        "that does not hold; of split ones also a prefill or a decode worker less; shown are those beside "
+        "which none of their kind needs no more GPUs and host RAM"
     )
     once = sum(len(tried.runs) < len(sized.seeds) for tried in sized.tried)
     if once:

@@ -19,11 +19,12 @@ _GAP = 2
 
 def render_sweep(sweep: Sweep, metrics: Sequence[str]) -> RenderableType:
     """Return these numbers at every point of a sweep, ready to print."""
+    sweep = sweep.shown()
     columns = {metric: list(sweep.rows([metric])) for metric in metrics}
     (name,) = sweep.scenarios
     title = next((run.settings.get("title", "") for run in sweep.runs), "")
     return Group(
-        heading(f"{name}  {title}", runs_line(sweep)),
+        heading(f"{name}  {title}", _replicates(sweep)),
         *(part for page in _pages(sweep, columns) for part in (Text(), page)),
         footnotes(
             _interval_note(sweep),
@@ -94,12 +95,24 @@ def _cell(sweep: Sweep, row: Row) -> str:
     (mean,) = row.spreads.values()
     shown = unit(row.metric)
     text = shown.show(mean.middle)
-    if mean.n >= LEAST_PAIRS and mean.high is not None and mean.middle is not None:
+    if sweep.seeds_a_draw and mean.n > 1:
+        text += f" ({shown.show(mean.least)} to {shown.show(mean.most)})"
+    elif mean.n >= LEAST_PAIRS and mean.high is not None and mean.middle is not None:
         text += f" ± {shown.show_difference(mean.high - mean.middle)}"
     return text + ("†" if mean.n < len(sweep.seeds) else "") + ("*" if row.thin else "")
 
 
+def _replicates(sweep: Sweep) -> str:
+    if sweep.seeds_a_draw:
+        return f"means of {len(sweep.seeds)} draws of {sweep.seeds_a_draw} seeds each"
+    return runs_line(sweep)
+
+
 def _interval_note(sweep: Sweep) -> list[str]:
+    if sweep.seeds_a_draw:
+        return [
+            "in brackets: the least and the most of the draws, that is how far coefficients are not known"
+        ]
     if len(sweep.seeds) < LEAST_PAIRS:
         return [f"no intervals: they take {LEAST_PAIRS} seeds or more"]
     return [f"± is half of a {100 * CONFIDENCE:.0f} % interval of the mean over the seeds"]

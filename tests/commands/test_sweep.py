@@ -96,6 +96,11 @@ def test_a_folder_has_table_plots_and_runs_and_a_second_call_uses_them(
     assert compared.exit_code == 0
 
 
+def test_draws_are_bands() -> None:
+    result = call("agg8", *SMALL, "--draws", "3", "--repeat", "2", "--jobs", "1", "--metric", "ttft_s.p50")
+    assert result.stdout.splitlines()[0].endswith("means of 3 draws of 2 seeds each")
+
+
 def test_a_sampled_sweep() -> None:
     result = call("agg8", *SMALL, "--set", "router.overlap_score_credit=0:2", "--sample", "4", "--jobs", "1")
     assert result.exit_code == 0

@@ -102,7 +102,7 @@ def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("")
     with pytest.raises(
         InputError,
-        match=r"no summary\.json, no comparison\.json, no sweep\.json, no folders seed-",
+        match=r"no summary\.json, comparison\.json, sweep\.json, no folders seed-",
     ):
         read_runs(tmp_path, "x")
 
