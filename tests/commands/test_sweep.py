@@ -20,7 +20,7 @@ from sim.scenario import Scenario
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = ("--set", "workload.sessions=2", "--set", "workload.turns=2")
 CREDITS = ("--set", "router.overlap_score_credit=0:1:0.5")
-RUNS = 24
+RUNS = 16
 STOPPED = (
     "agg8",
     "--set",
