@@ -101,6 +101,13 @@ def test_draws_are_bands() -> None:
     assert result.stdout.splitlines()[0].endswith("means of 3 draws of 2 seeds each")
 
 
+def test_each_sampled_point_has_all_draws() -> None:
+    sampled = ("--set", "router.overlap_score_credit=0:2", "--sample", "2", "--draws", "3")
+    result = call("agg8", *SMALL, *sampled, "--jobs", "1", "--metric", "ttft_s.p50")
+    assert result.stdout.splitlines()[0].endswith("means of 3 draws of 1 seeds each")
+    assert len(result.stderr.splitlines()) == 6
+
+
 def test_a_sampled_sweep() -> None:
     result = call("agg8", *SMALL, "--set", "router.overlap_score_credit=0:2", "--sample", "4", "--jobs", "1")
     assert result.exit_code == 0
