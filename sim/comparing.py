@@ -53,7 +53,7 @@ def compare(
         overrides: what to change in all scenarios: `{"workload.sessions": [12, 20]}`. A list, or a text such
             as `"12:28:8"`, makes points: every combination is run.
         repeat: seeds, from the first scenario's own on, the same for all; one if not given. Intervals take
-            two or more.
+            three or more.
         jobs: runs at a time, in processes; as many as there are cores if not given.
 
     Raises:

@@ -151,7 +151,7 @@ class Comparison(Shown):
         """Return the table that `sim compare` prints."""
         from sim.results.comparison import render_comparison  # noqa: PLC0415 - imports this
 
-        return render_comparison(self, select(MAIN, self.metrics))
+        return render_comparison(self, [metric for metric in MAIN if metric in self.metrics])
 
     @cached_property
     def frame(self) -> "pd.DataFrame":
@@ -181,7 +181,7 @@ class Comparison(Shown):
         """
         from sim.results.columns import summary_frame  # noqa: PLC0415 - imports this
 
-        return summary_frame(self, select(metrics or MAIN, self.metrics))
+        return summary_frame(self, select(metrics or MAIN, self.metrics, "metric"))
 
     def plot(self, metric: str, *, ax: "Axes | None" = None) -> "Axes":
         """Draw one number of all scenarios over the points, with 95 % intervals, and return the axes.
@@ -196,7 +196,7 @@ class Comparison(Shown):
         """
         from sim.results.plots import plot_metric  # noqa: PLC0415 - imports this
 
-        (chosen,) = select([metric], self.metrics)
+        (chosen,) = select([metric], self.metrics, "metric")
         return plot_metric(self, chosen, ax)
 
     def save(self, folder: str | Path, *, replace: bool = False) -> None:

@@ -59,7 +59,7 @@ class Sweep(Comparison):
         """Return the table that `sim sweep` prints."""
         from sim.results.sweep_table import render_sweep  # noqa: PLC0415 - imports this
 
-        return render_sweep(self, select(SHOWN, self.metrics))
+        return render_sweep(self, [metric for metric in SHOWN if metric in self.metrics])
 
     def plot(self, metric: str, *, x: str | None = None, ax: "Axes | None" = None) -> "Axes":
         """Draw one number over a swept key, with 95 % intervals, and return the axes.
@@ -79,7 +79,7 @@ class Sweep(Comparison):
 
         if x is not None and x not in self.keys:
             raise InputError(f"x {x!r}: was not swept; swept are {', '.join(self.keys)}")
-        (chosen,) = select([metric], self.metrics)
+        (chosen,) = select([metric], self.metrics, "metric")
         return plot_over(self, chosen, x, ax)
 
 

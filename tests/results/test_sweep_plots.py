@@ -6,6 +6,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from sim.errors import InputError
 from sim.results.compared import Run
 from sim.results.sweep_plots import plot_sweep, write_sweep_plots
 from sim.results.swept import Sweep
@@ -171,3 +172,28 @@ def test_equal_sweeps_give_equal_files(tmp_path: Path) -> None:
         write_sweep_plots(credits_and_sessions(), ["ttft_s.p50"], tmp_path / name)
         written.append((tmp_path / name / "ttft_s.p50.png").read_bytes())
     assert written[0] == written[1]
+
+
+# On one pair of axes
+
+
+def test_all_other_keys_have_colours_on_one_pair_of_axes() -> None:
+    ax = Figure().add_subplot()
+    assert credits_and_sessions().plot("ttft_s.p50", x="workload.sessions", ax=ax) is ax
+    assert ax.get_xlabel() == "workload.sessions"
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["0", "0.5", "1"]
+    title = ax.get_legend().get_title().get_text()
+    assert title == "router.overlap_score_credit, means of 3 seeds with 95 % intervals"
+    assert points(ax)[0] == [(12.0, 13.0), (20.0, 21.0)]
+
+
+def test_the_key_with_most_numbers_is_the_axis_unless_another_is_named() -> None:
+    ax = credits_and_sessions().plot("ttft_s.p50", ax=Figure().add_subplot())
+    assert ax.get_xlabel() == "router.overlap_score_credit\n(at 0 no index is built)"
+
+
+def test_a_key_that_was_not_swept_is_no_axis() -> None:
+    with pytest.raises(
+        InputError, match=r"x 'seed': was not swept; swept are router\.overlap_score_credit, "
+    ):
+        credits_and_sessions().plot("ttft_s.p50", x="seed")
