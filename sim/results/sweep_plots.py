@@ -33,7 +33,9 @@ _MOST_TICKS = 11
 
 
 def write_sweep_plots(sweep: Sweep, metrics: Sequence[str], folder: Path) -> None:
-    """Write a PNG for each number, named after it."""
+    """Write a PNG for each number, named after it; those of an earlier sweep that are not asked for go."""
+    for stale in set(sweep.metrics) - set(metrics):
+        (folder / f"{stale}.png").unlink(missing_ok=True)
     with style():
         for metric in metrics:
             plot_sweep(sweep, metric).savefig(folder / f"{metric}.png", metadata={"Software": None})
