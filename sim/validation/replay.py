@@ -62,7 +62,7 @@ def replay(
         InputError: the scenario has fewer workers than the run.
 
     """
-    _check_workers(recording, scenario)
+    check_workers(recording, scenario)
     changed = {
         "frontend": scenario.frontend.model_copy(update=_NO_FRONT_DOOR),
         "replay": scenario.replay.model_copy(update={"client": "open-loop", "speedup": 1.0}),
@@ -98,7 +98,8 @@ def _held_blocks(cluster: Cluster) -> list[int]:
     ]
 
 
-def _check_workers(recording: Recording, scenario: Scenario) -> None:
+def check_workers(recording: Recording, scenario: Scenario) -> None:
+    """Raise InputError if the scenario has fewer workers than the run."""
     counts = scenario.workers.prefill or scenario.workers.count or 0, scenario.workers.decode or 0
     keys = "prefill" if scenario.workers.prefill else "count", "decode"
     for pool, count, key in zip(pools(recording.run), counts, keys, strict=True):
