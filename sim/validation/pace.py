@@ -12,6 +12,7 @@ and in one go: a step of nothing but tokens takes no longer than half of the eng
 
 from collections.abc import Iterable, Mapping
 from math import inf
+from typing import Protocol
 
 from sim.validation.engine_times import EngineTimes
 from sim.validation.recording import Times
@@ -21,12 +22,37 @@ from sim.worker.network import LinkUse
 from sim.worker.plan import StepPlan
 
 
+class Timing(Protocol):
+    """When parts of answers were seen, or would be."""
+
+    def of(self, request: ActiveRequest) -> Times | None:
+        """Return the times of a request that an engine has admitted; None if there are none."""
+
+    def known(self, index: int) -> Times | None:
+        """Return the times of a request that has been asked for; None if there are none."""
+
+
+class RecordedTimes:
+    """A `Timing` of a recording."""
+
+    def __init__(self, times: Mapping[int, Times]) -> None:
+        self._times = times
+
+    def of(self, request: ActiveRequest) -> Times | None:
+        """See `Timing`."""
+        return self._times.get(request.request_id)
+
+    def known(self, index: int) -> Times | None:
+        """See `Timing`."""
+        return self._times.get(index)
+
+
 class RecordedPace:
     """A `Pace` of recorded times; where no request of a step has any, the law decides."""
 
     def __init__(
         self,
-        times: Mapping[int, Times],
+        times: Timing,
         logs: Iterable[EngineLog] = (),
         *,
         block_tokens: int = 0,
@@ -86,7 +112,7 @@ class RecordedPace:
 
     def _token_s_of(self, request: ActiveRequest, number: int) -> float | None:
         """Return when a token was seen; `number` counts from 1."""
-        times = self._times.get(request.request_id)
+        times = self._times.of(request)
         if times is None:
             return None
         if request.for_remote:
@@ -104,12 +130,12 @@ class RecordedPace:
 class RecordedAnswers:
     """An `Answers` of recorded times."""
 
-    def __init__(self, times: Mapping[int, Times]) -> None:
+    def __init__(self, times: Timing) -> None:
         self._times = times
 
     def seen_s(self, request: ActiveRequest, *, ended: bool) -> float | None:
         """See `Answers`."""
-        times = self._times.get(request.request_id)
+        times = self._times.of(request)
         if times is None:
             return None
         if request.for_remote:
@@ -137,7 +163,7 @@ class RecordedTransfers:
     """
 
     def __init__(
-        self, times: Mapping[int, Times], engines: EngineTimes | None = None, pull_s: float = 0.0
+        self, times: Timing, engines: EngineTimes | None = None, pull_s: float = 0.0
     ) -> None:
         """`pull_s`: the least that a pull takes of which KV events say nothing."""
         self._times = times
@@ -165,7 +191,7 @@ class RecordedTransfers:
     def _end_s(self, transfer_id: int, now_s: float) -> float:
         if self._engines is not None and (transfer_id, True) in self._engines.queued:
             return now_s + self._pull_s
-        times = self._times.get(transfer_id)
+        times = self._times.known(transfer_id)
         return now_s if times is None else times.tokens_s[0]
 
     def next_s(self) -> float:

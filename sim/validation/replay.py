@@ -19,7 +19,14 @@ from sim.router.policies import make_policy
 from sim.router.query import Query
 from sim.scenario import Scenario
 from sim.validation.engine_times import engine_times
-from sim.validation.pace import RecordedAnswers, RecordedArrivals, RecordedPace, RecordedTransfers
+from sim.validation.pace import (
+    RecordedAnswers,
+    RecordedArrivals,
+    RecordedPace,
+    RecordedTimes,
+    RecordedTransfers,
+    Timing,
+)
 from sim.validation.recording import Recording, pools
 from sim.validation.stored import engine_logs
 
@@ -56,7 +63,9 @@ class Replay:
     """What those events call the full blocks of every prompt, by index."""
 
 
-def replay(recording: Recording, scenario: Scenario, *, forced: bool) -> Replay:
+def replay(
+    recording: Recording, scenario: Scenario, *, forced: bool, timing: Timing | None = None
+) -> Replay:
     """Run the recording on the cluster of a scenario, whose own workload, client and front door go unused.
 
     Args:
@@ -64,12 +73,14 @@ def replay(recording: Recording, scenario: Scenario, *, forced: bool) -> Replay:
         scenario: the cluster; its law times only what nothing was recorded of.
         forced: whether requests go to their recorded workers, and recorded KV events time the engines; else
             the scenario's router chooses, and what engines did elsewhere tells nothing.
+        timing: of answers; by default as recorded.
 
     Raises:
         InputError: the scenario has fewer workers than the run.
 
     """
     _check_workers(recording, scenario)
+    timing = timing or RecordedTimes(recording.times)
     changed = scenario.model_copy(
         update={
             "frontend": scenario.frontend.model_copy(update=_NO_FRONT_DOOR),
@@ -88,7 +99,7 @@ def replay(recording: Recording, scenario: Scenario, *, forced: bool) -> Replay:
         policy=RecordedChoice(recording.ranks, policy) if forced else None,
         decode_policy=RecordedChoice(recording.decode_ranks, policy) if forced else None,
         pace=RecordedPace(
-            recording.times,
+            timing,
             logs,
             block_tokens=scenario.block_tokens,
             token_s=median_s(recording.run.workers, "itl_s") or inf,
@@ -96,10 +107,10 @@ def replay(recording: Recording, scenario: Scenario, *, forced: bool) -> Replay:
     )
     engines = engine_times(logs, changed.frontend.dispatch_s)
     frontend = cluster.frontend
-    frontend.answers = RecordedAnswers(recording.times)
+    frontend.answers = RecordedAnswers(timing)
     frontend.arrivals = RecordedArrivals(engines)
     if cluster.pulls is not None:
-        cluster.pulls.network = RecordedTransfers(recording.times, engines, pull_s)
+        cluster.pulls.network = RecordedTransfers(timing, engines, pull_s)
     published: list[list[tuple[float, KvEvent]]] = [[] for _ in cluster.workers]
     frontend.published = lambda worker, events, now_s: published[worker].extend((now_s, e) for e in events)
     cluster.run()
