@@ -5,7 +5,22 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from sim.commands import capacity, compare, init, measured, run, scenarios, schema, validate, version
+from sim.commands import (
+    capacity,
+    compare,
+    explain,
+    init,
+    measured,
+    report,
+    run,
+    scenarios,
+    schema,
+    size,
+    sweep,
+    tune,
+    validate,
+    version,
+)
 from sim.errors import InputError
 
 
@@ -27,6 +42,11 @@ app = typer.Typer(cls=Commands, no_args_is_help=True, add_completion=False, pret
 for command in (
     run.run,
     compare.compare,
+    sweep.sweep,
+    tune.tune,
+    size.size,
+    explain.explain,
+    report.report,
     validate.validate,
     capacity.capacity,
     schema.schema,

@@ -48,7 +48,9 @@ def fenced(text: str, language: str) -> list[str]:
 
 
 def test_every_package_that_is_imported_is_a_dependency() -> None:
-    declared = {re.split(r"[^\w-]", requirement)[0] for requirement in PROJECT["dependencies"]}
+    extras = PROJECT["optional-dependencies"]
+    requirements = [*PROJECT["dependencies"], *extras["dask"], *extras["tune"]]
+    declared = {re.split(r"[^\w-]", requirement)[0] for requirement in requirements}
     used = {name.partition(".")[0] for path in (ROOT / "sim").rglob("*.py") for name in imports(path)}
     third_party = used - set(sys.stdlib_module_names) - {"sim", "pydantic_core"}
     assert third_party == declared

@@ -1,6 +1,7 @@
 """Arguments that several commands take."""
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -23,5 +24,20 @@ Overrides = Annotated[
         "--set",
         metavar="KEY=VALUE",
         help="Change a key of the scenario: workload.sessions=28. The value none takes it out. Repeatable.",
+    ),
+]
+
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", min=1, metavar="N", help="Runs at a time; as many as there are cores if absent."),
+]
+
+Resumed = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        metavar="DIR",
+        help="Folder for results, and for every run as it ends: "
+        "a second call goes on where the first one stopped.",
     ),
 ]

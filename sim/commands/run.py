@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sim.commands.options import Format, Overrides, ScenarioName
+from sim.errors import InputError
 
 if TYPE_CHECKING:
-    from sim.run import RunResult
+    from sim.result import RunResult
     from sim.scenario import Scenario
 
 
@@ -27,21 +28,37 @@ def run(
         Path | None, typer.Option(metavar="DIR", help="Folder to make: tables, summary, resolved scenario.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Let --out replace earlier results.")] = False,
+    trace_events: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a timeline for ui.perfetto.dev: Chrome trace events, gzipped if it ends with .gz.",
+        ),
+    ] = None,
     repeat: Annotated[
         int,
         typer.Option(min=1, metavar="N", help="Run N seeds, from the scenario's own on; print intervals."),
     ] = 1,
 ) -> None:
     """Simulate a scenario and print what came of it."""
-    from sim.commands.folder import new_folder
+    from sim.folder import new_file, new_folder
     from sim.results.metrics import to_json
+    from sim.results.timeline import write_events
     from sim.scenario import load_scenario
 
     chosen = load_scenario(scenario, overrides)
-    with nullcontext() if out is None else new_folder(out, replace=force) as folder:
+    if trace_events is not None and repeat > 1:
+        raise InputError(f"--trace-events {trace_events}: shows one run; leave --repeat out")
+    with (
+        nullcontext() if out is None else new_folder(out, replace=force) as folder,
+        nullcontext() if trace_events is None else new_file(trace_events) as events_file,
+    ):
         if repeat == 1:
             result = _simulate(chosen, folder)
-            summary, notes, summaries = result.summary, result.notes, [result.summary]
+            if events_file is not None:
+                write_events(result.trace_events(), events_file)
+            summary = result.to_dict()
+            notes, summaries = result.notes, [summary]
         else:
             summary, notes, summaries = _repeat(chosen, repeat, folder)
     if format is Format.JSON:
@@ -54,12 +71,12 @@ def run(
 
 def _simulate(scenario: "Scenario", folder: Path | None) -> "RunResult":
     from sim.progress import progress_bar
-    from sim.run import run as simulate
+    from sim.running import run as simulate
 
     with progress_bar(f"seed {scenario.seed}") as on_progress:
         result = simulate(scenario, on_progress=on_progress)
     if folder is not None:
-        result.save(folder)
+        result.write(folder)
     return result
 
 
@@ -70,14 +87,15 @@ def _repeat(
     from sim.results.intervals import combine
     from sim.results.metrics import to_json
 
-    summaries, notes = [], []
+    summaries: list[dict[str, Any]] = []
+    notes: list[str] = []
     seeds = range(scenario.seed, scenario.seed + n)
     for seed in seeds:
         part = None if folder is None else folder / f"seed-{seed}"
         if part is not None:
             part.mkdir()
         result = _simulate(scenario.model_copy(update={"seed": seed}), part)
-        summaries.append(result.summary)
+        summaries.append(result.to_dict())
         notes += result.notes
     combined = combine(seeds, summaries)
     if folder is not None:

@@ -35,7 +35,7 @@ def render_comparison(comparison: Comparison, metrics: Sequence[str]) -> Rendera
         tables += [_table(comparison, rows, (), other) for other in others]
     head = f"Compared with {first}" if others else first
     return Group(
-        heading(head, _seeds(comparison.seeds)),
+        heading(head, seeds_line(comparison.seeds)),
         _titles(comparison),
         *(part for table in tables for part in (Text(), table)),
         footnotes(
@@ -43,12 +43,13 @@ def render_comparison(comparison: Comparison, metrics: Sequence[str]) -> Rendera
             thin_note([name for row in rows for name in row.thin]),
             _fewer_note(comparison, rows),
             _differing_inputs(comparison),
-            _common_notes(comparison),
+            common_notes(comparison),
         ),
     )
 
 
-def _seeds(seeds: Sequence[int]) -> str:
+def seeds_line(seeds: Sequence[int]) -> str:
+    """Return which seeds the numbers are of."""
     if len(seeds) == 1:
         return f"seed {seeds[0]}"
     return f"means of {len(seeds)} seeds: {', '.join(map(str, seeds))}"
@@ -68,7 +69,7 @@ def _table(
     """Return the values of some scenarios, and one scenario's distance from the first if it is named."""
     grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
     grid.add_column("")
-    headers = [_folded(name) for name in (*_key_headers(comparison.keys), *names)]
+    headers = [folded(name) for name in (*key_headers(comparison.keys), *names)]
     if against_first:
         headers += [_pair(against_first, sign, comparison.scenarios[0]) for sign in "-/"]
     for header in headers:
@@ -122,20 +123,20 @@ def _has_fewer(comparison: Comparison, row: Row, name: str) -> bool:
     return 0 < row.means[name].n < len(comparison.seeds)
 
 
-def _key_headers(keys: Sequence[str]) -> list[str]:
+def key_headers(keys: Sequence[str]) -> list[str]:
     """Return the last part of each key where that tells them apart."""
     short = [key.rpartition(".")[2] for key in keys]
     return short if len(set(short)) == len(keys) else list(keys)
 
 
-def _folded(header: str) -> str:
+def folded(header: str) -> str:
     """Break a long header where names have their joints."""
     return "\n".join(part.replace("_ ", "_") for part in wrap(header.replace("_", "_ "), _HEADER_WIDTH))
 
 
 def _pair(other: str, sign: str, first: str) -> str:
     header = f"{other} {sign} {first}"
-    return header if len(header) <= _HEADER_WIDTH else f"{_folded(other)}\n{_folded(f'{sign} {first}')}"
+    return header if len(header) <= _HEADER_WIDTH else f"{folded(other)}\n{folded(f'{sign} {first}')}"
 
 
 def _pages(comparison: Comparison, rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
@@ -144,9 +145,7 @@ def _pages(comparison: Comparison, rows: Sequence[Row]) -> Iterator[tuple[str, .
     widths = {name: _width(comparison, rows, name) for name in comparison.scenarios}
     keys = sum(
         _GAP + max(len(header), *(len(comparison.written(key, point[place])) for point in comparison.points))
-        for place, (key, header) in enumerate(
-            zip(comparison.keys, _key_headers(comparison.keys), strict=True)
-        )
+        for place, (key, header) in enumerate(zip(comparison.keys, key_headers(comparison.keys), strict=True))
     )
     room = WIDTH - _LABEL_WIDTH - _GAP - keys - widths[first]
     page: list[str] = []
@@ -160,7 +159,7 @@ def _pages(comparison: Comparison, rows: Sequence[Row]) -> Iterator[tuple[str, .
 
 def _width(comparison: Comparison, rows: Sequence[Row], name: str) -> int:
     cells = [len(unit(row.metric).show(row.means[name].mean) + _marks(comparison, row, name)) for row in rows]
-    return _GAP + max(*map(len, _folded(name).splitlines()), *cells, 0)
+    return _GAP + max(*map(len, folded(name).splitlines()), *cells, 0)
 
 
 def _paired_note(comparison: Comparison) -> list[str]:
@@ -195,7 +194,7 @@ def _differing_inputs(comparison: Comparison) -> list[str]:
     return notes
 
 
-def _common_notes(comparison: Comparison) -> list[str]:
+def common_notes(comparison: Comparison) -> list[str]:
     """Return the notes that hold for every run of a scenario, with its name if not for all scenarios."""
     common = {}
     for name in comparison.scenarios:

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-import sim.compare
+import sim.jobs.job
 from sim.cli import app
 from sim.errors import InputError
-from sim.run import run
+from sim.running import run
 from sim.scenario import Scenario
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -138,7 +138,7 @@ def test_an_unknown_number_ends_it_as_soon_as_every_scenario_ran_once(
         count += 1
         return run(scenario)
 
-    monkeypatch.setattr(sim.compare, "run", counting)
+    monkeypatch.setattr(sim.jobs.job, "run", counting)
     assert call("agg8", "agg4", *SMALL, "--repeat", "5", "--metric", "nonsense").exit_code == 2
     assert count == 2
 
@@ -151,7 +151,7 @@ def test_a_run_that_fails_is_told_and_the_others_are_shown(
             raise InputError("no room")
         return run(scenario)
 
-    monkeypatch.setattr(sim.compare, "run", failing)
+    monkeypatch.setattr(sim.jobs.job, "run", failing)
     sweep = ("--set", "router.policy=kv,random", "--repeat", "3", "--metric", "gpu_hours")
     result = call("agg8", "agg4", *SMALL, *sweep, "--out", str(tmp_path / "out"))
 

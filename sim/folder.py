@@ -1,4 +1,4 @@
-"""A folder of results that is there as a whole or not at all."""
+"""A folder or file of results that is there as a whole or not at all."""
 
 import os
 import shutil
@@ -29,7 +29,7 @@ def new_folder(path: Path, *, replace: bool) -> Iterator[Path]:
         try:
             building.mkdir(parents=True)
         except OSError as error:
-            raise InputError(f"--out {path}: {error.strerror}") from error
+            raise InputError(f"{path}: {error.strerror}") from error
         yield building
         if path.exists():
             shutil.rmtree(path)
@@ -42,15 +42,39 @@ def _check_free(path: Path, *, replace: bool) -> None:
     if not path.exists():
         return
     if not path.is_dir():
-        raise InputError(f"--out {path}: is a file; give a folder that is new or empty")
+        raise InputError(f"{path}: is a file; give a folder that is new or empty")
     if not any(path.iterdir()):
         return
     if not replace:
         raise InputError(
-            f"--out {path}: is not empty; give a new folder, or --force to replace earlier results"
+            f"{path}: is not empty; give a new folder, or --force (in Python replace=True) "
+            "to replace earlier results"
         )
     if not any((path / mark).is_file() for mark in (MARK, COMPARISON_MARK)):
         raise InputError(
-            f"--out {path}: has no {MARK} and no {COMPARISON_MARK}, so it holds no earlier results; "
-            "--force replaces only those"
+            f"{path}: has no {MARK} and no {COMPARISON_MARK}, so it holds no earlier results; "
+            "only those are replaced"
         )
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """Yield an empty file that becomes `path`, in place of an earlier one, when the block ends well.
+
+    Raises:
+        InputError: no file can be made there.
+
+    """
+    building = path.with_name(f".{os.getpid()}.{path.name}")
+    try:
+        if path.is_dir():
+            raise InputError(f"{path}: is a folder; give a file")
+        try:
+            building.touch()
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror}") from error
+        yield building
+        building.replace(path)
+    finally:
+        if building.parent.is_dir():
+            building.unlink(missing_ok=True)

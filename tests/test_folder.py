@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from sim.commands.folder import MARK, new_folder
 from sim.errors import InputError
+from sim.folder import MARK, new_folder
 
 
 def write(path: Path, content: str, *, replace: bool = False) -> None:
@@ -56,7 +56,7 @@ def test_a_file_or_an_unusable_parent_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="is a file"):
         write(tmp_path / "file", "1", replace=True)
-    with pytest.raises(InputError, match=r"--out .*: Not a directory"):
+    with pytest.raises(InputError, match=r"file/out: Not a directory"):
         write(tmp_path / "file" / "out", "1")
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sim.results.metrics import to_json
-from sim.run import run
+from sim.running import run
 from sim.scenario import load_scenario
 from sim.shipped import scenario_names
 from tests.clusters import Pace, named_rows, scenario, trace, turn
@@ -23,7 +23,7 @@ ONE_WORKER = {"workers": {"count": 1}}
 def simulate(requests, law=None, *, state_groups=0, **sections):
     """Run a trace on a small cluster; return the summary and the rows of its requests in trace order."""
     result = run(scenario(state_groups, **sections), trace=requests, step_time=law or Pace())
-    return result.summary, sorted(named_rows(result.rows), key=itemgetter("index"))
+    return result.to_dict(), sorted(named_rows(result.rows), key=itemgetter("index"))
 
 
 # -- what a request sees and gets ----------------------------------------------------------------------------
@@ -225,7 +225,7 @@ def test_a_slow_host_changes_nothing():
         return int(draw * len(terms))
 
     results = [run(scenario(), trace=requests, policy=policy) for policy in (slow, quick)]
-    assert results[0].summary == results[1].summary
+    assert results[0].to_dict() == results[1].to_dict()
 
 
 HASH_SEEDS = """
@@ -233,7 +233,7 @@ import hashlib
 from random import Random
 from tests.clusters import RandomCluster, rows
 from sim.results.metrics import to_json
-from sim.run import summary_of
+from sim.running import summary_of
 
 for seed in (3, 11, 19, 27, 35, 43):
     cluster = RandomCluster(Random(seed)).run()
@@ -266,14 +266,15 @@ def test_a_run_of_a_shipped_scenario(tmp_path):
     result = run(settings, on_progress=lambda now_s, ended, total: seen.append((ended, total)))
     assert result.title == settings.title
     assert seen == [(ended, 4) for ended in range(1, 5)]
-    assert result.summary["requests"]["completed"] == 4
+    assert result.numbers["requests.completed"] == 4
     assert "(prior)" in result.notes[0]
 
-    result.save(tmp_path)
-    assert json.loads((tmp_path / "summary.json").read_text()) == result.summary
+    result.write(tmp_path)
+    assert json.loads((tmp_path / "summary.json").read_text()) == result.to_dict()
     assert load_scenario(tmp_path / "scenario.toml") == settings
     assert sorted(path.name for path in tmp_path.glob("*.parquet")) == [
         "decisions.parquet",
+        "itl.parquet",
         "links.parquet",
         "requests.parquet",
         "workers.parquet",
@@ -283,7 +284,7 @@ def test_a_run_of_a_shipped_scenario(tmp_path):
 def test_a_law_of_ones_own_is_named_in_the_notes():
     result = run(scenario(), trace=trace(turn(0, 16, 1, [1])), step_time=Pace())
     assert result.notes == ["step times: a law passed by the caller"]
-    assert result.summary["ttft_s"]["max"] == 1.0
+    assert result.numbers["ttft_s.max"] == 1.0
 
 
 @pytest.mark.parametrize("name", scenario_names())
@@ -294,7 +295,7 @@ def test_fast_forward_changes_no_row_of_a_shipped_scenario(name):
     fast, slow = (
         run(load_scenario(name, [*small, f"engine.fast_forward={flag}"])) for flag in ("true", "false")
     )
-    assert to_json(fast.summary) == to_json(slow.summary)
+    assert to_json(fast.to_dict()) == to_json(slow.to_dict())
     for table, rows in fast.rows.tables.items():
         for column in rows.columns:
             assert rows.column(column.name) == slow.rows.tables[table].column(column.name), (table, column)

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-import sim.compare
-from sim.compare import execute, plan
+import sim.jobs.engine
+import sim.jobs.job
+from sim.comparing import execute, plan
 from sim.errors import InputError
 from sim.results.compared import Run
-from sim.run import run
+from sim.running import run
 from sim.scenario import load_scenario
 
 SMALL = ["workload.sessions=2", "workload.turns=2"]
@@ -141,7 +142,7 @@ def test_each_run_is_the_one_that_sim_run_makes() -> None:
     assert comparison.seeds == (0, 1)
     for found in comparison.runs:
         alone = run(load_scenario(found.scenario, [*SMALL, f"seed={found.seed}"]))
-        assert (found.summary, found.notes) == (alone.summary, alone.notes)
+        assert (found.summary, found.notes) == (alone.to_dict(), alone.notes)
 
 
 def test_processes_change_nothing_but_the_time() -> None:
@@ -165,7 +166,7 @@ def test_one_run_that_fails_does_not_lose_the_others(
         return run(scenario)  # type: ignore[arg-type]
 
     made = plan(["agg8", "agg4"], SMALL)
-    monkeypatch.setattr(sim.compare, "run", failing)
+    monkeypatch.setattr(sim.jobs.job, "run", failing)
     comparison = execute(made, 1, nothing)
 
     assert [(run.scenario, run.error) for run in comparison.failed] == [("agg4", message)]
@@ -174,14 +175,14 @@ def test_one_run_that_fails_does_not_lose_the_others(
 
 def test_a_process_that_dies_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     made = plan(["agg8", "agg4"], SMALL)
-    monkeypatch.setattr(sim.compare, "_attempt", _die)
+    monkeypatch.setattr(sim.jobs.engine, "_attempt", _die)
     comparison = execute(made, 2, nothing)
 
     assert len(comparison.failed) == 2
     assert "a process ended abruptly; was it out of memory?" in comparison.failed[0].error
 
 
-def _die(place: int, job: object) -> None:
+def _die(place: int, job: object, caller: int) -> None:
     os._exit(1)
 
 

@@ -1,82 +1,63 @@
 """Runs a scenario: from settings to rows and numbers."""
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from sim.cluster import Cluster, Progress
 from sim.coefficients import Coefficients
+from sim.overrides import Overrides
+from sim.result import RunResult
+from sim.results.explain import OWN_POLICY
 from sim.results.gauge import occupancy
-from sim.results.metrics import RunFacts, summarise, to_json
-from sim.results.rows import Rows
-from sim.results.weighted import WeightedSample
+from sim.results.metrics import RunFacts, summarise
 from sim.router import Policy
-from sim.scenario import Scenario
+from sim.scenario import Scenario, load_scenario
+from sim.shipped import short_name
 from sim.worker.timing import StepTime
 from sim.workload.load import load_workload
 from sim.workload.request import Trace
 
 
-@dataclass(frozen=True, slots=True)
-class RunResult:
-    """What a run gave."""
-
-    scenario: Scenario
-    summary: dict[str, Any]
-    """The JSON summary: see `sim.results.metrics`."""
-    rows: Rows
-    """The tables: see `sim.results.tables`."""
-    itl_s: WeightedSample
-    """Every gap between two tokens of one request."""
-    notes: list[str] = field(default_factory=list)
-    """What a reader must know beside the numbers, a sentence each."""
-
-    @property
-    def title(self) -> str:
-        """The scenario's title."""
-        return self.scenario.title
-
-    def save(self, directory: Path) -> None:
-        """Write summary.json, the tables as Parquet, and the resolved scenario into an existing folder."""
-        self.rows.write(directory)
-        (directory / "summary.json").write_text(to_json(self.summary), encoding="utf-8")
-        (directory / "scenario.toml").write_text(self.scenario.to_toml(), encoding="utf-8")
-
-
 def run(
-    scenario: Scenario,
+    source: str | Path | Scenario,
+    overrides: Overrides = (),
     *,
-    trace: Trace | None = None,
     policy: Policy | None = None,
     step_time: StepTime | None = None,
+    trace: Trace | None = None,
     on_progress: Progress | None = None,
 ) -> RunResult:
-    """Run a scenario to its end.
+    """Run a scenario to its end; equal settings give equal results, to the last bit.
 
     Args:
-        scenario: the settings; equal settings give equal results, to the last bit.
+        source: the name of a shipped scenario, a TOML file, or a scenario that was loaded.
+        overrides: what to change in it: `["workload.sessions=28"]` or `{"workload.sessions": 28}`.
+        policy: a routing policy of your own, in place of the one that the scenario names: a callable
+            `(terms, query, draw) -> rank`, see `sim.router.policies`. It chooses for the first leg.
+        step_time: a step-time law of your own, in place of the scenario's: see `sim.worker.timing`.
         trace: what is sent, in place of the scenario's workload.
-        policy: a routing policy of your own, in place of the one that the scenario names.
-        step_time: a step-time law of your own, in place of the scenario's.
-        on_progress: called whenever a request has ended.
+        on_progress: called whenever a request has ended, with simulated seconds, requests that ended, and
+            requests in all.
 
     Raises:
-        InputError: the trace cannot be read, or the pool has no room.
+        InputError: the scenario, an override or the trace cannot be used, or the pool has no room.
 
     """
+    scenario = load_scenario(source, overrides)
     capacity = scenario.capacity()
     times = scenario.coefficients()
     if trace is None:
         trace = load_workload(scenario.workload, scenario.seed, Path())
     cluster = Cluster(scenario, trace, capacity, times, policy=policy, step_time=step_time)
     cluster.run(on_progress)
-    notes = _notes(trace, times, scenario.timing.draw, own_law=step_time is not None)
+    own_law, own_policy = step_time is not None, policy is not None
+    notes = _notes(trace, times, scenario.timing.draw, own_law=own_law, own_policy=own_policy)
+    name = scenario.title if isinstance(source, Scenario) else short_name(source)
     return RunResult(
+        name,
         scenario,
         summary_of(cluster) | {"notes": notes},
         cluster.recorder.rows,
-        cluster.recorder.itl_s,
-        notes,
     )
 
 
@@ -106,9 +87,9 @@ def summary_of(cluster: Cluster) -> dict[str, Any]:
     return summarise(recorder.rows.tables["requests"], recorder.itl_s, facts)
 
 
-def _notes(trace: Trace, times: Coefficients, draw: int, *, own_law: bool) -> list[str]:
+def _notes(trace: Trace, times: Coefficients, draw: int, *, own_law: bool, own_policy: bool) -> list[str]:
     law = "step times: a law passed by the caller"
     if not own_law:
         law = f"step times ({times.origin}): {times.summary}"
     drawn = [f"coefficients and links: draw {draw} over their ranges"] if draw else []
-    return [law, *drawn, *trace.notes]
+    return [law, *drawn, *([OWN_POLICY] if own_policy else []), *trace.notes]

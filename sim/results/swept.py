@@ -1,0 +1,57 @@
+"""A sweep: one scenario at many points, with the same seeds at each."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sim.errors import InputError
+from sim.results.compared import Comparison, Run
+from sim.results.quantities import select
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from rich.console import RenderableType
+
+SHOWN = (
+    "ttft_s.p50",
+    "ttft_s.p95",
+    "itl_s.p99",
+    "prefill.recomputation",
+    "workers_per_session.mean",
+)
+"""The numbers that a sweep shows unless asked for others."""
+
+
+class Sweep(Comparison):
+    """Runs of one scenario at many points: a comparison that has no second scenario."""
+
+    def __init__(self, scenario: str, runs: Sequence[Run], sampled: Sequence[str] = ()) -> None:
+        """Arrange the runs of the scenario of this name; `sampled` are the keys that are on no grid."""
+        super().__init__([scenario], runs)
+        self.sampled = tuple(sampled)
+
+    def __rich__(self) -> "RenderableType":
+        """Return the table that `sim sweep` prints."""
+        from sim.results.sweep_table import render_sweep  # noqa: PLC0415 - imports this
+
+        return render_sweep(self, select(SHOWN, self.metrics))
+
+    def plot(self, metric: str, *, x: str | None = None, ax: "Axes | None" = None) -> "Axes":
+        """Draw one number over a swept key, with 95 % intervals, and return the axes.
+
+        The other keys have colours, a combination of their values each; not so those that were sampled.
+
+        Args:
+            metric: its dotted name, such as "ttft_s.p95".
+            x: the key on the x axis; the one with most numbers if not given.
+            ax: where to draw; a new figure if not given.
+
+        Raises:
+            InputError: no number has this name, or no swept key.
+
+        """
+        from sim.results.sweep_plots import plot_over  # noqa: PLC0415 - imports this
+
+        if x is not None and x not in self.keys:
+            raise InputError(f"x {x!r}: was not swept; swept are {', '.join(self.keys)}")
+        (chosen,) = select([metric], self.metrics)
+        return plot_over(self, chosen, x, ax)
