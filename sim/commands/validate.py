@@ -32,12 +32,13 @@ def validate(
     ] = Step.ALL,
     seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Seeds of free routing.")] = 100,
     spread: Annotated[
-        float,
+        float | None,
         typer.Option(
             min=0.0,
+            show_default="durations are drawn from those of the run",
             help="Free routing: each seed takes recorded durations times exp(spread x Z), Z standard normal.",
         ),
-    ] = 0.0,
+    ] = None,
     overrides: Overrides = [],  # noqa: B006 - typer only reads it
     format: Annotated[Format, typer.Option(help="How to print the results.")] = Format.TEXT,
 ) -> None:

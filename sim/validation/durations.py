@@ -11,7 +11,6 @@ tokens of the run's own requests.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log
-from typing import Protocol
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from sim.worker.active import ActiveRequest
 
 _LEAST_S = 1e-4
 """The logarithm of a time is wanted, and clocks of two files may be off by so much."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
@@ -77,6 +77,7 @@ class DrawnTimes:
         self._durations = durations
         self._seed = seed
         self._drawn: dict[int, Times] = {}
+        self._sent_s: dict[int, float] = {}
 
     def of(self, request: ActiveRequest) -> Times | None:
         """See `Timing`: the first engine that admits a request settles it."""
@@ -90,12 +91,16 @@ class DrawnTimes:
         """See `Timing`."""
         return self._drawn.get(index)
 
+    def sent(self, index: int, now_s: float) -> None:
+        """See `Timing`: to its first engine."""
+        self._sent_s.setdefault(index, now_s)
+
     def _draw(self, index: int, computed_tokens: int, for_remote: bool) -> Times:
-        sent = self._recorded.trace.requests[index]
+        output_tokens = self._recorded.trace.requests[index].output_tokens
         seen = self._durations.seen
         like = seen[int(draw(self._seed, "validation durations", index) * len(seen))]
         ratio = (computed_tokens / like.computed_tokens) ** self._durations.power
-        prompt_end_s = (sent.timestamp_s or 0.0) + like.prompt_s * ratio
+        prompt_end_s = self._sent_s[index] + like.prompt_s * ratio
         first_s = prompt_end_s + like.wait_s
-        tokens_s = tuple(first_s + n * like.token_s for n in range(sent.output_tokens))
+        tokens_s = tuple(first_s + n * like.token_s for n in range(output_tokens))
         return Times(tokens_s, first_s, tokens_s[-1], prompt_end_s if for_remote else None)

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping
 from math import inf
 from typing import Protocol
 
+import simpy
+
 from sim.validation.engine_times import EngineTimes
 from sim.validation.recording import Times
 from sim.validation.stored import EngineLog
@@ -31,6 +33,9 @@ class Timing(Protocol):
     def known(self, index: int) -> Times | None:
         """Return the times of a request that has been asked for; None if there are none."""
 
+    def sent(self, index: int, now_s: float) -> None:
+        """Hear that a request is sent to an engine now."""
+
 
 class RecordedTimes:
     """A `Timing` of a recording."""
@@ -45,6 +50,9 @@ class RecordedTimes:
     def known(self, index: int) -> Times | None:
         """See `Timing`."""
         return self._times.get(index)
+
+    def sent(self, index: int, now_s: float) -> None:
+        """See `Timing`."""
 
 
 class RecordedPace:
@@ -144,14 +152,17 @@ class RecordedAnswers:
 
 
 class RecordedArrivals:
-    """An `Arrivals` of what KV events say."""
+    """An `Arrivals` of what KV events say. Tells a `Timing` what is sent."""
 
-    def __init__(self, times: EngineTimes) -> None:
+    def __init__(self, env: simpy.Environment, engines: EngineTimes, times: Timing) -> None:
+        self._env = env
+        self._engines = engines
         self._times = times
 
     def queued(self, request: int, *, decode: bool) -> tuple[float, int] | None:
         """See `Arrivals`."""
-        found = self._times.queued.get((request, decode))
+        self._times.sent(request, self._env.now)
+        found = self._engines.queued.get((request, decode))
         return None if found is None else (found.time_s, found.order)
 
 
@@ -162,9 +173,7 @@ class RecordedTransfers:
     order, and that lets the prefill engine know.
     """
 
-    def __init__(
-        self, times: Timing, engines: EngineTimes | None = None, pull_s: float = 0.0
-    ) -> None:
+    def __init__(self, times: Timing, engines: EngineTimes | None = None, pull_s: float = 0.0) -> None:
         """`pull_s`: the least that a pull takes of which KV events say nothing."""
         self._times = times
         self._engines = engines

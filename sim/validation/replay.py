@@ -64,7 +64,12 @@ class Replay:
 
 
 def replay(
-    recording: Recording, scenario: Scenario, *, forced: bool, timing: Timing | None = None
+    recording: Recording,
+    scenario: Scenario,
+    *,
+    forced: bool,
+    timing: Timing | None = None,
+    limit: int | None = None,
 ) -> Replay:
     """Run the recording on the cluster of a scenario, whose own workload, client and front door go unused.
 
@@ -74,6 +79,7 @@ def replay(
         forced: whether requests go to their recorded workers, and recorded KV events time the engines; else
             the scenario's router chooses, and what engines did elsewhere tells nothing.
         timing: of answers; by default as recorded.
+        limit: requests that the client lets be in flight at once.
 
     Raises:
         InputError: the scenario has fewer workers than the run.
@@ -84,7 +90,7 @@ def replay(
     changed = scenario.model_copy(
         update={
             "frontend": scenario.frontend.model_copy(update=_NO_FRONT_DOOR),
-            "replay": scenario.replay.model_copy(update={"client": "open-loop", "speedup": 1.0}),
+            "replay": scenario.replay.model_copy(update=_client(limit)),
             "output": scenario.output.model_copy(update={"tables": ("decisions",) if forced else ()}),
         }
     )
@@ -108,7 +114,7 @@ def replay(
     engines = engine_times(logs, changed.frontend.dispatch_s)
     frontend = cluster.frontend
     frontend.answers = RecordedAnswers(timing)
-    frontend.arrivals = RecordedArrivals(engines)
+    frontend.arrivals = RecordedArrivals(cluster.env, engines, timing)
     if cluster.pulls is not None:
         cluster.pulls.network = RecordedTransfers(timing, engines, pull_s)
     published: list[list[tuple[float, KvEvent]]] = [[] for _ in cluster.workers]
@@ -118,6 +124,12 @@ def replay(
     return Replay(
         recording, scenario, cluster.recorder.rows, cluster.capacity.block_bytes, published, prompts
     )
+
+
+def _client(limit: int | None) -> dict[str, object]:
+    if limit is None:
+        return {"client": "open-loop", "speedup": 1.0}
+    return {"client": "max-concurrency", "max_concurrency": limit, "speedup": 1.0}
 
 
 def median_s(workers: Iterable[Worker], name: Literal["itl_s", "pull_s"]) -> float | None:

@@ -80,19 +80,20 @@ def _misses(misses: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _held(held: Sequence[Mapping[str, Any]]) -> Table:
-    rows = table("Blocks held in GPU memory", "measured at end", "predicted", "mean difference")
+    rows = table("Blocks held in GPU memory", "measured at end", "predicted", "same prompt blocks", "mean")
     for worker in held:
         rows.add_row(
             worker["worker"],
             show.count(worker["measured_at_end"]),
             show.count(worker["predicted_at_end"]),
-            show.number(worker["mean_difference"]),
+            f"{show.count(worker['same_at_end'])} of {show.count(worker['prompt_blocks_at_end'])}",
+            show.percent(worker["mean_share_same"]),
         )
     return rows
 
 
 def _free(free: Mapping[str, Any]) -> Table:
-    spread = f", durations x e^({free['spread']:g} Z)" if free["spread"] else ""
+    spread = ", durations drawn" if free["spread"] is None else f", durations x e^({free['spread']:g} Z)"
     rows = table(
         f"Router chooses, {free['seeds']} seeds{spread}", "measured", "mean", "95 % of seeds", "measured is"
     )

@@ -22,7 +22,7 @@ def validate(
     *,
     step: Step = "all",
     seeds: int = 100,
-    spread: float = 0.0,
+    spread: float | None = None,
     on_seed: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
     """Return what the simulator predicts of the run in a folder, beside what was measured.
@@ -33,7 +33,7 @@ def validate(
         overrides: `key=value`, win over what the run tells of itself.
         step: which routing: the recorded one, the simulated router's, or both.
         seeds: of free routing.
-        spread: of durations from seed to seed: see `sim.validation.free`.
+        spread: of recorded durations from seed to seed, which else are drawn: see `sim.validation.free`.
         on_seed: called whenever a seed is done.
 
     Raises:
