@@ -113,7 +113,9 @@ class _Search:
 
     def _known_or_other(self, found: BlockHash) -> _Known:
         """Return what is known of a hash; one of before the recording belongs to no prompt."""
-        return self._known.setdefault(found, _Known(next(self._others), 0))
+        if found not in self._known:
+            self._known[found] = _Known(next(self._others), 0)
+        return self._known[found]
 
     def _learn(self, name: str, place: int, before: _Known | None, time_s: float) -> None:
         event = self._logs[name][place]
