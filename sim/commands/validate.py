@@ -46,12 +46,13 @@ def validate(
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Seeds of free and timed.")] = 100,
     spread: Annotated[
-        float,
+        float | None,
         typer.Option(
             min=0.0,
+            show_default="durations are drawn from those of the run",
             help="Free routing: each seed takes recorded durations times exp(spread x Z), Z standard normal.",
         ),
-    ] = 0.0,
+    ] = None,
     fit: Annotated[
         list[Path],
         typer.Option(

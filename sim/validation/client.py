@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from sim.scenario import Scenario
 from sim.validation.recording import Recording
-from sim.workload.request import Trace
+from sim.validation.sending import at_times, limit_in_flight
 
 
 def as_the_client_would(recorded: Recording, scenario: Scenario) -> tuple[Recording, Scenario]:
@@ -12,22 +12,9 @@ def as_the_client_would(recorded: Recording, scenario: Scenario) -> tuple[Record
 
     Requests of an open-loop client are sent when they were, those of one with a limit when the trace says.
     """
-    limit = recorded.run.bench.max_concurrency if recorded.run.bench else None
+    limit = limit_in_flight(recorded)
     due_s = [_due_s(recorded, index, from_trace=bool(limit)) for index in range(len(recorded.requests))]
-    order = sorted(range(len(due_s)), key=lambda index: (due_s[index], recorded.requests[index].row))
-    place_of = {index: place for place, index in enumerate(order)}
-    rows = [
-        replace(recorded.trace.requests[index], index=place, timestamp_s=due_s[index] - due_s[order[0]])
-        for index, place in place_of.items()
-    ]
-    sent = replace(
-        recorded,
-        trace=Trace(tuple(rows), recorded.trace.chunk_tokens, recorded.trace.source),
-        requests=tuple(recorded.requests[index] for index in order),
-        times={},
-        ranks={place_of[index]: rank for index, rank in recorded.ranks.items()},
-        decode_ranks={place_of[index]: rank for index, rank in recorded.decode_ranks.items()},
-    )
+    sent = replace(at_times(recorded, due_s), times={})
     client = {"client": "max-concurrency", "max_concurrency": limit} if limit else {"client": "open-loop"}
     replay = scenario.replay.model_copy(update={**client, "speedup": 1.0})
     output = scenario.output.model_copy(update={"tables": ()})

@@ -41,8 +41,10 @@ def render(runs: Sequence[Mapping[str, Any]], scenario: str) -> RenderableType:
 
 
 def _varied(free: Mapping[str, Any] | None) -> list[str]:
-    if not free or not free["spread"]:
+    if not free:
         return []
+    if free["spread"] is None:
+        return ["each seed draws durations from those of the run"]
     return [f"each seed takes recorded durations times exp({free['spread']:g} Z), Z standard normal"]
 
 
@@ -100,13 +102,14 @@ def _misses(misses: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _held(held: Sequence[Mapping[str, Any]]) -> Table:
-    rows = table("Blocks held in GPU memory", "measured at end", "predicted", "mean difference")
+    rows = table("Blocks held in GPU memory", "measured at end", "predicted", "same prompt blocks", "mean")
     for worker in held:
         rows.add_row(
             worker["worker"],
             show.count(worker["measured_at_end"]),
             show.count(worker["predicted_at_end"]),
-            show.number(worker["mean_difference"]),
+            f"{show.count(worker['same_at_end'])} of {show.count(worker['prompt_blocks_at_end'])}",
+            show.percent(worker["mean_share_same"]),
         )
     return rows
 

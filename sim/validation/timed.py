@@ -86,7 +86,7 @@ def measured_of(run: MeasuredRun, scenario: Scenario) -> Numbers:
 
 def _numbers(sent: Recording, scenario: Scenario) -> dict[str, float | None]:
     found = simulate(scenario, trace=sent.trace)
-    replayed = Replay(sent, scenario, found.rows, scenario.capacity().block_bytes, ())
+    replayed = Replay(sent, scenario, found.rows, scenario.capacity().block_bytes, (), ())
     numbers = predicted_numbers(replayed)
     return {**_percentiles(found.to_dict()), **{name: numbers[name] for name in PREDICTED}}
 

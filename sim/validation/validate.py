@@ -43,8 +43,8 @@ class Wanted:
     """Whether to compute the costs of the router's log again."""
     seeds: int = 100
     """Of what chance decides."""
-    spread: float = 0.0
-    """Of durations from seed to seed: see `sim.validation.free`."""
+    spread: float | None = None
+    """Of recorded durations from seed to seed, which else are drawn: see `sim.validation.free`."""
     fit_to: Sequence[Path] = ()
     """Runs to fit the step-time law to, for "timed"; none: the scenario's law."""
     on_seed: Callable[[], None] = field(default=lambda: None)

@@ -21,7 +21,7 @@ def test_it_prints_measured_beside_predicted() -> None:
     assert "Workers and times as recorded measured predicted error LRU error" in lines
     assert "of them recomputed 32 32 0 32 0" in lines
     assert "Engine's cached tokens right for 3 of 3 requests, by the LRU for 3" in lines
-    assert "worker0 2 2 1.33" in lines
+    assert "worker0 2 2 2 of 2 33.3 %" in lines
     assert any(line.startswith("Tokens recomputed 32 ") for line in lines)
     assert max(map(len, result.stdout.splitlines())) <= 100
 
