@@ -404,6 +404,7 @@ def test_the_schema_is_a_schema_and_accepts_what_is_shipped_and_what_is_written(
     [
         {"sed": 1},
         {"workers": {"count": 0}},
+        {"workers": {"count": 100_000}},
         {"offload": {"cpu_bytes": "64 parsecs"}},
         {"model": {"preset": "qwen3-14b-bf16", "kv_dtyp": "fp8"}},
         {"router": {"policy": "kw"}},
