@@ -61,24 +61,29 @@ SETTINGS: dict[str, dict[str, object]] = {
 """Several keys at once."""
 
 WORKLOADS: dict[str, dict[str, object]] = {
-    "the talk's": {"workload.sessions": [12, 20, 28]},
-    "shorter, closed loop": {
+    "talk": {"workload.sessions": [12, 20, 28]},
+    "closed loop": {
         "workload.sessions": [16],
         "workload.profile": "kct",
         "replay.client": "turn-dependent",
     },
 }
-"""The sessions of `agg8`; and public ones whose users wait for each answer."""
+"""The sessions of `agg8`; and shorter, public ones whose users wait for each answer."""
 
 
 def swept(overrides: Mapping[str, object], seeds: int, runs: Path) -> pd.DataFrame:
-    """Return a row for each run of `agg8`: sessions, its seed, the numbers, and what decides them."""
+    """Return a row for each run of `agg8`: its sessions and seed, the numbers, and what decides them."""
     made = plan("agg8", as_texts(overrides, points=True), seeds)
     with count_bar(", ".join(overrides), len(made.jobs)) as on_one_more:
         found = execute_plan(made, local(None), lambda _: on_one_more(), runs)
     if found.failed:
         raise InputError("\n".join(found.failures()))
-    frame = found.frame.assign(fingerprint=[fingerprint(job.scenario) for job in made.jobs])
+    written = {key: [job.written[key] for job in made.jobs] for key in found.keys}
+    frame = found.frame.assign(
+        **written,
+        sessions=[job.scenario.workload.sessions for job in made.jobs],
+        fingerprint=[fingerprint(job.scenario) for job in made.jobs],
+    )
     return frame.round(METRICS)
 
 
@@ -88,8 +93,8 @@ def levers(seeds: int, runs: Path) -> pd.DataFrame:
     for key, values in LEVERS.items():
         sessions = [12, 20, 28] if key == CREDIT else [12, 28]
         part = swept({key: values, "workload.sessions": sessions}, seeds, runs)
-        parts.append(part.assign(key=key, value=part[key].astype(str)))
-    return pd.concat(parts)[["key", "value", "workload.sessions", "seed", *METRICS, "fingerprint"]]
+        parts.append(part.assign(key=key, value=part[key]))
+    return pd.concat(parts)[["key", "value", "sessions", "seed", *METRICS, "fingerprint"]]
 
 
 def settings(seeds: int, runs: Path) -> pd.DataFrame:
@@ -99,7 +104,7 @@ def settings(seeds: int, runs: Path) -> pd.DataFrame:
         for workload_name, workload in WORKLOADS.items()
         for name, changes in SETTINGS.items()
     ]
-    return pd.concat(parts)[["workload", "setting", "workload.sessions", "seed", *METRICS, "fingerprint"]]
+    return pd.concat(parts)[["workload", "setting", "sessions", "seed", *METRICS, "fingerprint"]]
 
 
 def main(arguments: Sequence[str]) -> None:
