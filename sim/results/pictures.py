@@ -152,7 +152,8 @@ class Pictures:
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.set(xlabel="Turn", ylabel="Worker", ylim=(-0.5, last + 0.5), yticks=range(last + 1))
         count = turns["worker"].nunique()
-        ax.set_title(f"Session {turns['session'].iloc[0]}: prefill on {count} worker{'s' if count > 1 else ''}")
+        where = f"{count} worker{'s' if count > 1 else ''}"
+        ax.set_title(f"Session {turns['session'].iloc[0]}: prefill on {where}")
         return ax
 
     def latencies(self, latency: LatencyName = "ttft_s", *, ax: "Axes | None" = None) -> "Axes":
