@@ -52,12 +52,18 @@ class Answers(Protocol):
 
 
 class Arrivals(Protocol):
-    """When requests come to their engines, where something else than a delay decides it: a recording."""
+    """When requests come to engines, and news to the router, where no delay decides it but a recording."""
 
     def queued(self, request: int, *, decode: bool) -> tuple[float, int] | None:
         """Return when a request comes, and its place among those that come then; None: the usual delay.
 
         `decode`: to the engine that was chosen second.
+        """
+
+    def heard_s(self, worker: int, output_s: float) -> float | None:
+        """Return when the router's index hears what an output published; None: after the usual delay.
+
+        What a worker published before is never heard after.
         """
 
 
@@ -226,7 +232,10 @@ class Frontend:
         group, tiers = self._attention_group, self._tiers
         seen = [event for event in events if event.group == group and event.tier in tiers and event.blocks]
         if seen:
-            pool.news.send(output_s + self.event_delay_s, worker - pool.first, seen)
+            heard_s = self.arrivals.heard_s(worker, output_s) if self.arrivals is not None else None
+            if heard_s is None:
+                heard_s = output_s + self.event_delay_s
+            pool.news.send(heard_s, worker - pool.first, seen)
 
     def _send_tokens(self, worker: int, output: StepOutput) -> None:
         for request in output.tokens:
