@@ -6,6 +6,7 @@ import typer
 from typer.core import TyperGroup
 
 from sim.commands import (
+    calibrate,
     capacity,
     compare,
     explain,
@@ -17,6 +18,8 @@ from sim.commands import (
     schema,
     size,
     sweep,
+    talk,
+    talk_fit,
     tune,
     validate,
     version,
@@ -26,6 +29,11 @@ from sim.errors import InputError
 
 class Commands(TyperGroup):
     """Makes bad input a message and status 2, Ctrl-C status 130; any other error is a bug."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command of the first word, or of two: `validate talk` has options of its own."""
+        both = " ".join(args[:2])
+        return super().resolve_command(ctx, [both, *args[2:]] if both in self.commands else args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the subcommand."""
@@ -54,7 +62,10 @@ for command in (
     init.init,
 ):
     app.command()(command)
+app.command("validate talk")(talk.talk)
+app.command("calibrate talk")(talk_fit.fit_talk)
 app.add_typer(measured.app, name="measured")
+app.add_typer(calibrate.app, name="calibrate")
 
 
 @app.callback()

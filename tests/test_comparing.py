@@ -2,12 +2,13 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import sim.jobs.engine
 import sim.jobs.job
-from sim.comparing import execute, plan
+from sim.comparing import compare, execute, plan
 from sim.errors import InputError
 from sim.results.compared import Run
 from sim.running import run
@@ -86,13 +87,26 @@ def test_a_value_that_is_not_swept_makes_no_point() -> None:
         ),
         (["agg8"], ["seed=1,2"], "--set seed: several seeds are repeats, not points; give --repeat"),
         (["agg8"], ["offload.cpu_bytes=1GiB,1024MiB"], "1GiB and 1024MiB are the same value; give it once"),
+        (["agg8"], ["timing.draw=1,2"], "--draws: agg8: timing.draw = 1 is one draw already; leave it out"),
+        (["agg8"], ["timing.preset=roofline"], '--draws: agg8: timing.preset = "roofline" has no ranges'),
+        (["llama8b-agg2"], [], "--draws: llama8b-agg2: no ranges to draw coefficients from: roofline"),
         (["agg8"], ["workload.sessions=4:2:1"], "4:2:1 never reaches its stop"),
     ],
 )
 def test_wrong_input_is_refused(sources: list[str], overrides: list[str], message: str) -> None:
     with pytest.raises(InputError) as error:
-        plan(sources, overrides)
+        plan(sources, overrides, draws=2)
     assert message in str(error.value)
+
+
+def test_every_draw_runs_with_every_seed() -> None:
+    jobs = plan(["agg8", "agg4"], SMALL, repeat=2, draws=2).jobs
+
+    assert [(job.scenario.seed, job.scenario.timing.draw, job.name) for job in jobs] == [
+        (seed, draw, name) for seed in (0, 1) for draw in (1, 2) for name in ("agg8", "agg4")
+    ]
+    assert {job.settings["timing"]["draw"] for job in jobs} == {0}
+    assert [job.done(None).draw for job in jobs[:3]] == [1, 1, 2]
 
 
 # What is read
@@ -205,3 +219,61 @@ def test_saved_runs_stand_beside_new_ones(tmp_path: Path) -> None:
     assert comparison.scenarios == ("before", "agg8")
     row = next(row for row in comparison.rows(["simulated_s"]) if row.point == (3,))
     assert row.differences["agg8"].value == 0
+
+
+# From Python
+
+
+def test_whatever_takes_part_is_compared_by_name(tmp_path: Path) -> None:
+    folder = saved(tmp_path / "before", "seed=1")
+    mine = run("agg8", SMALL, policy=lambda terms, query, draw: 0)
+    sources = {"default": "agg8", "read": Path(folder), "mine": mine, "four": load_scenario("agg4")}
+    comparison = compare(sources, overrides=SMALL, jobs=1)
+
+    assert comparison.scenarios == ("default", "read", "mine", "four")
+    assert comparison.runs[2].numbers == mine.numbers
+    assert "routing: a policy passed by the caller" in comparison.runs[2].notes
+    assert comparison.runs[1].seed == 1
+    assert comparison.runs[1].notes == run("agg8", [*SMALL, "seed=1"]).notes
+
+
+def test_results_with_several_seeds_are_one_scenario_and_a_comparison_takes_part_as_a_whole() -> None:
+    seeds = [run("agg8", [*SMALL, f"seed={seed}"]) for seed in (0, 1)]
+    first = compare({"mine": seeds})
+    assert (first.scenarios, first.seeds) == (("mine",), (0, 1))
+    both = compare(first, "agg4", overrides=SMALL, repeat=2, jobs=1)
+    assert both.scenarios == ("mine", "agg4")
+    assert both.summary("gpu_hours")["difference"].notna().tolist() == [False, True]
+
+
+def test_values_by_key_make_points() -> None:
+    comparison = compare("agg8", overrides={"workload.sessions": [1, 2], "workload.turns": 2}, jobs=1)
+    assert comparison.points == ((1,), (2,))
+    assert comparison.frame["workload.sessions"].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("sources", "message"),
+    [
+        ((), "give scenarios or results, or one mapping of them by name"),
+        (({},), "give scenarios or results"),
+        (("agg8", {"mine": "agg4"}), "give scenarios or results, or one mapping"),
+        (("agg8", "agg8"), r"agg8: is given twice"),
+        (({"mine": []},), "mine: give a scenario, a folder, or results of run"),
+        (({"mine": ["agg8"]},), "mine: give a scenario, a folder, or results of run"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(sources: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        compare(*sources)
+
+
+def test_a_run_that_fails_is_a_warning_and_none_that_ends_well_an_error(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.jsonl"
+    trace.write_text("{}\n")
+    broken = load_scenario("agg4", [f"workload.path={trace}"])
+    with pytest.warns(UserWarning, match=r"broken, seed 0: .*trace\.jsonl"):
+        comparison = compare({"good": load_scenario("agg8", SMALL), "broken": broken}, jobs=1)
+    assert [run.scenario for run in comparison.failed] == ["broken"]
+    with pytest.raises(InputError, match=r"trace\.jsonl"):
+        compare({"broken": broken}, jobs=1)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sim.errors import InputError
-from sim.folder import MARK, new_folder
+from sim.folder import MARK, new_file, new_folder
 
 
 def write(path: Path, content: str, *, replace: bool = False) -> None:
@@ -74,3 +74,43 @@ def test_a_failure_leaves_nothing_new_and_everything_old(tmp_path: Path, error: 
             fail(tmp_path / name)
     assert names(tmp_path) == ["old"]
     assert (tmp_path / "old" / MARK).read_text() == "1"
+
+
+# A file
+
+
+def test_a_file_appears_when_it_is_complete(tmp_path: Path) -> None:
+    path = tmp_path / "run.json.gz"
+    path.write_text("old")
+    with new_file(path) as building:
+        assert building.suffix == ".gz"
+        building.write_text("new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+    assert names(tmp_path) == ["run.json.gz"]
+
+
+def test_a_failure_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    path.write_text("old")
+
+    def fail() -> None:
+        with new_file(path) as building:
+            building.write_text("half")
+            raise InputError("bad")
+
+    with pytest.raises(InputError, match="bad"):
+        fail()
+    assert path.read_text() == "old"
+    assert names(tmp_path) == ["run.json"]
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [("none/run.json", "none/run.json: No such file"), (".", "is a folder; give a file")],
+)
+def test_a_place_for_no_file_is_named_before_anything_is_done(
+    tmp_path: Path, place: str, message: str
+) -> None:
+    with pytest.raises(InputError, match=message), new_file(tmp_path / place):
+        pytest.fail("must not come to this")

@@ -66,7 +66,13 @@ def test_wrong_input_is_refused(overrides: list[str], sample: int | None, messag
 def test_the_frame_has_a_row_for_each_run_and_a_column_for_each_number() -> None:
     frame = sweep("agg8", [*SMALL, CREDITS], repeat=2, jobs=1).frame
 
-    assert list(frame.columns[:4]) == ["scenario", "router.overlap_score_credit", "seed", "error"]
+    assert list(frame.columns[:5]) == [
+        "scenario",
+        "router.overlap_score_credit",
+        "seed",
+        "draw",
+        "error",
+    ]
     assert list(frame["router.overlap_score_credit"]) == [0, 0, 1, 1]
     assert list(frame["seed"]) == [0, 1, 0, 1]
     alone = run(load_scenario("agg8", [*SMALL, "router.overlap_score_credit=0", "seed=1"])).to_dict()
@@ -142,3 +148,17 @@ def test_a_damaged_folder_is_told(tmp_path: Path, content: str, message: str) ->
     (tmp_path / "runs.jsonl").touch()
     with pytest.raises(InputError, match=message):
         read_runs(tmp_path, "out")
+
+
+def test_a_loaded_scenario_is_swept_over_values_by_key() -> None:
+    loaded = load_scenario("agg8", SMALL)
+    found = sweep(loaded, {"router.overlap_score_credit": [0, 1]}, jobs=1)
+    texts = sweep("agg8", [*SMALL, CREDITS], jobs=1)
+
+    assert found.scenarios == (loaded.title,)
+    assert found.frame.drop(columns="scenario").equals(texts.frame.drop(columns="scenario"))
+    assert [found.written(key, value) for key in found.keys for value in found.values_of(key)] == ["0", "1"]
+
+
+def test_a_text_by_key_is_a_range() -> None:
+    assert sweep("agg8", {"workload.sessions": "1:2:1", "workload.turns": 1}, jobs=1).points == ((1,), (2,))

@@ -47,6 +47,15 @@ def sweep(
     repeat: Annotated[
         int, typer.Option(min=1, metavar="N", help="N seeds at each point, the same at all, for intervals.")
     ] = 1,
+    draws: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            metavar="N",
+            help="N draws of step-time coefficients and links over their ranges, the same at all points, "
+            "for bands: --set timing.draw=1:N:1.",
+        ),
+    ] = None,
     metrics: Annotated[
         list[str],
         typer.Option(
@@ -76,6 +85,9 @@ def sweep(
     from sim.results.swept import SHOWN
     from sim.sweeping import plan
 
+    if draws is not None:
+        # A list: --sample would choose from a range.
+        overrides = [*overrides, f"timing.draw={','.join(map(str, range(1, draws + 1)))}"]
     found = _run(plan(scenario, overrides, repeat, sample), metrics, _engine(engine, scheduler, jobs), out)
     if len(found.failed) == len(found.runs):
         raise InputError("\n".join(found.failures()))

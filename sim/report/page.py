@@ -88,17 +88,16 @@ def _maps(
 ) -> tuple[list[tuple[SessionMap, str]], int]:
     """Return as many maps as the page has room for, each with its markup, and how many sessions have none."""
     template = templates.get_template("map.html")
-    sessions = costliest_first(requests)
     maps: list[tuple[SessionMap, str]] = []
     room = _MOST_MAP_CHARACTERS
-    for number, session in enumerate(sessions):
+    for number, session in enumerate(costliest_first(requests)):
         shown = session_map(session, names)
         markup = template.render(session=shown, number=number)
         room -= len(markup)
         if maps and room < 0:
             break
         maps.append((shown, markup))
-    return maps, len(sessions) - len(maps)
+    return maps, requests["session"].nunique() - len(maps)
 
 
 def _choices(rows: "Rows", scenario: "Scenario", names: WorkerNames) -> Any:

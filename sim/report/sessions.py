@@ -1,5 +1,6 @@
 """The session map: turn by turn, which worker computed a session's prompts, and how much of them again."""
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -51,12 +52,13 @@ class SessionMap(NamedTuple):
     """Turns that no worker computed."""
 
 
-def costliest_first(requests: pd.DataFrame) -> list[pd.DataFrame]:
-    """Return the requests of each session in order of turns; sessions that recomputed most come first."""
-    sessions = requests.sort_values("turn", kind="stable").groupby("session", sort=False)
-    recomputed = sessions["recomputed_tokens"].sum().sort_values(ascending=False, kind="stable")
-    parts = dict(iter(sessions))
-    return [parts[session] for session in recomputed.index]
+def costliest_first(requests: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """Yield the requests of each session in order of turns; sessions that recomputed most come first."""
+    ordered = requests.sort_values("turn", kind="stable")
+    sessions = ordered.groupby("session", sort=False)
+    places = sessions.indices
+    for session in sessions["recomputed_tokens"].sum().sort_values(ascending=False, kind="stable").index:
+        yield ordered.iloc[places[session]]
 
 
 def session_map(requests: pd.DataFrame, names: WorkerNames) -> SessionMap:

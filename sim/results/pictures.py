@@ -1,6 +1,6 @@
 """Pictures of one run. Each is drawn on axes that are given, or on new ones, and returns them."""
 
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,8 @@ from sim.results.summary import CAUSE_LABELS, LATENCY_LABELS
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+    from sim.result import RunResult
 
 LatencyName = Literal["ttft_s", "itl_s", "tpot_s", "e2e_s", "queue_s"]
 Group = Literal["turn", "session", "worker"]
@@ -28,34 +30,10 @@ _MOMENTS = 1000
 """Moments of a run at which levels are looked up: about as many as a picture has dots."""
 
 
-class Run(Protocol):
-    """What pictures are made of: see `sim.result.RunResult`."""
-
-    @property
-    def itl(self) -> "pd.DataFrame":
-        """Gaps between tokens."""
-
-    @property
-    def numbers(self) -> dict[str, float | None]:
-        """Every number by its dotted name."""
-
-    @property
-    def requests(self) -> "pd.DataFrame":
-        """A row a request."""
-
-    @property
-    def workers(self) -> "pd.DataFrame":
-        """Levels of the workers over time."""
-
-    @property
-    def links(self) -> "pd.DataFrame":
-        """A row a link and direction."""
-
-
 class Pictures:
     """The pictures of a run."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: "RunResult") -> None:
         self._run = run
 
     def ecdf(self, *latencies: LatencyName, ax: "Axes | None" = None) -> "Axes":
@@ -71,11 +49,15 @@ class Pictures:
         ax = given_or_new(ax)
         for name in latencies or ("ttft_s", "e2e_s"):
             values, counts = self._sample(name)
-            sns.ecdfplot(x=values, weights=counts, stat="percent", label=LATENCY_LABELS[name], ax=ax)
-        ax.set_xscale("log")
-        ax.xaxis.set_major_formatter("{x:g}")
+            if len(values):
+                sns.ecdfplot(x=values, weights=counts, stat="percent", label=LATENCY_LABELS[name], ax=ax)
         ax.set(xlabel="Time (s)", ylabel="At most that long (%)", ylim=(0, 100))
-        ax.legend()
+        if ax.lines:
+            ax.set_xscale("log")
+            ax.xaxis.set_major_formatter("{x:g}")
+            ax.legend()
+        else:
+            ax.text(0.5, 0.5, "not measured", ha="center", color="0.5", transform=ax.transAxes)
         return ax
 
     def histogram(self, latency: LatencyName = "ttft_s", *, ax: "Axes | None" = None) -> "Axes":
@@ -138,7 +120,7 @@ class Pictures:
             ax: where to draw; a new figure if not given. A colour bar is put beside it.
 
         Raises:
-            InputError: there is no such session.
+            InputError: there is no such session, or no request came to a worker.
 
         """
         from matplotlib.ticker import MaxNLocator  # noqa: PLC0415
@@ -204,7 +186,7 @@ class Pictures:
             ax: where to draw; a new figure if not given. A colour bar is put beside it.
 
         Raises:
-            InputError: the scenario did not have the table of workers kept, or there is no CPU tier.
+            InputError: the scenario did not have the table of workers kept, or there is nothing in it.
 
         """
         from matplotlib.ticker import MaxNLocator  # noqa: PLC0415
@@ -212,7 +194,8 @@ class Pictures:
         _check("level", level, Level)
         rows = self._run.workers
         if rows[level].isna().all():
-            raise InputError(f"level {level!r}: was never measured: these workers have no CPU tier")
+            reason = "these workers have no CPU tier" if len(rows) else "no request came to a worker"
+            raise InputError(f"level {level!r}: was never measured: {reason}")
         ax = given_or_new(ax)
         end_s = self._run.numbers["simulated_s"] or 0.0
         moments = np.linspace(0, end_s, _MOMENTS)
@@ -263,6 +246,8 @@ class Pictures:
     def _turns(self, session: str | None) -> "pd.DataFrame":
         """Return the requests of a session that had a worker, by turn."""
         routed = self._run.requests[self._run.requests["worker"].notna()]
+        if routed.empty:
+            raise InputError("there is no map: no request came to a worker")
         if session is None:
             session = str(routed.groupby("session")["recomputed_tokens"].sum().astype(float).idxmax())
         turns = routed[routed["session"] == session].sort_values("turn")

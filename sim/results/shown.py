@@ -32,6 +32,9 @@ def _print(shown: Shown, file: StringIO) -> "Console":
 
     from sim.results.summary import WIDTH  # noqa: PLC0415
 
-    console = Console(file=file, width=WIDTH, record=True, highlight=False)
+    # Without the last two, a notebook would get it a second time, and FORCE_COLOR would colour plain text.
+    console = Console(
+        file=file, width=WIDTH, record=True, highlight=False, force_jupyter=False, force_terminal=False
+    )
     console.print(shown)
     return console

@@ -79,7 +79,8 @@ class Sized:
     limits: Sequence[Limit]
     seeds: Sequence[int]
     smallest: Sequence[Tried]
-    """Of each layout and size of host RAM the smallest that hold: fewest GPUs, then least host RAM, first."""
+    """Those that hold and have none of their kind (aggregated, disaggregated) beside them that needs no more
+    GPUs and no more host RAM; fewest GPUs first."""
     tried: Sequence[Tried]
     """All, in the order of trying."""
     sessions: int | None

@@ -1,12 +1,13 @@
 """The picture of a search for cluster sizes: what a cluster costs, and what it keeps."""
 
+from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sim.limits import Limit
 from sim.results.plots import axis_unit, set_scale
 from sim.results.quantities import Unit, label, unit
-from sim.results.sized import Sized
+from sim.results.sized import Sized, Tried
 from sim.results.style import style
 from sim.units import format_bytes
 
@@ -31,7 +32,8 @@ def write_frontier(sized: Sized, folder: Path) -> None:
 def plot_frontier(sized: Sized) -> "Figure":
     """Return the figure: a panel for each limit, a point for each cluster, GPU hours against the number.
 
-    Clusters that do not hold are faint. The line joins those that none is cheaper and better than.
+    Clusters that do not hold are faint, the smallest that hold are named. The line joins those that none is
+    cheaper and better than.
     """
     with style():
         from matplotlib.figure import Figure  # noqa: PLC0415 - slow to import
@@ -45,7 +47,10 @@ def plot_frontier(sized: Sized) -> "Figure":
         for handle in handles:
             handle.set_alpha(1)
         figure.legend(handles, names, loc="outside right center")
-        figure.suptitle(f"{sized.scenario}: faint clusters do not hold", fontsize="medium")
+        figure.suptitle(
+            f"{sized.scenario}: named clusters are the smallest that hold, faint ones do not",
+            fontsize="medium",
+        )
         return figure
 
 
@@ -80,19 +85,25 @@ def _draw(panel: "Axes", sized: Sized, limit: Limit) -> None:
 
 
 def _draw_frontier(panel: "Axes", sized: Sized, limit: Limit, shown: Unit) -> None:
-    points = []
-    for tried in sized.frontier(limit.metric):
-        cost, value = tried.mean("gpu_hours"), tried.mean(limit.metric)
-        if cost is not None and value is not None:
-            points.append((cost, value / shown.per_axis_unit))
-            panel.annotate(
-                str(tried.configuration.layout),
-                points[-1],
-                xytext=(5, 5),
-                textcoords="offset points",
-                fontsize="small",
-            )
+    """Join the clusters of the frontier, and name the smallest that hold."""
+    points = [_point(tried, limit, shown) for tried in sized.frontier(limit.metric)]
     panel.plot(*zip(*points, strict=True), color="0.5", linewidth=1, zorder=0)
+    for tried in sized.smallest:
+        panel.annotate(
+            str(tried.configuration.layout),
+            _point(tried, limit, shown),
+            xytext=(5, 5),
+            textcoords="offset points",
+            fontsize="small",
+        )
+
+
+def _point(tried: Tried, limit: Limit, shown: Unit) -> tuple[float, float]:
+    cost, value = tried.mean("gpu_hours"), tried.mean(limit.metric)
+    return (
+        nan if cost is None else cost,
+        nan if value is None else value / shown.per_axis_unit,
+    )
 
 
 def _frame(sized: Sized, metric: str) -> "pd.DataFrame":

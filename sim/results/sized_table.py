@@ -7,10 +7,9 @@ from rich.table import Table
 from rich.text import Text
 
 from sim.results import show
-from sim.results.quantities import label, unit
+from sim.results.quantities import label, unit, written_limit
 from sim.results.sized import Sized, Tried
 from sim.results.summary import footnotes, heading, table
-from sim.results.tuned_table import written_limit
 from sim.units import format_bytes
 
 _MOST_ROWS = 12
@@ -77,7 +76,8 @@ def _notes(sized: Sized) -> Iterator[str]:
     yield "margin: of the worst seed, as a share of the limit; the other numbers are means over the seeds"
     yield (
         "by bisection, as if more GPUs were always better; then one and two fewer, or half of the most if "
-        "that does not hold; of split ones also a prefill or a decode worker less"
+        "that does not hold; of split ones also a prefill or a decode worker less; shown are those beside "
+        "which none of their kind needs no more GPUs and host RAM"
     )
     once = sum(len(tried.runs) < len(sized.seeds) for tried in sized.tried)
     if once:

@@ -2,7 +2,7 @@
 
 On a grid, the key with most numbers is on the x axis, the next has colours, and each combination of the
 others a panel of its own. Sampled points have a panel for each key that was sampled. Bands and error bars are
-95 % intervals of the mean over seeds.
+95 % intervals of the mean over seeds or, with draws of the coefficients, go from their least to their most.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from sim.results.comparison import key_headers
 from sim.results.plots import BAND, WHISKER, axis_unit, error_bar, means_of, set_scale
 from sim.results.quantities import label, unit
 from sim.results.style import given_or_new, style
-from sim.results.swept import Sweep
+from sim.results.swept import DRAW, Sweep
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +33,9 @@ _MOST_TICKS = 11
 
 
 def write_sweep_plots(sweep: Sweep, metrics: Sequence[str], folder: Path) -> None:
-    """Write a PNG for each number, named after it."""
+    """Write a PNG for each number, named after it; those of an earlier sweep that are not asked for go."""
+    for stale in set(sweep.metrics) - set(metrics):
+        (folder / f"{stale}.png").unlink(missing_ok=True)
     with style():
         for metric in metrics:
             plot_sweep(sweep, metric).savefig(folder / f"{metric}.png", metadata={"Software": None})
@@ -84,7 +86,7 @@ class _Panels:
 
     def __init__(self, sweep: Sweep, metric: str, x: str | None = None, *, one_panel: bool = False) -> None:
         """Read the sweep; with `one_panel`, all keys but that of the x axis (`x`, if given) have colours."""
-        self._sweep = sweep
+        self._sweep = sweep = sweep if x == DRAW else sweep.shown()
         grid = [key for key in sweep.keys if key not in sweep.sampled and key != x]
         ranked = sorted(grid, key=self._rank)
         xs = [x] if x is not None else list(sweep.sampled) or ranked[:1] or [""]
@@ -106,6 +108,8 @@ class _Panels:
     def says(self) -> str:
         """What colours and bands are."""
         means = means_of(self._sweep.seeds)
+        if each := self._sweep.seeds_a_draw:
+            means = f"mean, least and most of {len(self._sweep.seeds)} draws of {each} seeds each"
         return f"{self._hue}, {means}" if self._hue else means
 
     def draw(self, axes: "Sequence[Axes] | NDArray[Any]") -> None:
@@ -135,14 +139,15 @@ class _Panels:
         import pandas as pd  # noqa: PLC0415
 
         rows = []
-        for _, point, _, name, value in self._sweep.records():
-            if name == metric:
+        for record in self._sweep.records():
+            if record.metric == metric:
+                point = record.point
                 shown = {
                     key: at if self._is_numeric(key) else self._sweep.written(key, at)
                     for key, at in zip(self._sweep.keys, point, strict=True)
                 }
                 shown |= {"": "", self._hue: self._colour(point)}
-                rows.append({**shown, "value": float(value), "facet": self._facet(point)})
+                rows.append({**shown, "value": float(record.value), "facet": self._facet(point)})
         columns = dict.fromkeys(["", self._hue, *self._sweep.keys, "value", "facet"])
         return pd.DataFrame(rows, columns=list(columns))
 
@@ -157,7 +162,13 @@ class _Panels:
         if data.empty:
             panel.text(0.5, 0.5, "not measured", ha="center", color="0.5", transform=panel.transAxes)
             return
-        look: dict[str, Any] = {"x": x, "y": "value", "errorbar": error_bar, "ax": panel, **self._colours()}
+        look: dict[str, Any] = {
+            "x": x,
+            "y": "value",
+            "errorbar": self._error_bar,
+            "ax": panel,
+            **self._colours(),
+        }
         if not self._is_numeric(x):
             sns.barplot(data, err_kws=WHISKER, **look)
             return
@@ -168,6 +179,11 @@ class _Panels:
         sns.lineplot(data[~apart], marker="o", err_kws=BAND, **look)
         if apart.any():
             sns.lineplot(data[apart], marker="o", linestyle="", err_style="bars", legend=False, **look)
+
+    def _error_bar(self, values: "pd.Series[float]") -> tuple[float, float]:
+        if self._sweep.seeds_a_draw:
+            return values.min(), values.max()
+        return error_bar(values)
 
     def _colours(self) -> dict[str, Any]:
         import seaborn as sns  # noqa: PLC0415

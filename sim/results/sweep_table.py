@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sim.results.compared import Row
-from sim.results.comparison import common_notes, folded, key_headers, seeds_line
+from sim.results.comparison import common_notes, folded, key_headers, runs_line
 from sim.results.intervals import CONFIDENCE
 from sim.results.paired import LEAST_PAIRS
 from sim.results.quantities import label, unit
@@ -19,11 +19,12 @@ _GAP = 2
 
 def render_sweep(sweep: Sweep, metrics: Sequence[str]) -> RenderableType:
     """Return these numbers at every point of a sweep, ready to print."""
+    sweep = sweep.shown()
     columns = {metric: list(sweep.rows([metric])) for metric in metrics}
     (name,) = sweep.scenarios
     title = next((run.settings.get("title", "") for run in sweep.runs), "")
     return Group(
-        heading(f"{name}  {title}", seeds_line(sweep.seeds)),
+        heading(f"{name}  {title}", _replicates(sweep)),
         *(part for page in _pages(sweep, columns) for part in (Text(), page)),
         footnotes(
             _interval_note(sweep),
@@ -42,9 +43,9 @@ def point_line(sweep: Sweep, metrics: Sequence[str]) -> str:
         for key, header, value in zip(sweep.keys, key_headers(sweep.keys), point, strict=True)
     )
     numbers = (
-        f"{label(row.metric)} {unit(row.metric).show(mean.mean)}"
+        f"{label(row.metric)} {unit(row.metric).show(mean.middle)}"
         for row in sweep.rows(metrics)
-        for mean in row.means.values()
+        for mean in row.spreads.values()
     )
     return f"{where}: {', '.join(numbers)}"
 
@@ -91,22 +92,34 @@ def _written(sweep: Sweep, key: str) -> list[str]:
 
 def _cell(sweep: Sweep, row: Row) -> str:
     """Return a mean with half its interval, and marks for what a reader must know."""
-    (mean,) = row.means.values()
+    (mean,) = row.spreads.values()
     shown = unit(row.metric)
-    text = shown.show(mean.mean)
-    if mean.n >= LEAST_PAIRS and mean.high is not None and mean.mean is not None:
-        text += f" ± {shown.show_difference(mean.high - mean.mean)}"
+    text = shown.show(mean.middle)
+    if sweep.seeds_a_draw and mean.n > 1:
+        text += f" ({shown.show(mean.least)} to {shown.show(mean.most)})"
+    elif mean.n >= LEAST_PAIRS and mean.high is not None and mean.middle is not None:
+        text += f" ± {shown.show_difference(mean.high - mean.middle)}"
     return text + ("†" if mean.n < len(sweep.seeds) else "") + ("*" if row.thin else "")
 
 
+def _replicates(sweep: Sweep) -> str:
+    if sweep.seeds_a_draw:
+        return f"means of {len(sweep.seeds)} draws of {sweep.seeds_a_draw} seeds each"
+    return runs_line(sweep)
+
+
 def _interval_note(sweep: Sweep) -> list[str]:
+    if sweep.seeds_a_draw:
+        return [
+            "in brackets: the least and the most of the draws, that is how far coefficients are not known"
+        ]
     if len(sweep.seeds) < LEAST_PAIRS:
         return [f"no intervals: they take {LEAST_PAIRS} seeds or more"]
     return [f"± is half of a {100 * CONFIDENCE:.0f} % interval of the mean over the seeds"]
 
 
 def _missing_note(sweep: Sweep, columns: dict[str, list[Row]]) -> list[str]:
-    means = (mean for rows in columns.values() for row in rows for mean in row.means.values())
+    means = (mean for rows in columns.values() for row in rows for mean in row.spreads.values())
     if any(mean.n < len(sweep.seeds) for mean in means):
         return ["† without some of the seeds: the run failed, or nothing was measured there"]
     return []

@@ -71,7 +71,7 @@ def forced(run: MeasuredRun, scenario: Scenario) -> Forced:
         for row in requests(replayed)
     }
     return Forced(
-        measured_numbers(recorded, replayed.block_bytes),
+        measured_numbers(run, replayed.block_bytes),
         predicted_numbers(replayed),
         lru.numbers(recorded, scenario),
         _agreement(recorded, predicted, lru.cached_tokens(recorded, scenario)),

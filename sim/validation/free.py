@@ -70,7 +70,7 @@ def free(
 
     """
     recorded = recording(run)
-    measured = measured_numbers(recorded, scenario.capacity().block_bytes)
+    measured = measured_numbers(run, scenario.capacity().block_bytes)
     one_seed = _drawn(recorded, scenario) if spread is None else _spread(recorded, spread)
     drawn: dict[str, list[float]] = {}
     for n in range(seeds):
@@ -80,7 +80,7 @@ def free(
             if value is not None:
                 drawn.setdefault(name, []).append(value)
         on_seed()
-    predictions = {name: _prediction(measured[name], values) for name, values in drawn.items()}
+    predictions = {name: prediction(measured[name], values) for name, values in drawn.items()}
     return Free(seeds, spread, predictions, tuple(recorded.notes))
 
 
@@ -128,7 +128,8 @@ def _stretched(seen: Times, sent_s: float, factor: float) -> Times:
     )
 
 
-def _prediction(measured: float | None, values: Sequence[float]) -> Prediction:
+def prediction(measured: float | None, values: Sequence[float]) -> Prediction:
+    """Return mean and interval of a number that each seed gave a value of."""
     tail = (1 - COVERAGE) / 2
     low, high = np.quantile(values, [tail, 1 - tail]).tolist()
     return Prediction(measured, sum(values) / len(values), low, high)

@@ -85,7 +85,7 @@ def replay(
         InputError: the scenario has fewer workers than the run.
 
     """
-    _check_workers(recording, scenario)
+    check_workers(recording, scenario)
     timing = timing or RecordedTimes(recording.times)
     changed = scenario.model_copy(
         update={
@@ -155,7 +155,8 @@ def median_s(workers: Iterable[Worker], name: Literal["itl_s", "pull_s"]) -> flo
     return reduce(add, found).quantile(0.5) if found else None
 
 
-def _check_workers(recording: Recording, scenario: Scenario) -> None:
+def check_workers(recording: Recording, scenario: Scenario) -> None:
+    """Raise InputError if the scenario has fewer workers than the run."""
     counts = scenario.workers.prefill or scenario.workers.count or 0, scenario.workers.decode or 0
     keys = "prefill" if scenario.workers.prefill else "count", "decode"
     for pool, count, key in zip(pools(recording.run), counts, keys, strict=True):

@@ -1,5 +1,6 @@
 """When the client of a measured run wanted to send: for replays whose answers come at other times."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sim.validation.recording import Recording
@@ -20,7 +21,11 @@ def as_due(recorded: Recording) -> Recording:
     if not limit_in_flight(recorded):
         return recorded
     rows = [request.trace for request in recorded.requests]
-    due_s = [row.timestamp_s or 0.0 if row else 0.0 for row in rows]
+    return at_times(recorded, [row.timestamp_s or 0.0 if row else 0.0 for row in rows])
+
+
+def at_times(recorded: Recording, due_s: Sequence[float]) -> Recording:
+    """Return a recording whose requests are due at these times, one for each by index; the first at 0."""
     order = sorted(range(len(due_s)), key=lambda index: (due_s[index], recorded.requests[index].row))
     place_of = {index: place for place, index in enumerate(order)}
     sent = [

@@ -30,7 +30,7 @@ def test_clusters_and_their_margins(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         "size.json",
     }
     content = json.loads((out / "size.json").read_text())
-    assert [row["layout"] for row in content["smallest"]] == ["1", "1", "1P1D", "1P1D"]
+    assert [row["layout"] for row in content["smallest"]] == ["1", "1P1D"]
 
     monkeypatch.setattr(sim.jobs.job, "run", None)
     again = call(*SMALL, *SEARCH, "--out", str(out), "--format", "json")

@@ -37,7 +37,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "report.html"
-    path.write_text(render_page(run(load_scenario("2p6d", ["workload.sessions=4", "workload.turns=6"]))))
+    path.write_text(render_page(run(load_scenario("2p6d", ["workload.sessions=4", "workload.turns=16"]))))
     return path
 
 
@@ -98,7 +98,7 @@ def test_a_session_is_picked_and_its_map_read(browser: Any, maps: dict[str, Elem
     written = [row.all("td") for row in maps[last].one("tbody").all("tr")]
     labels = [[cell.all("span")[0].text if cell.children else "" for cell in row] for row in written]
     assert cells(browser) == labels
-    assert sum(bool(label) for row in labels for label in row) == 12  # six turns, each with two legs
+    assert sum(bool(label) for row in labels for label in row) == 32  # sixteen turns, each with two legs
     assert browser.current_url.endswith(f"#session={last}")
     browser.refresh()
     assert shown(browser) == [last]
@@ -125,13 +125,13 @@ def test_the_arrow_keys_follow_the_session(browser: Any, maps: dict[str, Element
     assert press(browser, "ARROW_DOWN").startswith("Turn 1 on decode worker")
     assert press(browser, "ARROW_UP").startswith("Turn 1 on prefill worker")
     assert press(browser, "ARROW_LEFT").startswith("Turn 0 on prefill worker")
-    assert press(browser, "END").startswith("Turn 5 on prefill worker")
+    assert press(browser, "END").startswith("Turn 15 on prefill worker")
     assert press(browser, "HOME") in on_page
     assert press(browser, "END") in on_page
     # The map is one stop on the way of the Tab key, and keeps its place.
     press(browser, "TAB")
     browser.switch_to.active_element.send_keys(webdriver.Keys.SHIFT, webdriver.Keys.TAB)
-    assert browser.find_element("id", "cell").text.startswith("Turn 5 on prefill worker")
+    assert browser.find_element("id", "cell").text.startswith("Turn 15 on prefill worker")
 
 
 def test_a_screen_reader_hears_every_cell(browser: Any, maps: dict[str, Element]) -> None:

@@ -2,15 +2,16 @@
 
 import re
 from itertools import pairwise
+from random import Random
 
 import pytest
 
 from sim.report import page as page_module
 from sim.report.page import render_page
 from sim.result import RunResult
-from sim.running import run
+from sim.running import run, summary_of
 from sim.scenario import load_scenario
-from tests.clusters import Pace, scenario, trace, turn
+from tests.clusters import Pace, RandomCluster, scenario, trace, turn
 from tests.report.html import Element, parse
 from tests.report.runs import NAME, PREFILL_AND_DECODE, small_run
 
@@ -187,3 +188,14 @@ def test_a_saved_run_has_the_page_that_the_run_itself_has(tmp_path) -> None:
     result = small_run()
     result.save(tmp_path)
     assert render_page(RunResult.load(tmp_path)) == render_page(result)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_any_run_has_a_sound_page(seed: int) -> None:
+    made = RandomCluster(Random(seed))
+    cluster = made.run()
+    summary = summary_of(cluster) | {"notes": []}
+    page = parse(render_page(RunResult("random", made.scenario, summary, cluster.recorder.rows)))
+    sessions = {request.session for request in made.trace.requests}
+    assert {part["data-session"] for part in page.all("div", class_="map")} == sessions
+    assert str(len(made.trace.requests)) == page.one("header").one("p", class_="lines").text.split()[0]

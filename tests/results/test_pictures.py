@@ -120,6 +120,17 @@ def test_links_show_how_busy_they_were() -> None:
     assert widths["nvlink 0 out"] == pytest.approx(100 * 3072 / 1e9 / 3.250003072)
 
 
+def test_a_run_of_which_nothing_came_has_empty_pictures_or_a_reason() -> None:
+    rejected = run(scenario(), trace=trace(turn(0, 6400, 1, range(400))), step_time=Pace())
+    assert [text.get_text() for text in rejected.plot.ecdf("ttft_s", "itl_s").texts] == ["not measured"]
+    assert not rejected.plot.histogram().patches
+    assert not rejected.plot.recomputation().patches
+    with pytest.raises(InputError, match="there is no map: no request came to a worker"):
+        rejected.plot.session_map()
+    with pytest.raises(InputError, match="was never measured: no request came to a worker"):
+        rejected.plot.over_time()
+
+
 def test_unknown_names_are_refused_with_those_that_are_known(result: RunResult) -> None:
     with pytest.raises(InputError, match="latency 'ttft': there is no such; give ttft_s, itl_s"):
         result.plot.ecdf("ttft")  # type: ignore[arg-type]

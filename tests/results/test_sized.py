@@ -115,9 +115,9 @@ def texts(panel: Axes) -> list[str]:
     return [text.get_text() for text in panel.texts]
 
 
-def test_the_picture_names_the_frontier_and_shows_the_limit() -> None:
-    (panel,) = plot_frontier(sized([])).axes
-    assert texts(panel) == ["2", "3P1D"]
+def test_the_picture_joins_the_frontier_names_the_smallest_and_shows_the_limit() -> None:
+    (panel,) = plot_frontier(sized([ALL[3], ALL[2]])).axes
+    assert texts(panel) == ["3P1D", "6"]
     *_, frontier, limit = panel.get_lines()
     assert list(frontier.get_xdata()) == pytest.approx([0.2, 0.4])
     assert list(frontier.get_ydata()) == pytest.approx([5.0, 2.2])

@@ -6,6 +6,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from sim.errors import InputError
 from sim.results.compared import Run
 from sim.results.sweep_plots import plot_sweep, write_sweep_plots
 from sim.results.swept import Sweep
@@ -131,9 +132,37 @@ def test_a_number_that_was_not_measured_is_said() -> None:
     assert [text.get_text() for text in panel.texts] == ["not measured"]
 
 
+def test_draws_give_a_band_from_the_least_to_the_most() -> None:
+    runs = [
+        Run(
+            "agg8",
+            {"timing": {"draw": draw}, "workload": {"sessions": sessions}},
+            {"workload.sessions": str(sessions), "timing.draw": str(draw)},
+            0,
+            {"ttft_s": {"p50": float(draw * sessions)}},
+        )
+        for draw in (1, 2, 6)
+        for sessions in (10, 20)
+    ]
+    figure = plot_sweep(Sweep("agg8", runs), "ttft_s.p50")
+    (panel,) = figure.axes
+
+    assert points(panel) == [[(10, 30.0), (20, 60.0)]]
+    band = panel.collections[0].get_paths()[0].vertices
+    assert {(10.0, 10.0), (10.0, 60.0), (20.0, 20.0), (20.0, 120.0)} <= {tuple(place) for place in band}
+    assert figure.get_suptitle() == "mean, least and most of 3 draws of 1 seeds each"
+
+
 def test_nothing_swept_is_one_bar() -> None:
     (panel,) = plot_sweep(Sweep("agg8", [made(2.0)]), "ttft_s.p50").axes
     assert [bar.get_height() for bar in panel.patches] == [2.0]
+
+
+def test_pictures_of_an_earlier_sweep_do_not_stay_beside_others(tmp_path: Path) -> None:
+    for name in ("ttft_s.p50.png", "mine.png"):
+        (tmp_path / name).touch()
+    write_sweep_plots(credits_and_sessions(), [], tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.png"]
 
 
 def test_equal_sweeps_give_equal_files(tmp_path: Path) -> None:
@@ -143,3 +172,28 @@ def test_equal_sweeps_give_equal_files(tmp_path: Path) -> None:
         write_sweep_plots(credits_and_sessions(), ["ttft_s.p50"], tmp_path / name)
         written.append((tmp_path / name / "ttft_s.p50.png").read_bytes())
     assert written[0] == written[1]
+
+
+# On one pair of axes
+
+
+def test_all_other_keys_have_colours_on_one_pair_of_axes() -> None:
+    ax = Figure().add_subplot()
+    assert credits_and_sessions().plot("ttft_s.p50", x="workload.sessions", ax=ax) is ax
+    assert ax.get_xlabel() == "workload.sessions"
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["0", "0.5", "1"]
+    title = ax.get_legend().get_title().get_text()
+    assert title == "router.overlap_score_credit, means of 3 seeds with 95 % intervals"
+    assert points(ax)[0] == [(12.0, 13.0), (20.0, 21.0)]
+
+
+def test_the_key_with_most_numbers_is_the_axis_unless_another_is_named() -> None:
+    ax = credits_and_sessions().plot("ttft_s.p50", ax=Figure().add_subplot())
+    assert ax.get_xlabel() == "router.overlap_score_credit\n(at 0 no index is built)"
+
+
+def test_a_key_that_was_not_swept_is_no_axis() -> None:
+    with pytest.raises(
+        InputError, match=r"x 'seed': was not swept; swept are router\.overlap_score_credit, "
+    ):
+        credits_and_sessions().plot("ttft_s.p50", x="seed")

@@ -83,6 +83,26 @@ def with_numbers(run: Run, n: int) -> Run:
     )
 
 
+def test_draws_give_the_least_and_the_most() -> None:
+    runs = [
+        Run(
+            "fast",
+            {"timing": {"draw": draw}, "workload": {"sessions": 12}},
+            {"workload.sessions": "12", "timing.draw": str(draw)},
+            seed,
+            {"ttft_s": {"p50": draw + seed}},
+        )
+        for draw in (1, 2, 6)
+        for seed in (0, 1)
+    ]
+    shown = lines(Sweep("fast", runs), ["ttft_s.p50"])
+
+    assert " ".join(shown[0].split()) == "fast means of 3 draws of 2 seeds each"
+    # Means over the seeds: 1.5, 2.5 and 6.5.
+    assert shown[3].split() == ["12", "3.50", "s", "(1.50", "s", "to", "6.50", "s)"]
+    assert any(line.startswith("· in brackets: the least and the most") for line in shown)
+
+
 def test_a_point_on_one_line() -> None:
     point = Sweep("fast", swept("fast", {12: [1.0, 2.0, 3.0]}))
     assert point_line(point, ["ttft_s.p50", "prefill.recomputation"]) == (

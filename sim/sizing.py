@@ -97,12 +97,12 @@ def size(
     searches: list[Search] = [aggregated(most_gpus, sizes)]
     if most_gpus > 1:
         searches += [split(prefill, decode, most_gpus, sizes) for prefill, decode in RATIOS]
-    smallest = [tries.made[found] for found in _search(searches, tries, limits)]
+    found = [tries.made[configuration] for configuration in _search(searches, tries, limits)]
     return Sized(
         source,
         limits,
         range(base.seed, base.seed + repeat),
-        sorted(smallest, key=by_size),
+        _smallest(found),
         list(tries.made.values()),
         base.workload.sessions,
         base.disaggregation.placement.gpus_per_node,
@@ -124,6 +124,20 @@ def _search(searches: Sequence[Search], tries: _Tries, limits: Sequence[Limit]) 
                 found += end.value
                 del asked[search]
     return list(dict.fromkeys(found))
+
+
+def _smallest(found: Sequence[Tried]) -> list[Tried]:
+    """Return the clusters beside which none of their kind needs no more GPUs and no more host RAM."""
+    kept: list[Tried] = []
+    for tried in sorted(found, key=by_size):
+        layout, host_bytes = tried.configuration.layout, tried.configuration.total_host_bytes
+        if not any(
+            smaller.configuration.layout.kind == layout.kind
+            and smaller.configuration.total_host_bytes <= host_bytes
+            for smaller in kept
+        ):
+            kept.append(tried)
+    return kept
 
 
 def _check_names(limits: Sequence[Limit], runs: Sequence[Run]) -> None:
