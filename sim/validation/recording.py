@@ -79,12 +79,12 @@ class Recording:
             found.append(f"{untimed} of {n} requests have no recorded times: the scenario's law times them")
         if len(self.ranks) < n:
             found.append(f"the worker of {n - len(self.ranks)} of {n} requests is not known")
-        if self.run.block_tokens and (
-            stale := stale_tokens(self.requests, self.trace, self.run.block_tokens)
-        ):
+        block_tokens = self.run.block_tokens
+        stale = stale_tokens(self.requests, self.trace, block_tokens) if block_tokens else {}
+        if stale:
             found.append(
-                f"the router credited {sum(stale.values()):,} tokens to {len(stale)} requests that no request "
-                "before had sent: its index was not empty at the start, as that of a replay is"
+                f"the router credited {sum(stale.values()):,} tokens, to {len(stale)} of {n} requests, that "
+                "no earlier request had sent: its index was not empty at the start, as that of a replay is"
             )
         return found
 

@@ -23,6 +23,6 @@ def test_credit_for_what_nobody_sent_is_one() -> None:
     recorded = replace(recorded, requests=(replace(first, logged=logged), *others))
     assert stale_tokens(recorded.requests, recorded.trace, 16) == {0: 32}
     assert recorded.notes == [
-        "the router credited 32 tokens to 1 requests that no request before had sent: its index was not "
-        "empty at the start, as that of a replay is"
+        "the router credited 32 tokens, to 1 of 3 requests, that no earlier request had sent: its index was "
+        "not empty at the start, as that of a replay is"
     ]
