@@ -29,8 +29,8 @@ from sim.worker.host_link import HostLink
 from sim.worker.network import Network
 from sim.worker.nixl import NixlConnector
 from sim.worker.placement import place
+from sim.worker.plan import Limits
 from sim.worker.pulls import Lease, Pulls
-from sim.worker.scheduler import Limits
 from sim.worker.timing import StepLaw, StepTime
 from sim.worker.transfer import Stream
 from sim.worker.worker import Pace, Worker

@@ -16,8 +16,8 @@ from sim.router import Booking
 from sim.router.conditional import ConditionalDisaggSettings, decide
 from sim.worker.active import ActiveRequest
 from sim.worker.engine import StepOutput
+from sim.worker.plan import StepPlan
 from sim.worker.pulls import Pulls
-from sim.worker.scheduler import StepPlan
 from sim.worker.worker import Worker
 from sim.workload.request import Request
 

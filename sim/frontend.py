@@ -27,7 +27,7 @@ from sim.recorder import Recorder
 from sim.router import Booking, Decision, NoEligibleWorkerError, Query
 from sim.worker.active import ActiveRequest
 from sim.worker.engine import StepOutput
-from sim.worker.scheduler import StepPlan
+from sim.worker.plan import StepPlan
 from sim.worker.worker import Worker
 from sim.workload.request import Request
 

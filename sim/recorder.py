@@ -24,7 +24,7 @@ from sim.router import Decision
 from sim.worker.active import ActiveRequest
 from sim.worker.decode_run import DecodeRun
 from sim.worker.engine import Engine, StepOutput
-from sim.worker.scheduler import Admission, StepPlan
+from sim.worker.plan import Admission, StepPlan
 from sim.workload.request import Request
 
 Status = Literal["completed", "rejected", "unfinished"]

@@ -12,7 +12,7 @@ from math import inf
 from sim.validation.recording import Times
 from sim.worker.active import ActiveRequest
 from sim.worker.network import LinkUse
-from sim.worker.scheduler import StepPlan
+from sim.worker.plan import StepPlan
 
 
 class RecordedPace:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sim.kv.groups import blocks_for
 from sim.worker.active import ActiveRequest
 from sim.worker.engine import Engine
-from sim.worker.scheduler import StepPlan
+from sim.worker.plan import StepPlan
 
 
 @dataclass(slots=True)

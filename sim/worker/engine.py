@@ -16,7 +16,8 @@ from sim.kv.offload import Key
 from sim.worker.active import ActiveRequest, Status
 from sim.worker.connector import OffloadingConnector
 from sim.worker.nixl import NixlConnector
-from sim.worker.scheduler import Limits, Scheduler, StepPlan
+from sim.worker.plan import Limits, StepPlan
+from sim.worker.scheduler import Scheduler
 
 LIVELOCK_STEPS = 1000
 """Steps that preempt, without a token between them, after which none is expected any more."""

@@ -22,7 +22,7 @@ from sim.worker.ahead import Ahead, EventOutbox, RunObserver
 from sim.worker.engine import Engine, StepOutput
 from sim.worker.host_link import HostLink
 from sim.worker.lookup import EngineDiedError
-from sim.worker.scheduler import StepPlan
+from sim.worker.plan import StepPlan
 from sim.worker.timing import StepTime
 
 ENGINE_DIED = "engine_died"

@@ -5,7 +5,7 @@ from math import inf
 from sim.validation.pace import RecordedAnswers, RecordedPace, RecordedTransfers
 from sim.validation.recording import Times
 from sim.worker.active import ActiveRequest
-from sim.worker.scheduler import StepPlan
+from sim.worker.plan import StepPlan
 
 LAW_S = 7.0
 

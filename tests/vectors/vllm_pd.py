@@ -14,7 +14,7 @@ from sim.worker.active import ActiveRequest
 from sim.worker.connector import OffloadingConnector
 from sim.worker.engine import Engine
 from sim.worker.nixl import NixlConnector
-from sim.worker.scheduler import Limits, StepPlan
+from sim.worker.plan import Limits, StepPlan
 from tests.vectors.vllm_replay import Row, expand, recorded_events
 from tests.worker.helpers import CopyEngine
 

@@ -13,7 +13,7 @@ from sim.kv.offload import POLICIES, Key
 from sim.worker.active import ActiveRequest
 from sim.worker.connector import OffloadingConnector, TransferJob
 from sim.worker.engine import Engine
-from sim.worker.scheduler import Limits
+from sim.worker.plan import Limits
 from tests.worker.helpers import Driver
 
 Row = dict[str, Any]

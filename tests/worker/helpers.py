@@ -8,7 +8,7 @@ from sim.kv.offload import POLICIES, Key
 from sim.worker.active import ActiveRequest
 from sim.worker.connector import OffloadingConnector, TransferJob
 from sim.worker.engine import Engine, StepOutput
-from sim.worker.scheduler import Limits, StepPlan
+from sim.worker.plan import Limits, StepPlan
 
 
 class CopyEngine:

@@ -8,7 +8,7 @@ from sim.worker.active import ActiveRequest
 from sim.worker.connector import OffloadingConnector
 from sim.worker.engine import Engine, StepOutput
 from sim.worker.nixl import NixlConnector, Pull
-from sim.worker.scheduler import Limits, StepPlan
+from sim.worker.plan import Limits, StepPlan
 from tests.worker.helpers import Driver
 
 ROLES = {"kv_both": (True, True), "kv_producer": (True, False), "kv_consumer": (False, True)}

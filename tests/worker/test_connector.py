@@ -6,7 +6,7 @@ from sim.kv.offload import IDLE, WRITING, Key
 from sim.kv.stretch import Stretch
 from sim.worker.active import ActiveRequest, Status
 from sim.worker.connector import OffloadingConnector, TransferJob
-from sim.worker.scheduler import StepPlan
+from sim.worker.plan import StepPlan
 from tests.worker.helpers import Driver, Prompts, build
 
 

@@ -5,7 +5,7 @@ import pytest
 from sim.kv.runs import BlockRuns
 from sim.kv.stretch import Stretch
 from sim.worker.active import ActiveRequest
-from sim.worker.scheduler import StepPlan
+from sim.worker.plan import StepPlan
 from tests.kv.helpers import blocks_of, cached
 from tests.worker.helpers import Driver, Prompts, build
 

@@ -6,7 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from sim.kv.offload import IDLE
-from sim.worker.scheduler import StepPlan
+from sim.worker.plan import StepPlan
 from tests.kv.helpers import blocks_of, copies
 from tests.worker.helpers import Driver, Prompts, build
 

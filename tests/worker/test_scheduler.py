@@ -3,7 +3,7 @@
 import pytest
 
 from sim.worker.active import ActiveRequest, Status
-from sim.worker.scheduler import StepPlan
+from sim.worker.plan import StepPlan
 from tests.worker.helpers import Driver, Prompts, build
 
 
