@@ -165,6 +165,8 @@ class TimingSettings(Settings):
     """Reading the weights once: the shortest step."""
     c_tok_s_per_token: Seconds | None = None
     """Dense layers, for each token of the step."""
+    tile_tokens: PositiveInt | None = None
+    """Dense layers compute whole tiles of so many tokens; 1: every token counts by itself."""
     smooth_max_p: float | None = Field(default=None, ge=1)
     """How sharply a step turns from reading weights to computing."""
     a_pair_s: Seconds | None = None
