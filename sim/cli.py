@@ -5,7 +5,18 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from sim.commands import capacity, compare, init, measured, run, scenarios, schema, validate, version
+from sim.commands import (
+    calibrate,
+    capacity,
+    compare,
+    init,
+    measured,
+    run,
+    scenarios,
+    schema,
+    validate,
+    version,
+)
 from sim.errors import InputError
 
 
@@ -35,6 +46,7 @@ for command in (
 ):
     app.command()(command)
 app.add_typer(measured.app, name="measured")
+app.add_typer(calibrate.app, name="calibrate")
 
 
 @app.callback()

@@ -44,6 +44,21 @@ def count_bar(label: str, total: int) -> Iterator[OnOneMore]:
 
 
 @contextmanager
+def count_up(label: str) -> Iterator[OnOneMore]:
+    """Yield what counts something of which nobody knows how many there will be; shown as `count_bar` does."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+
+    columns = SpinnerColumn(), TextColumn("{task.completed:,.0f} {task.description},"), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=None)
+        yield lambda: bar.advance(task)
+
+
+@contextmanager
 def progress_bar(label: str) -> Iterator[OnProgress | None]:
     """Yield what a run reports its progress to: a bar on stderr if that is a terminal, else None."""
     if not sys.stderr.isatty():

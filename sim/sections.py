@@ -173,6 +173,8 @@ class TimingSettings(Settings):
     """Prefill attention, for each pair of a new token and a token it attends to."""
     c_kv_s_per_token: Seconds | None = None
     """Decode attention, for each token of context."""
+    c_mixed_s_per_token: Seconds | None = None
+    """Decode attention in a step with prefill, on top, for each token of context."""
     c_seq_s: Seconds | None = None
     """For each sequence of the step."""
     c_pf_s: Seconds | None = None

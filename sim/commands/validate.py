@@ -62,19 +62,20 @@ def validate(
     if bool(measured) == (requests is not None):
         raise InputError("give either --measured DIR or --requests CSV")
     if requests is not None:
-        _requests(scenario, requests, overrides, baselines, format)
+        _requests(scenario, requests, overrides, format, baselines=baselines)
     else:
-        _measured(scenario, measured, step, seeds, spread, overrides, format)
+        _measured(scenario, measured, overrides, format, step=step, seeds=seeds, spread=spread)
 
 
 def _measured(
     scenario: str,
     folders: list[Path],
+    overrides: list[str],
+    format: Format,
+    *,
     step: Step,
     seeds: int,
     spread: float,
-    overrides: list[str],
-    format: Format,
 ) -> None:
     from sim.commands.console import console
     from sim.progress import count_bar
@@ -97,7 +98,7 @@ def _measured(
         console(WIDTH).print(render(found, scenario))
 
 
-def _requests(scenario: str, path: Path, overrides: list[str], baselines: bool, format: Format) -> None:
+def _requests(scenario: str, path: Path, overrides: list[str], format: Format, *, baselines: bool) -> None:
     from sim.commands.console import console
     from sim.measured.requests_csv import read_requests
     from sim.progress import count_bar

@@ -1,4 +1,4 @@
-"""Runs of one engine as a table of requests: CSV, plain or gzipped, a row for each request, many runs in a file."""
+"""Runs of one engine as a table of requests: CSV, plain or gzipped, a row each, many runs in a file."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _ANSWER = ("ttft_ms", "e2e_ms")
 
 @dataclass(frozen=True, slots=True)
 class RequestsRun:
-    """The requests of one run in the order in which they were meant to be sent; each array has one number a request.
+    """The requests of one run in the order in which they were meant to be sent, a number each in every array.
 
     Times are seconds of the run.
     """
@@ -55,8 +55,15 @@ class RequestsRun:
 
     def first(self, n: int) -> "RequestsRun":
         """Return the run's first `n` requests as a run."""
-        columns = (self.arrival_s, self.send_s, self.input_tokens, self.output_tokens, self.ttft_s, self.e2e_s)
-        return RequestsRun(self.name, *(column[:n] for column in columns))
+        return RequestsRun(
+            self.name,
+            self.arrival_s[:n],
+            self.send_s[:n],
+            self.input_tokens[:n],
+            self.output_tokens[:n],
+            self.ttft_s[:n],
+            self.e2e_s[:n],
+        )
 
 
 @dataclass(frozen=True, slots=True)

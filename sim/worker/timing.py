@@ -7,7 +7,7 @@ decoding sequence. Its time is a sum of resources:
     + c_seq * sequences + c_step
     + c_kv * context of the decodes            attention of decodes reads their KV cache
     + a_pair * sum of new * (prefix + new / 2) attention of prefills pairs every token with all before it
-    + c_pf                                     if the step has any prefill
+    + c_pf + c_mixed * context of the decodes  if the step has any prefill
 """
 
 from collections.abc import Sequence
@@ -34,14 +34,16 @@ class StepCoefficients(Settings):
     c_tok_s_per_token: Seconds
     """Dense layers, for each token of the step."""
     tile_tokens: PositiveInt = 1
-    """A matrix product computes whole tiles of so many tokens: 1,030 tokens take as long as 1,152 with tiles of
-    128. 1: every token counts by itself."""
+    """Matrix products compute whole tiles of so many tokens: with tiles of 128, 1,030 tokens take as long as
+    1,152. 1: every token counts by itself."""
     smooth_max_p: float = Field(default=1.61, ge=1)
     """How sharply a step turns from reading weights to computing: 1 adds them, infinity takes the longer."""
     a_pair_s: Seconds
     """Prefill attention, for each pair of a new token and a token it attends to."""
     c_kv_s_per_token: Seconds
     """Decode attention, for each token of context."""
+    c_mixed_s_per_token: Seconds = 0.0
+    """How much longer that takes in a step with prefill, whose attention kernel is made for long chunks."""
     c_seq_s: Seconds = 0.0
     """For each sequence of the step."""
     c_pf_s: Seconds = 0.0
@@ -71,6 +73,7 @@ class StepLaw:
         "_tile",
         "a_pair_s",
         "c_kv_s",
+        "c_mixed_s",
         "c_pf_s",
         "c_seq_s",
         "c_step_s",
@@ -83,6 +86,7 @@ class StepLaw:
         self.c_tok_s = coefficients.c_tok_s_per_token
         self.a_pair_s = coefficients.a_pair_s
         self.c_kv_s = coefficients.c_kv_s_per_token
+        self.c_mixed_s = coefficients.c_mixed_s_per_token
         self.c_seq_s = coefficients.c_seq_s
         self.c_pf_s = coefficients.c_pf_s
         self.c_step_s = coefficients.c_step_s
@@ -110,7 +114,8 @@ class StepLaw:
             tokens += new
             pairs += new * (prefix + new / 2)
         fixed = self._fixed_s(tokens, len(prefill) + decode_batch)
-        return fixed + self.c_kv_s * decode_context_tokens + (self.a_pair_s * pairs + self.c_pf_s)
+        decodes = (self.c_kv_s + self.c_mixed_s) * decode_context_tokens
+        return fixed + decodes + (self.a_pair_s * pairs + self.c_pf_s)
 
     def decode_s(self, batch: int, sum_context_tokens: int, n: int) -> NDArray[np.float64]:
         """Return the times of `n` successive steps in seconds, shape (n,).

@@ -1,6 +1,6 @@
 """What a run is to a fit: one that was fitted, one with the arrivals of such a run, or new; saturated or not.
 
-Told from the data alone, not from what runs are called, but for those that a coefficient file names as fitted.
+Told from the data, not from names; but a file of coefficients names the runs that it was fitted to.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from sim.measured.requests_csv import RequestsRun, arrivals_fingerprint
 Seen = Literal["fitted", "repeat", "new"]
 
 SATURATED = 2.0
-"""How much longer requests wait in a run's last quarter than in its first if it gets more than it can serve."""
+"""How much longer requests wait in the last quarter of a run than in its first if it gets too many."""
 
 
 @dataclass(frozen=True, slots=True)

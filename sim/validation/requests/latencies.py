@@ -69,7 +69,7 @@ def _trace(recorded: RequestsRun) -> Trace:
 
 
 def errors(real: Latencies, simulated: Latencies) -> list[float]:
-    """Return the relative error, with its sign, of each of `PERCENTILES`: over the requests that both have."""
+    """Return the relative error, with its sign, of each of `PERCENTILES`, over requests that both have."""
     both = ~(np.isnan(real.e2e_s) | np.isnan(simulated.e2e_s))
     pair = simulated.where(both), real.where(both)
     found = []

@@ -10,8 +10,15 @@ from rich.text import Text
 from sim.results.summary import footnotes, heading
 from sim.validation.requests.validate import COLUMNS
 
-_SEEN = {"fitted": "fitted", "repeat": "held out, repeats of fitted arrivals", "new": "held out, new arrivals"}
-_ORDER = (("fitted", False), ("new", False), ("repeat", False), ("fitted", True), ("new", True), ("repeat", True))
+_KINDS = {
+    ("fitted", False): "fitted",
+    ("new", False): "held out, new arrivals",
+    ("repeat", False): "held out, repeats of fitted arrivals",
+    ("fitted", True): "fitted, saturated",
+    ("new", True): "held out, new arrivals, saturated",
+    ("repeat", True): "held out, repeats, saturated",
+}
+"""By how a run was seen, and whether it is saturated; in the order of the table."""
 _NAME_WIDTH = 42
 
 
@@ -47,10 +54,10 @@ def _runs(result: Mapping[str, Any]) -> Table:
     """Return signed errors of the scenario's own law, a line a run, alike runs together."""
     table = _table("Error of the prediction, %")
     law = result["laws"][0]["name"]
-    for seen, saturated in _ORDER:
-        runs = [run for run in result["runs"] if (run["seen"], run["saturated"]) == (seen, saturated)]
+    for kind, label in _KINDS.items():
+        runs = [run for run in result["runs"] if (run["seen"], run["saturated"]) == kind]
         if runs:
-            table.add_row(Text(_SEEN[seen] + (", saturated" if saturated else ""), style="dim"))
+            table.add_row(Text(label, style="dim"))
         for run in runs:
             table.add_row(f"  {run['name']}", *_cells(run["errors"][law], signed=True))
     return table

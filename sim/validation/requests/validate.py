@@ -5,6 +5,7 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
+from sim.coefficient_file import FittedRun
 from sim.measured.requests_csv import RequestsFile, RequestsRun
 from sim.scenario import Scenario
 from sim.validation.requests.kinds import kind_of
@@ -31,6 +32,7 @@ def validate_requests(
     scenario: Scenario,
     *,
     baselines: bool = True,
+    fitted: Sequence[FittedRun] | None = None,
     jobs: int = -1,
     on_run: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
@@ -40,6 +42,7 @@ def validate_requests(
         file: the measured runs.
         scenario: of the engine that was measured; its workload is not used.
         baselines: whether other laws are tried beside the scenario's (`sim.validation.requests.laws`).
+        fitted: the runs that the scenario's coefficients were fitted to; None: those that their file names.
         jobs: processes; -1: as many as there are cores.
         on_run: called whenever a run has been predicted with a law.
 
@@ -57,11 +60,14 @@ def validate_requests(
     for run, law, numbers in Parallel(n_jobs=jobs, return_as="generator_unordered")(calls):
         found[run, law] = numbers
         on_run()
-    runs = [_run(run, scenario, {law.name: found[run.name, law.name] for law in tried}) for run in file.runs]
+    times = scenario.coefficients()
+    if fitted is None:
+        fitted = times.file.fitted_runs if times.file is not None else ()
+    runs = [_run(run, fitted, {law.name: found[run.name, law.name] for law in tried}) for run in file.runs]
     return {
         "schema_version": SCHEMA_VERSION,
         "file": {"name": file.path.name, "sha256": file.sha256},
-        "step_times": scenario.coefficients().summary,
+        "step_times": times.summary,
         "laws": [{"name": law.name, "label": law.label} for law in tried],
         "runs": runs,
         "groups": [group for name in GROUPS if (group := _group(name, runs, tried))],
@@ -80,9 +86,10 @@ def _errors(run: RequestsRun, law: Law) -> tuple[str, str, dict[str, float]]:
     return run.name, law.name, numbers | {"request_e2e": request_error(real, simulated)}
 
 
-def _run(run: RequestsRun, scenario: Scenario, numbers: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
-    file = scenario.coefficients().file
-    kind = kind_of(run, file.fitted_runs if file is not None else ())
+def _run(
+    run: RequestsRun, fitted: Sequence[FittedRun], numbers: Mapping[str, Mapping[str, float]]
+) -> dict[str, Any]:
+    kind = kind_of(run, fitted)
     real = measured(run)
     return {
         "name": run.name,

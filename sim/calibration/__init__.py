@@ -1,0 +1,1 @@
+"""Coefficients fitted to what was measured."""

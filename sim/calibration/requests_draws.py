@@ -1,0 +1,66 @@
+"""Joint draws of coefficients around a fit: how well the runs tell them, alone and together.
+
+A bootstrap over runs: draw k gives every run a weight of its own (exponential, as in the Bayesian
+bootstrap) and every coefficient that was held a value of its range. The fitted ones follow as in a fit with
+these, along the slopes at the optimum and without simulating anew. What only sums tell shows in the rows: where
+one is low, another is high.
+"""
+
+from collections.abc import Mapping
+from math import log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.calibration.requests_fit import STEP, Bounds, Fit, Problem
+from sim.draw import draw
+from sim.uncertainty import Uncertain
+
+
+def joint_draws(
+    problem: Problem, found: Fit, free: Mapping[str, Bounds], held: Mapping[str, Uncertain], n: int
+) -> dict[str, list[float]]:
+    """Return `n` values of each fitted and each held coefficient, in its own unit; row k is draw k."""
+    widths = {name: STEP * bounds.width for name, bounds in free.items()}
+    moves = {name: STEP * (known.high - known.low) for name, known in held.items()}
+    values = {**found.values, **{name: known.value for name, known in held.items()}}
+    residuals, slopes = problem.jacobian(values, {**widths, **moves})
+    per_run = len(residuals) // len(problem.windows)
+    columns: dict[str, list[float]] = {name: [] for name in (*free, *held)}
+    for k in range(1, n + 1):
+        weights = np.repeat([_weight(k, window.run.name) for window in problem.windows], per_run)
+        drawn = {name: known.drawn(name, k) for name, known in held.items()}
+        moved = residuals + slopes[:, len(free) :] @ np.array([drawn[name] - values[name] for name in held])
+        steps = _steps(moved, residuals, slopes[:, : len(free)], weights, list(free.values()))
+        for (name, bounds), step in zip(free.items(), steps.tolist(), strict=True):
+            columns[name].append(min(max(values[name] + step, bounds.low), bounds.high))
+        for name, value in drawn.items():
+            columns[name].append(value)
+    return columns
+
+
+def _weight(k: int, run: str) -> float:
+    return -log(1.0 - draw(k, f"weight of run {run}", 0))
+
+
+def _steps(
+    moved: NDArray[np.float64],
+    residuals: NDArray[np.float64],
+    slopes: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    bounds: list[Bounds],
+) -> NDArray[np.float64]:
+    """Return where the weighted optimum lies from here, in each coefficient's unit.
+
+    Large residuals count less, as in the fit. What is left of the gradient at the optimum, where differences
+    and simulations meet no exact zero, is taken out: equal weights and held values give no step.
+    """
+    robust = 1.0 / np.sqrt(1.0 + residuals**2)
+    scaled = slopes * np.array([bound.width for bound in bounds])
+    gradient = scaled.T @ (robust * (weights * moved - residuals))
+    curvature = scaled.T @ (scaled * (robust * weights)[:, None])
+    # As good as a step of the whole range is nothing learned: keeps what no run tells at its value.
+    curvature += np.eye(len(bounds))
+    shares = -np.linalg.solve(curvature, gradient)
+    found: NDArray[np.float64] = shares * np.array([bound.width for bound in bounds])
+    return found

@@ -1,0 +1,60 @@
+"""`sim calibrate requests`: the step-time law fitted to whole requests by running the simulator itself."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sim.commands.options import Overrides, ScenarioName
+from sim.errors import InputError
+
+
+def requests(
+    scenario: ScenarioName,
+    *,
+    requests: Annotated[
+        Path, typer.Option(metavar="CSV", help="Runs of the engine, as sim validate --requests takes them.")
+    ],
+    fit: Annotated[
+        list[str],
+        typer.Option(metavar="RUN", help="A run of the file to fit; the others test it. Repeatable."),
+    ],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Where the file of coefficients goes.")],
+    free: Annotated[
+        list[str],
+        typer.Option(metavar="NAME", help="A coefficient to fit, in place of the usual ones. Repeatable."),
+    ] = [],  # noqa: B006 - typer only reads it
+    window: Annotated[
+        int, typer.Option(min=20, metavar="N", help="First requests of each run that are simulated.")
+    ] = 1000,
+    starts: Annotated[int, typer.Option(min=1, metavar="N", help="Starts of the fit.")] = 2,
+    draws: Annotated[int, typer.Option(min=0, metavar="N", help="Joint draws for the file.")] = 50,
+    cross_validate: Annotated[
+        bool, typer.Option(help="Also predict each fitted run by a fit to the others.")
+    ] = False,
+    overrides: Overrides = [],  # noqa: B006 - typer only reads it
+) -> None:
+    """Fit step times to whole requests by running the simulator itself, and try the fit on the other runs.
+
+    The scenario's file of coefficients is the start and gives the bounds; what is not fitted is held.
+    """
+    from sim.calibration.requests import FREE, Settings, calibrate
+    from sim.calibration.requests_file import write
+    from sim.calibration.requests_show import render
+    from sim.commands.console import console
+    from sim.measured.requests_csv import read_requests
+    from sim.progress import count_up
+    from sim.results.summary import WIDTH
+    from sim.scenario import load_scenario
+
+    if not out.parent.is_dir():
+        raise InputError(f"--out {out}: there is no folder {out.parent}")
+    settings = Settings(
+        free=tuple(free) or FREE, window=window, starts=starts, draws=draws, cross_validate=cross_validate
+    )
+    with count_up("windows simulated") as on_simulated:
+        found = calibrate(
+            read_requests(requests), load_scenario(scenario, overrides), fit, settings, on_simulated
+        )
+    write(out, found.text)
+    console(WIDTH).print(render(found, scenario, str(out)))
