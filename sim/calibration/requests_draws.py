@@ -2,7 +2,7 @@
 
 A bootstrap over runs: draw k gives every run a weight of its own (exponential, as in the Bayesian
 bootstrap) and every coefficient that was held a value of its range. The fitted ones follow as in a fit with
-these, along the slopes at the optimum and without simulating anew. What only sums tell shows in the rows: where
+these, along the slopes at the optimum, without simulating anew. What only sums tell shows in the rows: where
 one is low, another is high.
 """
 
