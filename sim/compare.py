@@ -34,13 +34,14 @@ class Job:
     """What the comparison calls the scenario."""
     scenario: Scenario
     settings: Mapping[str, Any]
-    """The scenario as scenario.toml would have it, with the first of the seeds."""
+    """The scenario as scenario.toml would have it, with the first of the seeds and no draw of `--draws`."""
     written: Mapping[str, str]
     """The swept keys and their values here, as the user wrote them."""
 
     def done(self, summary: Mapping[str, Any] | None, notes: Sequence[str] = (), error: str = "") -> Run:
         """Return what it came to."""
-        return Run(self.name, self.settings, self.written, self.scenario.seed, summary, notes, error)
+        seed, draw = self.scenario.seed, self.scenario.timing.draw
+        return Run(self.name, self.settings, self.written, seed, summary, notes, error, draw)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +56,20 @@ class Plan:
     """Runs to make."""
 
 
-def plan(sources: Sequence[str], overrides: Sequence[str] = (), repeat: int | None = None) -> Plan:
+def plan(
+    sources: Sequence[str],
+    overrides: Sequence[str] = (),
+    repeat: int | None = None,
+    draws: int | None = None,
+) -> Plan:
     """Return what is to be run, and read what has been.
 
     Args:
         sources: names of shipped scenarios, TOML files, or folders that `--out` made.
         overrides: `key=value` for all scenarios; lists and ranges make points (`sim.points`).
         repeat: seeds, from the first scenario's own on, the same for all; one if not given.
+        draws: draws of the coefficients over their ranges, from the first on, each with every seed; their
+            values if not given.
 
     Raises:
         InputError: a source or an override cannot be used.
@@ -70,8 +78,8 @@ def plan(sources: Sequence[str], overrides: Sequence[str] = (), repeat: int | No
     names = _names(sources)
     folders = {source: name for source, name in names.items() if _is_folder(source)}
     scenarios = {name: source for source, name in names.items() if source not in folders}
-    if not scenarios and (overrides or repeat):
-        option = "--set" if overrides else "--repeat"
+    if not scenarios and (overrides or repeat or draws):
+        option = "--set" if overrides else "--repeat" if repeat else "--draws"
         raise InputError(f"{option}: {', '.join(folders)} ran already; give a scenario to run")
     saved = {name: read_runs(Path(source), name) for source, name in folders.items()}
     _keep_apart(names.values(), saved)
@@ -81,7 +89,7 @@ def plan(sources: Sequence[str], overrides: Sequence[str] = (), repeat: int | No
         for column in [run.scenario for run in saved.get(name, [])] or [name]
     )
     runs = [run for found in saved.values() for run in found]
-    return Plan(list(order), runs, _jobs(scenarios, overrides, repeat or 1) if scenarios else [])
+    return Plan(list(order), runs, _jobs(scenarios, overrides, repeat or 1, draws) if scenarios else [])
 
 
 def execute(plan: Plan, processes: int, on_run: OnRun) -> Comparison:
@@ -139,8 +147,10 @@ def _keep_apart(names: Iterable[str], saved: dict[str, list[Run]]) -> None:
         ]
 
 
-def _jobs(scenarios: Mapping[str, str], overrides: Sequence[str], repeat: int) -> list[Job]:
-    """Return every run to make: points slowest, then seeds, then scenarios."""
+def _jobs(
+    scenarios: Mapping[str, str], overrides: Sequence[str], repeat: int, draws: int | None
+) -> list[Job]:
+    """Return every run to make: points slowest, then seeds, then draws, then scenarios."""
     fixed, axes = read_axes(overrides)
     if any(axis.key == "seed" for axis in axes):
         raise InputError("--set seed: several seeds are repeats, not points; give --repeat")
@@ -151,13 +161,22 @@ def _jobs(scenarios: Mapping[str, str], overrides: Sequence[str], repeat: int) -
         first = next(iter(loaded.values())).seed
         seeded = {name: scenario.model_copy(update={"seed": first}) for name, scenario in loaded.items()}
         settings = {name: tomllib.loads(scenario.to_toml()) for name, scenario in seeded.items()}
+        drawn = {name: _drawn(name, scenario, draws) for name, scenario in seeded.items()}
         jobs += [
-            Job(name, scenario.model_copy(update={"seed": seed}), settings[name], written)
+            Job(name, drawn[name][k].model_copy(update={"seed": seed}), settings[name], written)
             for seed in range(first, first + repeat)
-            for name, scenario in seeded.items()
+            for k in range(draws or 1)
+            for name in drawn
         ]
     _check_distinct(jobs)
     return jobs
+
+
+def _drawn(name: str, scenario: Scenario, draws: int | None) -> list[Scenario]:
+    try:
+        return scenario.draws(draws)
+    except InputError as error:
+        raise InputError(f"--draws: {name}: {error}") from error
 
 
 def _outcomes(jobs: Sequence[Job], processes: int) -> Generator[tuple[int, Run], None, None]:
@@ -200,7 +219,8 @@ def _check_distinct(jobs: Sequence[Job]) -> None:
     """Refuse points that differ in how they are written only."""
     seen: dict[tuple[Any, ...], Mapping[str, str]] = {}
     for job in jobs:
-        values = (job.name, job.scenario.seed, *(job.done(None).value(key) for key in job.written))
+        same = job.name, job.scenario.seed, job.scenario.timing.draw
+        values = (*same, *(job.done(None).value(key) for key in job.written))
         other = seen.setdefault(values, job.written)
         for key, text in job.written.items():
             if other[key] != text:

@@ -1,1 +1,1 @@
-"""Coefficients fitted to what was measured."""
+"""Coefficients from measurements: what is fitted to what, how well it holds on the rest, how sure it is."""

@@ -27,6 +27,18 @@ FREE = (
 )
 """What is fitted unless told otherwise; kernel measurements know the others better than whole requests do."""
 
+MOST_S = {
+    "c_mixed_s_per_token": 0.1e-6,
+    "c_seq_s": 0.1e-3,
+    "c_pf_s": 10e-3,
+    "c_step_s": 5e-3,
+    "alpha_in_s": 30e-3,
+    "alpha_in_s_per_token": 5e-6,
+}
+"""Upper bounds of what kernel measurements say little or nothing of; the lower bound of these is 0."""
+NEAR = 0.75, 1.5
+"""Bounds of the others, as shares of the value that the fit starts from."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -60,7 +72,7 @@ class Calibration:
     not asked for."""
     accuracy: dict[str, Any]
     """Every run of the file with the fitted coefficients: see `sim.validation.requests.validate`."""
-    text: str
+    content: CoefficientFile
     """The file of coefficients."""
 
 
@@ -75,7 +87,7 @@ def calibrate(
 
     Args:
         file: measured runs.
-        scenario: the engine that was measured. Its coefficients are the start, their ranges the bounds.
+        scenario: the engine that was measured. Its coefficients are the start; those not fitted are held.
         runs: the names of those to fit.
         settings: how.
         on_simulated: called whenever the window of a run has been simulated.
@@ -85,7 +97,7 @@ def calibrate(
 
     """
     values, origin = _values(scenario)
-    free = {name: _bounds(name, origin, values) for name in settings.free}
+    free = {name: _bounds(name, values) for name in settings.free}
     held = {name: value for name, value in values.items() if name not in free}
     fitted = [file.run(name) for name in dict.fromkeys(runs)]
     windows = [window(run, settings.window) for run in fitted]
@@ -96,12 +108,15 @@ def calibrate(
         return problem, fit(problem, start, starts=starts, iterations=settings.iterations)
 
     problem, found = best(windows, free, settings.starts)
-    uncertain = {
-        name: entry.uncertain
+    kernels = {
+        name: entry.range
         for name, entry in origin.entries.items()
         if name in held and entry.value == held[name] and entry.range[0] < entry.range[1]
     }
-    draws = joint_draws(problem, found, free, uncertain, settings.draws) if settings.draws else {}
+    draws = {}
+    if settings.draws:
+        rows = [{**held, **origin.drawn(k)} for k in range(1, settings.draws + 1)]
+        draws = joint_draws(problem, found, free, at=held, held=kernels, rows=rows)
     crossed: dict[str, float] = {}
     for left_out in windows if settings.cross_validate else ():
         nearby = {key: Bounds(found.values[key], bounds.low, bounds.high) for key, bounds in free.items()}
@@ -112,11 +127,17 @@ def calibrate(
     accuracy = validate_requests(
         file, with_coefficients(with_held, found.values), baselines=False, fitted=names, jobs=settings.jobs
     )
-    text = fitted_file(
-        origin, {**held, **found.values}, fitted=free, draws=draws, data=file, runs=names, accuracy=accuracy
+    content = fitted_file(
+        origin,
+        {name: {**held, **found.values}[name] for name in values},
+        draws,
+        fitted=tuple(free),
+        data=file,
+        runs=names,
+        accuracy=accuracy,
     )
     start = {name: bounds.start for name, bounds in free.items()}
-    return Calibration(found, start, held, draws, crossed, accuracy, text)
+    return Calibration(found, start, held, draws, crossed, accuracy, content)
 
 
 def _values(scenario: Scenario) -> tuple[dict[str, float], CoefficientFile]:
@@ -127,13 +148,11 @@ def _values(scenario: Scenario) -> tuple[dict[str, float], CoefficientFile]:
     return {**times.step.model_dump(), **times.frontend.model_dump()}, times.file
 
 
-def _bounds(name: str, origin: CoefficientFile, values: dict[str, float]) -> Bounds:
-    entry = origin.entries.get(name)
-    if entry is None:
-        raise InputError(f"no coefficient {name!r} to fit; there are {', '.join(origin.entries)}")
-    low, high = entry.range
-    if low == high:
-        raise InputError(
-            f"{name} has no range to be fitted in; its entry in the file of coefficients needs one"
-        )
+def _bounds(name: str, values: dict[str, float]) -> Bounds:
+    if name not in values or name == "tile_tokens":
+        names = ", ".join(key for key in values if key != "tile_tokens")
+        raise InputError(f"{name!r} cannot be fitted; what can are {names}")
+    low, high = 0.0, MOST_S.get(name, 0.0)
+    if name not in MOST_S:
+        low, high = (share * values[name] for share in NEAR)
     return Bounds(min(max(values[name], low), high), low, high)

@@ -6,7 +6,7 @@ these, along the slopes at the optimum, without simulating anew. What only sums 
 one is low, another is high.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import log
 
 import numpy as np
@@ -14,28 +14,43 @@ from numpy.typing import NDArray
 
 from sim.calibration.requests_fit import STEP, Bounds, Fit, Problem
 from sim.draw import draw
-from sim.uncertainty import Uncertain
 
 
 def joint_draws(
-    problem: Problem, found: Fit, free: Mapping[str, Bounds], held: Mapping[str, Uncertain], n: int
+    problem: Problem,
+    found: Fit,
+    free: Mapping[str, Bounds],
+    *,
+    at: Mapping[str, float],
+    held: Mapping[str, tuple[float, float]],
+    rows: Sequence[Mapping[str, float]],
 ) -> dict[str, list[float]]:
-    """Return `n` values of each fitted and each held coefficient, in its own unit; row k is draw k."""
+    """Return values of each fitted and each held coefficient, in its own unit, one a draw.
+
+    Args:
+        problem: what was fitted to.
+        found: the fit.
+        free: the coefficients that were fitted.
+        at: the values of those that were held.
+        held: the range of each of these that is not known better.
+        rows: draws of all coefficients; what they say of those that were fitted is not used.
+
+    """
     widths = {name: STEP * bounds.width for name, bounds in free.items()}
-    moves = {name: STEP * (known.high - known.low) for name, known in held.items()}
-    values = {**found.values, **{name: known.value for name, known in held.items()}}
-    residuals, slopes = problem.jacobian(values, {**widths, **moves})
+    # Ranges of kernel measurements are narrow: the slope over the whole of one is smoothest.
+    halves = {name: (high - low) / 2 for name, (low, high) in held.items()}
+    residuals, slopes = problem.jacobian({**at, **found.values}, {**widths, **halves})
     per_run = len(residuals) // len(problem.windows)
     columns: dict[str, list[float]] = {name: [] for name in (*free, *held)}
-    for k in range(1, n + 1):
+    for k, row in enumerate(rows, start=1):
         weights = np.repeat([_weight(k, window.run.name) for window in problem.windows], per_run)
-        drawn = {name: known.drawn(name, k) for name, known in held.items()}
-        moved = residuals + slopes[:, len(free) :] @ np.array([drawn[name] - values[name] for name in held])
+        shifts = np.array([row[name] - at[name] for name in held])
+        moved = residuals + slopes[:, len(free) :] @ shifts
         steps = _steps(moved, residuals, slopes[:, : len(free)], weights, list(free.values()))
         for (name, bounds), step in zip(free.items(), steps.tolist(), strict=True):
-            columns[name].append(min(max(values[name] + step, bounds.low), bounds.high))
-        for name, value in drawn.items():
-            columns[name].append(value)
+            columns[name].append(min(max(found.values[name] + step, bounds.low), bounds.high))
+        for name in held:
+            columns[name].append(row[name])
     return columns
 
 

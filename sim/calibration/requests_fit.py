@@ -16,7 +16,7 @@ from sim.calibration.requests_windows import TOLERANCES, Window
 from sim.draw import draw
 from sim.scenario import Scenario
 
-STEP = 0.05
+STEP = 0.03
 """Of a difference, as a share of the width of the coefficient's bounds."""
 
 

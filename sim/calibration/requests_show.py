@@ -1,13 +1,13 @@
 """What a person reads of a calibration to requests, made for a terminal of 100 columns."""
 
-from collections.abc import Iterable
-
 import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from sim.calibration.coefficient_toml import shown
 from sim.calibration.requests import Calibration
-from sim.calibration.requests_file import INTERVAL, quantity
+from sim.calibration.requests_file import INTERVAL
+from sim.coefficient_file import CoefficientFile
 from sim.results.summary import footnotes, table
 from sim.validation.requests import show as accuracy
 
@@ -26,30 +26,31 @@ def render(found: Calibration, scenario: str, out: str) -> RenderableType:
 def _coefficients(found: Calibration) -> RenderableType:
     rows = table("Coefficient", "start", "fitted", "95 % of draws")
     for name, value in found.fit.values.items():
-        rows.add_row(name, _text(name, found.start[name]), _text(name, value), _interval(found, name))
+        rows.add_row(name, shown(name, found.start[name]), shown(name, value), _interval(found, name))
     for name, value in found.held.items():
-        rows.add_row(name, _text(name, value), "held", _interval(found, name), style="dim")
+        rows.add_row(name, shown(name, value), "held", _interval(found, name), style="dim")
     return rows
 
 
 def _interval(found: Calibration, name: str) -> str:
     if name not in found.draws:
         return "-"
-    return " to ".join(
-        str(quantity(name, end)) for end in np.percentile(found.draws[name], INTERVAL).tolist()
-    )
-
-
-def _text(name: str, value: float) -> str:
-    return str(quantity(name, value))
+    return " to ".join(shown(name, end) for end in np.percentile(found.draws[name], INTERVAL).tolist())
 
 
 def _cross_validation(found: Calibration) -> RenderableType:
     rows = table("Fitted to the other runs", "off by, in tolerances")
-    lines: Iterable[tuple[str, float]] = found.cross_validation.items()
-    for name, error in lines:
+    for name, error in found.cross_validation.items():
         rows.add_row(name, f"{error:.2f}")
-    rows.add_row(
-        "root mean square", f"{np.sqrt(np.mean(np.square(list(found.cross_validation.values())))):.2f}"
-    )
+    whole = np.sqrt(np.mean(np.square(list(found.cross_validation.values()))))
+    rows.add_row("root mean square", f"{whole:.2f}")
     return rows
+
+
+def head_lines(content: CoefficientFile) -> list[str]:
+    """Return the comment on top of the file."""
+    return [
+        f"Step-time coefficients of {content.model} on {content.gpu}: {content.summary}.",
+        "Made by `sim calibrate requests`; README.md says how, and what each coefficient multiplies.",
+        "Range of a fitted one: where 95 % of the draws lie, a bootstrap over the fitted runs.",
+    ]

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from sim.commands.options import Overrides, ScenarioName
+from sim.commands.whole_file import write_text
 from sim.errors import InputError
 
 
@@ -32,21 +33,24 @@ def requests(
     cross_validate: Annotated[
         bool, typer.Option(help="Also predict each fitted run by a fit to the others.")
     ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Let --out replace a file.")] = False,
     overrides: Overrides = [],  # noqa: B006 - typer only reads it
 ) -> None:
     """Fit step times to whole requests by running the simulator itself, and try the fit on the other runs.
 
-    The scenario's file of coefficients is the start and gives the bounds; what is not fitted is held.
+    The scenario's coefficients are the start; those that are not fitted are held.
     """
+    from sim.calibration.coefficient_toml import to_toml
     from sim.calibration.requests import FREE, Settings, calibrate
-    from sim.calibration.requests_file import write
-    from sim.calibration.requests_show import render
+    from sim.calibration.requests_show import head_lines, render
     from sim.commands.console import console
     from sim.measured.requests_csv import read_requests
     from sim.progress import count_up
     from sim.results.summary import WIDTH
     from sim.scenario import load_scenario
 
+    if out.exists() and not force:
+        raise InputError(f"--out {out}: exists; give a new file, or --force to replace it")
     if not out.parent.is_dir():
         raise InputError(f"--out {out}: there is no folder {out.parent}")
     settings = Settings(
@@ -56,5 +60,5 @@ def requests(
         found = calibrate(
             read_requests(requests), load_scenario(scenario, overrides), fit, settings, on_simulated
         )
-    write(out, found.text)
+    write_text(out, to_toml(found.content, head_lines(found.content)))
     console(WIDTH).print(render(found, scenario, str(out)))

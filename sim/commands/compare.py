@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sim.commands.options import Format
+from sim.commands.options import Draws, Format
 from sim.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def compare(
             min=1, metavar="N", help="Run N seeds, from the first scenario's own on, for intervals."
         ),
     ] = None,
+    draws: Draws = None,
     metrics: Annotated[
         list[str],
         typer.Option(
@@ -69,7 +70,7 @@ def compare(
     from sim.results.summary import WIDTH
 
     with nullcontext() if out is None else new_folder(out, replace=force) as folder:
-        comparison = _run(plan(sources, overrides, repeat), metrics, jobs)
+        comparison = _run(plan(sources, overrides, repeat, draws), metrics, jobs)
         if len(comparison.failed) == len(comparison.runs):
             raise InputError("\n".join(_failures(comparison)))
         chosen = select(metrics or MAIN, comparison.metrics)
@@ -108,10 +109,11 @@ def _run(plan: "Plan", metrics: Sequence[str], jobs: int | None) -> "Comparison"
 
 
 def _failures(comparison: "Comparison") -> Iterator[str]:
-    """Yield a line for each scenario, point and message, with the seeds it concerns."""
-    seeds: dict[tuple[str, str], list[int]] = {}
+    """Yield a line for each scenario, point and message, with the runs it concerns."""
+    runs: dict[tuple[str, str], list[str]] = {}
     for run in comparison.failed:
         point = ", ".join(f"{key}={value}" for key, value in run.written.items())
-        seeds.setdefault((f"{run.scenario}{point and f' at {point}'}", run.error), []).append(run.seed)
-    for (where, error), found in seeds.items():
-        yield f"{where}, seed {', '.join(map(str, found))}: {error}"
+        which = f"{run.seed} draw {run.draw}" if run.draw else str(run.seed)
+        runs.setdefault((f"{run.scenario}{point and f' at {point}'}", run.error), []).append(which)
+    for (where, error), found in runs.items():
+        yield f"{where}, seed {', '.join(found)}: {error}"

@@ -25,3 +25,12 @@ Overrides = Annotated[
         help="Change a key of the scenario: workload.sessions=28. The value none takes it out. Repeatable.",
     ),
 ]
+
+Draws = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Run N draws of the coefficients over their ranges with every seed; print the bands they span.",
+    ),
+]

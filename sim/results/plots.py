@@ -1,7 +1,8 @@
 """Pictures of a comparison: small multiples, a panel for each number, a colour for each scenario.
 
 A swept key with numbers gives a line for each scenario, one with names gives bars; without a swept key there
-is one bar a scenario. Bands and error bars are 95 % intervals of the mean over seeds.
+is one bar a scenario. Bands and error bars are 95 % intervals of the mean over seeds; if coefficients were
+drawn, they are the 95 % band of the draws around the median.
 """
 
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
+from sim.results.bands import COVERAGE, band
 from sim.results.compared import Comparison, Point
 from sim.results.intervals import CONFIDENCE, interval
 from sim.results.paired import LEAST_PAIRS
@@ -132,8 +134,8 @@ class _Picture:
         import pandas as pd  # noqa: PLC0415
 
         rows = [
-            (scenario, self._x(point), self._facet(point), metric, float(value))
-            for scenario, point, _, metric, value in self._comparison.records()
+            (one.scenario, self._x(one.point), self._facet(one.point), one.metric, float(one.value))
+            for one in self._comparison.records()
         ]
         return pd.DataFrame(rows, columns=["scenario", "x", "facet", "metric", "value"])
 
@@ -165,7 +167,8 @@ class _Picture:
             "hue": "scenario",
             "hue_order": names,
             "palette": sns.color_palette("colorblind", len(names)),
-            "errorbar": _error_bar,
+            "estimator": "median" if self._comparison.has_bands else "mean",
+            "errorbar": _band_ends if self._comparison.has_bands else _error_bar,
         }
         if not self._key:
             sns.barplot(data, x="value", y="scenario", order=names, err_kws=_WHISKER, ax=panel, **hue)
@@ -204,10 +207,7 @@ class _Picture:
 
     def _explain(self) -> None:
         """Put one legend above all panels, and say what the bands are."""
-        seeds = self._comparison.seeds
-        says = f"seed {seeds[0]}" if len(seeds) == 1 else f"means of {len(seeds)} seeds"
-        if len(seeds) >= LEAST_PAIRS:
-            says += f" with {100 * CONFIDENCE:.0f} % intervals"
+        says = self._says()
         handles: dict[str, Any] = {}
         for panel in self.figure.axes:
             handles |= dict(zip(*reversed(panel.get_legend_handles_labels()), strict=True))
@@ -220,9 +220,26 @@ class _Picture:
         else:
             self.figure.suptitle(says, fontsize="medium")
 
+    def _says(self) -> str:
+        seeds, draws = self._comparison.seeds, self._comparison.draws
+        some = f"seed {seeds[0]}" if len(seeds) == 1 else f"{len(seeds)} seeds"
+        if self._comparison.has_bands:
+            band = f"{100 * COVERAGE:.0f} % bands of the draws"
+            return f"medians of {len(draws)} draws of the coefficients, {some}, with {band}"
+        if len(seeds) == 1:
+            return some
+        level = f" with {100 * CONFIDENCE:.0f} % intervals" if len(seeds) >= LEAST_PAIRS else ""
+        return f"means of {some}{level}"
+
 
 def _axis_unit(shown: Unit, data: "pd.DataFrame") -> Unit:
     return MILLISECONDS if shown is SECONDS and data["value"].max() < 1 else shown
+
+
+def _band_ends(values: "pd.Series[float]") -> tuple[float, float]:
+    """Return the band of the draws, as tables have it."""
+    found = band(list(values))
+    return (nan, nan) if found.low is None or found.high is None else (found.low, found.high)
 
 
 def _error_bar(values: "pd.Series[float]") -> tuple[float, float]:

@@ -29,13 +29,14 @@ def read_runs(folder: Path, name: str) -> list[Run]:
     """
     if (folder / COMPARISON).is_file():
         return _compared_runs(folder)
-    parts = sorted((part for part in folder.glob("seed-*") if part.is_dir()), key=_natural)
+    parts = [part for kind in ("seed-*", "draw-*") for part in folder.glob(kind) if part.is_dir()]
     if not parts and not (folder / SUMMARY).is_file():
         raise InputError(
-            f"{folder}: holds no results: no {SUMMARY}, no {COMPARISON}, no folders seed-*; "
+            f"{folder}: holds no results: no {SUMMARY}, no {COMPARISON}, no folders seed-* or draw-*; "
             "give a folder that --out of `sim run` or `sim compare` made"
         )
-    return [_single_run(part, name) for part in parts or [folder]]
+    runs = [_single_run(part, name) for part in parts or [folder]]
+    return sorted(runs, key=lambda run: (run.seed, run.draw))
 
 
 def write_comparison(comparison: Comparison, metrics: Sequence[str], folder: Path) -> None:
@@ -52,7 +53,8 @@ def write_comparison(comparison: Comparison, metrics: Sequence[str], folder: Pat
 
 def _single_run(folder: Path, name: str) -> Run:
     settings = read_toml(folder / SCENARIO)
-    return Run(name, settings, {}, settings.get("seed", 0), _read_json(folder / SUMMARY))
+    draw = settings.get("timing", {}).get("draw", 0)
+    return Run(name, settings, {}, settings.get("seed", 0), _read_json(folder / SUMMARY), draw=draw)
 
 
 def _compared_runs(folder: Path) -> list[Run]:
@@ -80,6 +82,7 @@ def _compared_run(folder: Path, run: dict[str, Any]) -> Run:
         run["summary"],
         run["notes"],
         run["error"] or "",
+        run.get("draw", 0),
     )
 
 
@@ -95,22 +98,18 @@ def _read_json(path: Path) -> dict[str, Any]:
     return content
 
 
-def _natural(part: Path) -> tuple[int, str]:
-    digits = part.name.removeprefix("seed-")
-    return (int(digits) if digits.isdecimal() else -1, part.name)
-
-
 def _long_table(comparison: Comparison) -> "pa.Table":
-    """Return a row for every number of every run: scenario, the swept keys, seed, metric, value."""
+    """Return a row for every number of every run: scenario, the swept keys, seed, draw, metric, value."""
     import pyarrow as pa  # noqa: PLC0415
 
     records = list(comparison.records())
-    columns: dict[str, Any] = {"scenario": pa.array([record[0] for record in records], pa.string())}
+    columns: dict[str, Any] = {"scenario": pa.array([record.scenario for record in records], pa.string())}
     for place, key in enumerate(comparison.keys):
-        columns[key] = _typed([record[1][place] for record in records])
-    columns["seed"] = pa.array([record[2] for record in records], pa.int64())
-    columns["metric"] = pa.array([record[3] for record in records], pa.string())
-    columns["value"] = pa.array([float(record[4]) for record in records], pa.float64())
+        columns[key] = _typed([record.point[place] for record in records])
+    columns["seed"] = pa.array([record.seed for record in records], pa.int64())
+    columns["draw"] = pa.array([record.draw for record in records], pa.int64())
+    columns["metric"] = pa.array([record.metric for record in records], pa.string())
+    columns["value"] = pa.array([float(record.value) for record in records], pa.float64())
     return pa.table(columns)
 
 

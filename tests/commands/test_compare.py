@@ -159,7 +159,7 @@ def test_a_run_that_fails_is_told_and_the_others_are_shown(
     assert result.stderr.splitlines() == [
         f"Failed: agg4 at router.policy={policy}, seed 0, 1: no room" for policy in ("kv", "random")
     ]
-    assert "† without some of the seeds" in result.stdout
+    assert "† without some of the runs" in result.stdout
     assert (tmp_path / "out" / "comparison.png").is_file()
 
 
