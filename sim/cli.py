@@ -9,11 +9,18 @@ from sim.commands import (
     calibrate,
     capacity,
     compare,
+    explain,
     init,
     measured,
+    report,
     run,
     scenarios,
     schema,
+    size,
+    sweep,
+    talk,
+    talk_fit,
+    tune,
     validate,
     version,
 )
@@ -22,6 +29,11 @@ from sim.errors import InputError
 
 class Commands(TyperGroup):
     """Makes bad input a message and status 2, Ctrl-C status 130; any other error is a bug."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command of the first word, or of two: `validate talk` has options of its own."""
+        both = " ".join(args[:2])
+        return super().resolve_command(ctx, [both, *args[2:]] if both in self.commands else args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the subcommand."""
@@ -38,6 +50,11 @@ app = typer.Typer(cls=Commands, no_args_is_help=True, add_completion=False, pret
 for command in (
     run.run,
     compare.compare,
+    sweep.sweep,
+    tune.tune,
+    size.size,
+    explain.explain,
+    report.report,
     validate.validate,
     capacity.capacity,
     schema.schema,
@@ -45,6 +62,8 @@ for command in (
     init.init,
 ):
     app.command()(command)
+app.command("validate talk")(talk.talk)
+app.command("calibrate talk")(talk_fit.fit_talk)
 app.add_typer(measured.app, name="measured")
 app.add_typer(calibrate.app, name="calibrate")
 

@@ -1,7 +1,9 @@
-"""`--set key.path=value`: a scenario's keys from the command line, laid over what its file says."""
+"""`--set key.path=value`: a scenario's keys from the command line or Python, laid over what its file says."""
 
+import json
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from sim.errors import InputError
@@ -17,6 +19,13 @@ _RIVALS: dict[KeyPath, Collection[str]] = {
     ("timing", "coefficients"): {"preset"},
 }
 """Keys beside which others make no sense: setting one of them takes the others out."""
+
+
+Overrides = str | Sequence[str] | Mapping[str, Any]
+"""Changes of a scenario: texts as `--set` takes them, or values by dotted key; None takes a key out."""
+
+_SPECIAL = frozenset(",:\"'[]{}")
+"""What makes text more than one plain value."""
 
 
 class Override(NamedTuple):
@@ -46,6 +55,25 @@ def parse_override(text: str, schema: JsonSchema) -> Override:
     return Override(path, _value(value.strip()), text)
 
 
+def as_texts(overrides: Overrides, *, points: bool = False) -> list[str]:
+    """Return overrides as `--set` would have them.
+
+    Args:
+        overrides: texts are returned as they are; values by key are written as TOML.
+        points: a list, range or array by key stands for several values, not for one that is a list; a text
+            is taken as `--set` would take it, with the lists and ranges of `sim.points`.
+
+    Raises:
+        InputError: no values for a key, or a value that no key can have.
+
+    """
+    if isinstance(overrides, str):
+        return [overrides]
+    if not isinstance(overrides, Mapping):
+        return list(overrides)
+    return [f"{key}={_written(key, value, points=points)}" for key, value in overrides.items()]
+
+
 def apply(data: dict[str, Any], overrides: Sequence[Override]) -> None:
     """Change a scenario's raw content: take out what the new values make senseless, then set them all."""
     for override in overrides:
@@ -72,6 +100,43 @@ def _value(text: str) -> Any:
     except tomllib.TOMLDecodeError:
         return text
     return parsed["value"] if len(parsed) == 1 else text
+
+
+def _written(key: str, value: Any, *, points: bool) -> str:
+    """Return a value, or several with commas between, as text that reads as the same."""
+    if hasattr(value, "tolist"):  # of NumPy or pandas
+        value = value.tolist()
+    if points and isinstance(value, str):
+        return value
+    if points and isinstance(value, list | tuple | range):
+        if not value:
+            raise InputError(f"{key}: is given without a value")
+        return ",".join(_plain(key, each) for each in value)
+    return _plain(key, value)
+
+
+def _plain(key: str, value: Any) -> str:
+    """Return a value as text, a string without quotes where it needs none."""
+    if value is None:
+        return "none"
+    if isinstance(value, str) and value and not _SPECIAL.intersection(value) and _value(value) == value:
+        return value
+    return _toml(key, value)
+
+
+def _toml(key: str, value: Any) -> str:
+    if isinstance(value, bool | str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, PurePath):
+        return _toml(key, str(value))
+    if isinstance(value, Mapping):
+        inner = (f"{json.dumps(name)} = {_toml(key, each)}" for name, each in value.items())
+        return f"{{{', '.join(inner)}}}"
+    if isinstance(value, list | tuple | range):
+        return f"[{', '.join(_toml(key, each) for each in value)}]"
+    raise InputError(f"{key}: {value!r} is a {type(value).__name__}; give text, a number, a flag or a list")
 
 
 def _set(data: dict[str, Any], override: Override) -> None:

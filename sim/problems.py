@@ -20,9 +20,9 @@ _SHAPES = {
 
 
 class Source:
-    """Where a scenario's keys were written: a file, and `--set` options on top of it."""
+    """Where a scenario's keys were written: a file, if there is one, and `--set` options on top of it."""
 
-    def __init__(self, path: Path, overrides: Sequence[Override] = ()) -> None:
+    def __init__(self, path: Path | None, overrides: Sequence[Override] = ()) -> None:
         self.path = path
         self.overrides = overrides
 
@@ -33,6 +33,8 @@ class Source:
             if override.path == key[: len(override.path)]:
                 inside = override.path != key
                 return f"--set {override.text}: {shown}" if inside else f"--set {override.text}"
+        if self.path is None:
+            return shown
         line = line_of(self.path.read_text(encoding="utf-8"), key)
         place = str(self.path) if line is None else f"{self.path}, line {line}"
         return f"{place}: {shown}" if shown else place

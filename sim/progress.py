@@ -13,9 +13,13 @@ OnOneMore = Callable[[], None]
 
 
 @contextmanager
-def count_bar(label: str, total: int) -> Iterator[OnOneMore]:
-    """Yield what counts runs that ended: a bar on stderr if that is a terminal, else nothing to be seen."""
-    if not total or not sys.stderr.isatty():
+def count_bar(label: str, total: int | None) -> Iterator[OnOneMore]:
+    """Yield what counts runs that ended: a bar on stderr if that is a terminal, else nothing to be seen.
+
+    `total` is None if nobody knows how many there will be. What is printed to stderr meanwhile stands above
+    the bar.
+    """
+    if total == 0 or not sys.stderr.isatty():
         yield lambda: None
         return
     from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
@@ -33,29 +37,21 @@ def count_bar(label: str, total: int) -> Iterator[OnOneMore]:
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("runs,"),
+        TextColumn("{task.fields[rate]}"),
         TimeElapsedColumn(),
         TextColumn("gone,"),
         TimeRemainingColumn(),
         TextColumn("left"),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=total)
-        yield lambda: bar.advance(task)
+        task = bar.add_task(label, total=total, rate="")
 
+        def one_more() -> None:
+            bar.advance(task)
+            runs_per_s = bar.tasks[task].speed
+            bar.update(task, rate=f"{60 * runs_per_s:.3g} a minute," if runs_per_s else "")
 
-@contextmanager
-def count_up(label: str) -> Iterator[OnOneMore]:
-    """Yield what counts something of which nobody knows how many there will be; shown as `count_bar` does."""
-    if not sys.stderr.isatty():
-        yield lambda: None
-        return
-    from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
-
-    columns = SpinnerColumn(), TextColumn("{task.completed:,.0f} {task.description},"), TimeElapsedColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=None)
-        yield lambda: bar.advance(task)
+        yield one_more
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from sim.results.ledger import Ledger
 from sim.results.levels import Levels
 from sim.results.metrics import latency
 from sim.results.rows import Rows
+from sim.results.tables import ALWAYS_KEPT, GAP_DIGITS
 from sim.results.transfers import LinkRow, PullCounts
 from sim.results.weighted import WeightedSample
 from sim.router import Decision
@@ -34,7 +35,8 @@ class Recorder:
     """The books of one run over `workers` workers; the `Observer` of each of them.
 
     `attention_group` is the number of the engines' attention group; recurrent groups, if any, come before it.
-    `tables` are the tables to keep beside `requests`, with at most one row a worker and `worker_interval_s`.
+    `tables` are those to keep beside the ones that every run has; "workers" gets at most one row a worker and
+    `worker_interval_s`.
     """
 
     def __init__(
@@ -49,7 +51,7 @@ class Recorder:
         """Requests sent and not yet ended, by index."""
         self.due_s: Sequence[float] = ()
         """When the client means to send each request, by index, nan until it is known; set before the run."""
-        self.rows = Rows(keep=("requests", "links", *tables))
+        self.rows = Rows(keep=(*ALWAYS_KEPT, *tables))
         self.itl_s = WeightedSample()
         self.pulls = PullCounts()
         self.pool = [Gauge() for _ in range(workers)]
@@ -123,6 +125,8 @@ class Recorder:
                 table.append(row)
             # A row is known when the worker's next one is: in an order that depends on what was skipped over.
             table.sort("now_s", "worker")
+        for gap_s, n in self.itl_s.rounded(GAP_DIGITS):
+            self.rows.tables["itl"].append((gap_s, n))
 
     def _not_sent(self, request: Request) -> None:
         self.rows.row(

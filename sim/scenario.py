@@ -4,8 +4,9 @@ The settings of a rule stand beside the rule (workload, replay, router, SLO, mod
 them to a cluster in `sim.sections`. `sim schema` prints all of them as JSON Schema.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,10 +21,11 @@ from sim.coefficients import (
 )
 from sim.errors import InputError
 from sim.model import KERNEL_BLOCK_TOKENS
-from sim.overrides import apply, as_table, parse_override
+from sim.overrides import Overrides, apply, as_table, as_texts, parse_override
 from sim.presets import GpuChoice, ModelChoice
 from sim.problems import Source, describe, disagreement
 from sim.results.slo import Slo
+from sim.schema import JsonSchema
 from sim.sections import (
     DisaggregationSettings,
     EngineSettings,
@@ -209,40 +211,64 @@ class Scenario(Settings):
         """Return the scenario with every default written out; `load_scenario` reads it back equal."""
         import tomlkit  # noqa: PLC0415 - only needed to write
 
+        return tomlkit.dumps(self.to_dict())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the scenario with every default, as `tomllib` reads what `to_toml` writes."""
         content = self.model_dump(mode="json", exclude_none=True)
         source = "profile" if self.workload.path is None else "path"
         content["workload"] = {
             key: value for key, value in content["workload"].items() if key not in NOT_BESIDE[source]
         }
-        return tomlkit.dumps(content)
+        return content
 
 
-def load_scenario(path_or_name: str | Path, overrides: Sequence[str] = ()) -> Scenario:
-    """Return the scenario of a TOML file, or the shipped one of a name, under `key.path=value` overrides.
+@cache
+def scenario_schema() -> JsonSchema:
+    """Return the JSON Schema of a scenario."""
+    return Scenario.model_json_schema()
 
-    A relative path in the file starts at the file's folder, one in an override at the current directory.
+
+def load_scenario(
+    source: str | Path | Scenario, overrides: Overrides = (), *, needs_files: bool = True
+) -> Scenario:
+    """Return the scenario of a TOML file, or the shipped one of a name, under overrides.
+
+    A relative path in the file starts at the file's folder, one in an override at the current directory. A
+    scenario that was loaded before is changed in its place. `needs_files`: whether the files that it names,
+    of a trace and of coefficients, have to be there, as for a run.
 
     Raises:
         InputError: says of every problem the file and line, or the override; the value; and what is allowed.
 
     """
-    path = _locate(path_or_name)
-    schema = Scenario.model_json_schema()
-    source = Source(path, [parse_override(text, schema) for text in overrides])
-    data = {"title": path.stem, **read_toml(path)}
-    _make_absolute(data, path.parent)
-    apply(data, source.overrides)
-    _make_absolute(data, Path())
-    try:
-        scenario = Scenario.model_validate(data)
-    except ValidationError as error:
-        raise InputError(describe(error, schema, source)) from error
+    scenario, written = _read(source, overrides)
     trace = scenario.workload.path
+    if not needs_files:
+        return scenario
     if trace is not None and not trace.is_file():
         reason = "is not a file" if trace.exists() else "no such file"
-        raise InputError(f"{source.place(('workload', 'path'))}: {reason}: {trace}")
-    _check_coefficients(scenario, source)
+        raise InputError(f"{written.place(('workload', 'path'))}: {reason}: {trace}")
+    _check_coefficients(scenario, written)
     return scenario
+
+
+def _read(source: str | Path | Scenario, overrides: Overrides) -> tuple[Scenario, Source]:
+    """Return a scenario, and where its keys were written."""
+    schema = scenario_schema()
+    changes = [parse_override(text, schema) for text in as_texts(overrides)]
+    if isinstance(source, Scenario):
+        written, data = Source(None, changes), source.to_dict()
+    else:
+        path = _locate(source)
+        written, data = Source(path, changes), {"title": path.stem, **read_toml(path)}
+        _make_absolute(data, path.parent)
+    apply(data, changes)
+    _make_absolute(data, Path())
+    try:
+        return Scenario.model_validate(data), written
+    except ValidationError as error:
+        raise InputError(describe(error, schema, written)) from error
 
 
 def _check_coefficients(scenario: Scenario, source: Source) -> None:

@@ -48,6 +48,22 @@ def description(schema: JsonSchema, path: Sequence[str]) -> str:
     return text
 
 
+def takes_whole_numbers(schema: JsonSchema, path: Sequence[str]) -> bool:
+    """Whether the numbers that the key at `path` may have are whole ones."""
+    table = _properties(schema, schema)
+    for key in path[:-1]:
+        table = _properties(schema, table.get(key, {}))
+    kinds = set(_kinds(table.get(path[-1], {})))
+    return "integer" in kinds and "number" not in kinds
+
+
+def _kinds(node: JsonSchema) -> Iterator[str]:
+    if "type" in node:
+        yield node["type"]
+    for alternative in node.get("anyOf", ()):
+        yield from _kinds(alternative)
+
+
 def _places(schema: JsonSchema, table: KeyPath) -> Iterator[KeyPath]:
     for key in keys_at(schema, table):
         yield (*table, key)

@@ -37,6 +37,11 @@ def scenario_path(name: str) -> Path:
     return _find(shipped_root() / "scenarios", name, "scenario")
 
 
+def short_name(source: str | Path) -> str:
+    """Return the last part of a path, without ".toml"; of a mere name, the name."""
+    return Path(source).name.removesuffix(".toml")
+
+
 def preset_names(kind: PresetKind) -> list[str]:
     """Return the names of the shipped presets of one kind, sorted."""
     return _stems(_presets(kind))

@@ -74,7 +74,7 @@ def test_run_by_path_and_by_name_are_the_same() -> None:
 def test_out_holds_tables_summary_and_the_scenario_that_gave_them(tmp_path: Path) -> None:
     out = tmp_path / "out"
     first = call("run", "agg4", *SMALL, "--format", "json", "--out", str(out))
-    tables = {"requests.parquet", "decisions.parquet", "workers.parquet", "links.parquet"}
+    tables = {f"{name}.parquet" for name in ("requests", "decisions", "workers", "links", "itl")}
     assert {path.name for path in out.iterdir()} == {*tables, "summary.json", "scenario.toml"}
     assert (out / "summary.json").read_text() == first.stdout
     again = call("run", str(out / "scenario.toml"), "--format", "json")

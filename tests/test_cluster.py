@@ -12,7 +12,7 @@ from sim.cluster import Cluster
 from sim.results.account import CAUSES
 from sim.results.metrics import to_json
 from sim.router import Query
-from sim.run import summary_of
+from sim.running import summary_of
 from tests.clusters import Pace, RandomCluster, rows, run_cluster, scenario, trace, turn
 
 TIMES = ("due_s", "send_s", "routed_s", "queued_s", "first_scheduled_s", "first_token_s", "end_s")

@@ -13,7 +13,7 @@ from sim.cli import app
 from sim.cluster import Cluster
 from sim.results.account import CAUSES
 from sim.results.metrics import to_json
-from sim.run import summary_of
+from sim.running import summary_of
 from sim.worker.lookup import EngineDiedError
 from tests.clusters import Pace, rows, run_cluster, scenario, trace, turn
 

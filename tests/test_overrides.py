@@ -1,11 +1,13 @@
 """`--set`: any key of a scenario from the command line."""
 
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from sim.errors import InputError
-from sim.overrides import apply, parse_override
+from sim.overrides import apply, as_texts, parse_override
 from sim.scenario import Scenario, load_scenario
 
 SCHEMA = Scenario.model_json_schema()
@@ -156,3 +158,62 @@ def test_every_key_of_the_schema_can_be_set() -> None:
 
 def test_none_takes_the_cpu_tier_out() -> None:
     assert load_scenario("agg8", ["offload=none"]).offload is None
+
+
+# From Python
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (28, "28"),
+        (0.25, "0.25"),
+        (True, "true"),
+        (None, "none"),
+        ("64GiB", "64GiB"),
+        ("none", '"none"'),
+        ("28", '"28"'),
+        ("", '""'),
+        ("a,b", '"a,b"'),
+        (Path("a") / "b.jsonl", '"a/b.jsonl"'),
+        (["workers"], '["workers"]'),
+        ({"ttft_s": "1s", "e2e_s": 2}, '{"ttft_s" = "1s", "e2e_s" = 2}'),
+        (np.float64(0.5), "0.5"),
+        (np.int64(3), "3"),
+    ],
+)
+def test_a_value_by_key_is_written_so_that_it_reads_as_the_same(value: object, text: str) -> None:
+    (written,) = as_texts({"title": value})
+    assert written == f"title={text}"
+    read = parse_override(written, SCHEMA).value
+    assert read == (str(value) if isinstance(value, Path) else value)
+
+
+def test_texts_are_left_as_they_are() -> None:
+    assert as_texts(["seed=1", "workload.sessions=4:8:2"]) == ["seed=1", "workload.sessions=4:8:2"]
+    assert as_texts("seed=1") == ["seed=1"]
+    assert as_texts(()) == []
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ([0, 0.5, 1], "0,0.5,1"),
+        (("kv", "round-robin"), "kv,round-robin"),
+        (range(4, 13, 4), "4,8,12"),
+        (np.linspace(0, 1, 3), "0.0,0.5,1.0"),
+        ([["workers"], []], '["workers"],[]'),
+        (["64GiB", None], "64GiB,none"),
+        ("0:2:0.25", "0:2:0.25"),
+        (3, "3"),
+    ],
+)
+def test_several_values_are_points_where_there_may_be_some(values: object, text: str) -> None:
+    assert as_texts({"key": values}, points=True) == [f"key={text}"]
+
+
+def test_values_that_no_key_can_have_are_refused() -> None:
+    with pytest.raises(InputError, match="seed: is given without a value"):
+        as_texts({"seed": []}, points=True)
+    with pytest.raises(InputError, match=r"seed: .* is a object; give text, a number, a flag or a list"):
+        as_texts({"seed": object()})

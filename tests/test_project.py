@@ -48,7 +48,9 @@ def fenced(text: str, language: str) -> list[str]:
 
 
 def test_every_package_that_is_imported_is_a_dependency() -> None:
-    declared = {re.split(r"[^\w-]", requirement)[0] for requirement in PROJECT["dependencies"]}
+    extras = PROJECT["optional-dependencies"]
+    requirements = [*PROJECT["dependencies"], *extras["dask"], *extras["tune"]]
+    declared = {re.split(r"[^\w-]", requirement)[0] for requirement in requirements}
     used = {name.partition(".")[0] for path in (ROOT / "sim").rglob("*.py") for name in imports(path)}
     third_party = used - set(sys.stdlib_module_names) - {"sim", "pydantic_core"}
     assert third_party == declared
@@ -100,7 +102,7 @@ def test_no_compiled_module_hides_a_source_of_the_checkout() -> None:
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
-@pytest.mark.parametrize("name", ["run", "compiled"])
+@pytest.mark.parametrize("name", ["run", "compiled", "talk"])
 def test_the_ci_scripts_are_scripts(name: str) -> None:
     subprocess.run(["bash", "-n", ROOT / ".ci" / name], check=True)
 
@@ -134,6 +136,17 @@ def test_the_scenario_in_the_readme_is_one(tmp_path: Path) -> None:
     scenario = load_scenario(path)
     assert scenario.capacity().num_blocks > 2
     assert set(tomllib.loads(path.read_text())) <= set(Scenario.model_fields)
+
+
+def test_the_python_in_the_readme_runs() -> None:
+    import matplotlib as mpl
+
+    (block,) = fenced(README, "python")
+    with mpl.rc_context({"backend": "agg"}):
+        names: dict[str, object] = {}
+        exec(compile(block, "README.md", "exec"), names)
+    assert names["mine"].numbers["requests.completed"] == 6  # type: ignore[attr-defined]
+    assert len(names["credits"].frame) == 9  # type: ignore[attr-defined]
 
 
 def test_every_section_is_in_the_readme() -> None:

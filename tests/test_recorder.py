@@ -192,7 +192,7 @@ def test_levels_of_a_worker():
 
 def test_tables_that_nobody_asked_for_are_not_kept():
     cluster = run_cluster(scenario(output={"tables": []}), trace(turn(0, 16, 1, [1])))
-    assert list(cluster.recorder.rows.tables) == ["requests", "links"]
+    assert list(cluster.recorder.rows.tables) == ["requests", "links", "itl"]
 
 
 def test_what_is_unfinished_says_what_it_waits_for():

@@ -404,6 +404,7 @@ def test_the_schema_is_a_schema_and_accepts_what_is_shipped_and_what_is_written(
     [
         {"sed": 1},
         {"workers": {"count": 0}},
+        {"workers": {"count": 100_000}},
         {"offload": {"cpu_bytes": "64 parsecs"}},
         {"model": {"preset": "qwen3-14b-bf16", "kv_dtyp": "fp8"}},
         {"router": {"policy": "kw"}},
@@ -423,3 +424,34 @@ def test_every_key_is_described() -> None:
         if not about.get("description")
     ]
     assert not missing
+
+
+# Changing what was loaded
+
+
+def test_a_loaded_scenario_is_changed_as_its_file_would_be() -> None:
+    loaded = load_scenario("agg8")
+    for overrides in (["workload.sessions=4"], {"workload.sessions": 4, "offload": None}):
+        assert load_scenario(loaded, overrides) == load_scenario("agg8", overrides)
+    assert load_scenario(loaded) == loaded
+    assert load_scenario(loaded, {"model": "qwen3-14b-bf16"}).model.name == "qwen3-14b-bf16"
+
+
+def test_a_loaded_scenario_takes_a_trace_in_place_of_its_profile(tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    path.touch()
+    assert load_scenario(load_scenario("agg8"), {"workload.path": path}).workload.profile is None
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        ({"workload.sessions": 0}, r"--set workload\.sessions=0: must be greater than 0"),
+        ({"workload.sesions": 1}, "unknown key; did you mean 'sessions'"),
+        ({"engine.max_model_len": 2_000_000}, r"engine\.max_model_len"),
+        ({"workers.prefill": 1}, r"workers: give either count"),
+    ],
+)
+def test_a_wrong_change_is_named(overrides: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        load_scenario(load_scenario("agg8"), overrides)

@@ -22,9 +22,9 @@ def drawn_rates(model: ModelSettings, kernels: Mapping[str, Kernel], k: int) -> 
     sizes = {"weights": [one.n_out * one.k_in * one.copies for one in layers], "head": [output.n_out]}
     found = {}
     for name, kernel in kernels.items():
-        rates = resampled(kernel, k)
-        for chosen, rows in _regimes(kernel, rates).items():
-            log_slower = _deviation(kernel, rates, rows, sizes.get(name, [1]), (k, f"{name} {chosen}"))
+        law = rates = resampled(kernel, k)
+        for chosen, rows in _regimes(kernel, law).items():
+            log_slower = _deviation(kernel, law, rows, sizes.get(name, [1]), (k, f"{name} {chosen}"))
             rates = _slower(rates, chosen, float(np.exp(log_slower)))
         found[name] = rates
     return found

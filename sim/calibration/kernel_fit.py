@@ -16,6 +16,8 @@ from sim.errors import InputError
 
 _LEAST_FITTED = 2
 """Shapes to fit while others are held out."""
+_FURTHEST = 5.0
+"""How far a fit may go from its start, as a logarithm."""
 _HELD_OUT = 4
 """One shape in so many is held out, beside the model's own."""
 
@@ -79,8 +81,9 @@ def fit(kernel: Kernel, weights: Sequence[float] | None = None) -> Rates:
         return root * kernel.errors(dict(zip(names, np.exp(logs), strict=True)))
 
     start = np.log(list(kernel.law.start.values()))
-    # The exponent p may go to infinity, and rates that do not matter to 0.
-    found = least_squares(residuals, start, bounds=(start - 5, start + 5), x_scale=0.1)
+    # A rate that no row shows may go anywhere; an exponent below 1 would add up to more than the sum.
+    low = np.where(np.array(names) == "p", 0.0, start - _FURTHEST)
+    found = least_squares(residuals, start, bounds=(low, start + _FURTHEST), x_scale=0.1)
     return dict(zip(names, map(float, np.exp(found.x)), strict=True))
 
 

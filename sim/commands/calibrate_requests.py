@@ -45,7 +45,7 @@ def requests(
     from sim.calibration.requests_show import head_lines, render
     from sim.commands.console import console
     from sim.measured.requests_csv import read_requests
-    from sim.progress import count_up
+    from sim.progress import count_bar
     from sim.results.summary import WIDTH
     from sim.scenario import load_scenario
 
@@ -56,7 +56,7 @@ def requests(
     settings = Settings(
         free=tuple(free) or FREE, window=window, starts=starts, draws=draws, cross_validate=cross_validate
     )
-    with count_up("windows simulated") as on_simulated:
+    with count_bar("windows simulated", None) as on_simulated:
         found = calibrate(
             read_requests(requests), load_scenario(scenario, overrides), fit, settings, on_simulated
         )

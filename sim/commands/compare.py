@@ -1,17 +1,17 @@
 """`sim compare`: scenarios and saved results side by side."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sim.commands.options import Draws, Format
+from sim.commands.options import Draws, Format, Jobs
 from sim.errors import InputError
 
 if TYPE_CHECKING:
-    from sim.compare import Plan
+    from sim.comparing import Plan
     from sim.results.compared import Comparison, Run
 
 
@@ -53,15 +53,12 @@ def compare(
         typer.Option(metavar="DIR", help="Folder to make: table, plot, all summaries, scenarios."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Let --out replace earlier results.")] = False,
-    jobs: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Runs at a time; as many as there are cores if absent."),
-    ] = None,
+    jobs: Jobs = None,
 ) -> None:
     """Run scenarios with the same seeds, or read saved results, and print them side by side."""
     from sim.commands.console import console
-    from sim.commands.folder import new_folder
-    from sim.compare import plan
+    from sim.comparing import plan
+    from sim.folder import new_folder
     from sim.results.comparison import render_comparison
     from sim.results.metrics import to_json
     from sim.results.plots import PLOTTED, write_plot
@@ -72,7 +69,7 @@ def compare(
     with nullcontext() if out is None else new_folder(out, replace=force) as folder:
         comparison = _run(plan(sources, overrides, repeat, draws), metrics, jobs)
         if len(comparison.failed) == len(comparison.runs):
-            raise InputError("\n".join(_failures(comparison)))
+            raise InputError("\n".join(comparison.failures()))
         chosen = select(metrics or MAIN, comparison.metrics)
         if folder is not None:
             write_comparison(comparison, chosen, folder)
@@ -81,20 +78,21 @@ def compare(
         typer.echo(to_json(comparison.to_dict(chosen)), nl=False)
     else:
         console(WIDTH).print(render_comparison(comparison, chosen))
-    for failure in _failures(comparison):
+    for failure in comparison.failures():
         typer.echo(f"Failed: {failure}", err=True)
     if comparison.failed:
         raise typer.Exit(1)
 
 
 def _run(plan: "Plan", metrics: Sequence[str], jobs: int | None) -> "Comparison":
-    from joblib import cpu_count
-
-    from sim.compare import execute
+    from sim.comparing import execute
     from sim.progress import count_bar
-    from sim.results.quantities import names_in, select
+    from sim.results.metrics import empty_summary
+    from sim.results.quantities import flat, names_in, select
 
     numbers = {run.scenario: run.numbers for run in plan.saved}
+    # A misspelt name is worth a message now; in a table that only some runs have it takes the first runs.
+    select(metrics, names_in([flat(empty_summary()), *numbers.values()]))
     with count_bar("comparing", len(plan.jobs)) as on_one_more:
 
         def on_run(run: "Run") -> None:
@@ -102,18 +100,6 @@ def _run(plan: "Plan", metrics: Sequence[str], jobs: int | None) -> "Comparison"
             if run.summary is not None and run.scenario not in numbers:
                 numbers[run.scenario] = run.numbers
                 if len(numbers) == len(plan.names):
-                    # A misspelt name is worth a message now, not after hours.
                     select(metrics, names_in(numbers.values()))
 
-        return execute(plan, jobs or max(1, min(cpu_count(), len(plan.jobs))), on_run)
-
-
-def _failures(comparison: "Comparison") -> Iterator[str]:
-    """Yield a line for each scenario, point and message, with the runs it concerns."""
-    runs: dict[tuple[str, str], list[str]] = {}
-    for run in comparison.failed:
-        point = ", ".join(f"{key}={value}" for key, value in run.written.items())
-        which = f"{run.seed} draw {run.draw}" if run.draw else str(run.seed)
-        runs.setdefault((f"{run.scenario}{point and f' at {point}'}", run.error), []).append(which)
-    for (where, error), found in runs.items():
-        yield f"{where}, seed {', '.join(found)}: {error}"
+        return execute(plan, jobs, on_run)

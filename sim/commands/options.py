@@ -1,6 +1,7 @@
 """Arguments that several commands take."""
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -32,5 +33,20 @@ Draws = Annotated[
         min=1,
         metavar="N",
         help="Run N draws of the coefficients over their ranges with every seed; print the bands they span.",
+    ),
+]
+
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", min=1, metavar="N", help="Runs at a time; as many as there are cores if absent."),
+]
+
+Resumed = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        metavar="DIR",
+        help="Folder for results, and for every run as it ends: "
+        "a second call goes on where the first one stopped.",
     ),
 ]

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sim.commands.options import Draws, Format, Overrides, ScenarioName
+from sim.errors import InputError
 
 if TYPE_CHECKING:
-    from sim.run import RunResult
+    from sim.result import RunResult
     from sim.scenario import Scenario
 
 
@@ -27,6 +28,13 @@ def run(
         Path | None, typer.Option(metavar="DIR", help="Folder to make: tables, summary, resolved scenario.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Let --out replace earlier results.")] = False,
+    trace_events: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a timeline for ui.perfetto.dev: Chrome trace events, gzipped if it ends with .gz.",
+        ),
+    ] = None,
     repeat: Annotated[
         int,
         typer.Option(min=1, metavar="N", help="Run N seeds, from the scenario's own on; print intervals."),
@@ -34,15 +42,25 @@ def run(
     draws: Draws = None,
 ) -> None:
     """Simulate a scenario and print what came of it."""
-    from sim.commands.folder import new_folder
+    from sim.folder import new_file, new_folder
     from sim.results.metrics import to_json
+    from sim.results.timeline import write_events
     from sim.scenario import load_scenario
 
     chosen = load_scenario(scenario, overrides)
-    with nullcontext() if out is None else new_folder(out, replace=force) as folder:
-        if repeat == 1 and draws is None:
+    single = repeat == 1 and draws is None
+    if trace_events is not None and not single:
+        raise InputError(f"--trace-events {trace_events}: shows one run; leave --repeat and --draws out")
+    with (
+        nullcontext() if out is None else new_folder(out, replace=force) as folder,
+        nullcontext() if trace_events is None else new_file(trace_events) as events_file,
+    ):
+        if single:
             result = _simulate(chosen, folder)
-            summary, notes, summaries = result.summary, result.notes, [result.summary]
+            if events_file is not None:
+                write_events(result.trace_events(), events_file)
+            summary = result.to_dict()
+            notes, summaries = result.notes, [summary]
         else:
             summary, notes, summaries = _repeat(chosen, repeat, draws, folder)
     if format is Format.JSON:
@@ -55,13 +73,13 @@ def run(
 
 def _simulate(scenario: "Scenario", folder: Path | None) -> "RunResult":
     from sim.progress import progress_bar
-    from sim.run import run as simulate
+    from sim.running import run as simulate
 
     draw = f", draw {scenario.timing.draw}" if scenario.timing.draw else ""
     with progress_bar(f"seed {scenario.seed}{draw}") as on_progress:
         result = simulate(scenario, on_progress=on_progress)
     if folder is not None:
-        result.save(folder)
+        result.write(folder)
     return result
 
 
@@ -73,14 +91,15 @@ def _repeat(
     from sim.results.metrics import to_json
 
     drawn = scenario.draws(draws)
-    summaries, notes = [], []
+    summaries: list[dict[str, Any]] = []
+    notes: list[str] = []
     seeds = range(scenario.seed, scenario.seed + repeat)
     for seed in seeds:
         of_seed = []
         for one in drawn:
             seeded = one.model_copy(update={"seed": seed})
             of_seed.append(_simulate(seeded, _part(folder, seeded, repeat, draws)))
-        summaries += [result.summary for result in of_seed]
+        summaries += [result.to_dict() for result in of_seed]
         notes += [note for note in of_seed[0].notes if all(note in other.notes for other in of_seed)]
     combined = combine(seeds, summaries, [one.timing.draw for one in drawn] if draws else ())
     if folder is not None:

@@ -4,12 +4,19 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sim.results.bands import COVERAGE, Band, band
 from sim.results.intervals import CONFIDENCE, Interval, interval
 from sim.results.paired import Estimate, difference, drawn_difference, drawn_ratio, ratio
-from sim.results.quantities import flat, names_in
+from sim.results.quantities import MAIN, flat, names_in, select
+from sim.results.shown import Shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from rich.console import RenderableType
 
 SCHEMA_VERSION = 1
 
@@ -91,8 +98,11 @@ class Row(NamedTuple):
     """The scenarios where it is a percentile with too few samples beyond it, in some run."""
 
 
-class Comparison:
-    """Runs side by side. The first scenario is the one that the others are compared with."""
+class Comparison(Shown):
+    """Runs side by side. The first scenario is the one that the others are compared with.
+
+    Shows the table that `sim compare` prints.
+    """
 
     def __init__(self, scenarios: Sequence[str], runs: Sequence[Run]) -> None:
         """Arrange the runs; `scenarios` are their names in order."""
@@ -112,10 +122,10 @@ class Comparison:
         """Return where a run stands. One that was not swept stands where its settings say."""
         return tuple(run.value(key) for key in self.keys)
 
-    @property
+    @cached_property
     def has_bands(self) -> bool:
-        """Whether there are several draws: numbers have bands then, in place of intervals over seeds."""
-        return len(self.draws) > 1
+        """Whether a point has several draws: numbers have bands then, in place of intervals over seeds."""
+        return any(len({draw for _, draw in runs}) > 1 for runs in self._cells.values())
 
     def runs_at(self, scenario: str, point: Point) -> list[Run]:
         """Return the runs of a scenario at a point, by seed and draw."""
@@ -148,6 +158,89 @@ class Comparison:
             for metric, value in run.numbers.items():
                 if value is not None:
                     yield Record(run.scenario, self.point(run), run.seed, run.draw, metric, value)
+
+    def failures(self) -> Iterator[str]:
+        """Yield a line for each scenario, point and message, with the seeds and draws that failed."""
+        runs: dict[tuple[str, str], list[str]] = {}
+        for run in self.failed:
+            point = ", ".join(f"{key}={value}" for key, value in run.written.items())
+            which = f"{run.seed} draw {run.draw}" if run.draw else str(run.seed)
+            runs.setdefault((f"{run.scenario}{point and f' at {point}'}", run.error), []).append(which)
+        for (where, error), found in runs.items():
+            yield f"{where}, seed {', '.join(found)}: {error}"
+
+    # -- for people -----------------------------------------------------------------------------------------
+
+    def __rich__(self) -> "RenderableType":
+        """Return the table that `sim compare` prints."""
+        from sim.results.comparison import render_comparison  # noqa: PLC0415 - imports this
+
+        return render_comparison(self, [metric for metric in MAIN if metric in self.metrics])
+
+    @cached_property
+    def frame(self) -> "pd.DataFrame":
+        """A row for each run: scenario, the swept keys, `seed`, `error`, every number by its dotted name.
+
+        Units are those of the JSON summary: seconds, tokens, shares of one. NaN where nothing was measured.
+        """
+        from sim.results.columns import wide_table  # noqa: PLC0415 - imports this
+
+        frame: pd.DataFrame = wide_table(self).to_pandas()
+        return frame
+
+    def summary(self, *metrics: str) -> "pd.DataFrame":
+        """Return means over seeds with 95 % intervals, and how far each is from the first scenario.
+
+        If coefficients were drawn, they are medians with the 95 % band of the draws.
+
+        Args:
+            metrics: dotted names of numbers or tables of them, the main ones if none are given.
+
+        Returns:
+            A row for each number, point and scenario: `metric`, `unit`, the swept keys, `scenario`, then in
+            this unit `mean` or `median`, `low`, `high` (NaN for a single run), `difference` to the first
+            scenario paired by seed with `difference_low` and `difference_high`, and so for `ratio`.
+
+        Raises:
+            InputError: no number has such a name.
+
+        """
+        from sim.results.columns import summary_frame  # noqa: PLC0415 - imports this
+
+        return summary_frame(self, select(metrics or MAIN, self.metrics, "metric"))
+
+    def plot(self, metric: str, *, ax: "Axes | None" = None) -> "Axes":
+        """Draw one number of all scenarios over the points, with 95 % intervals, and return the axes.
+
+        Args:
+            metric: its dotted name, such as "ttft_s.p95".
+            ax: where to draw; a new figure if not given.
+
+        Raises:
+            InputError: no number has this name.
+
+        """
+        from sim.results.plots import plot_metric  # noqa: PLC0415 - imports this
+
+        (chosen,) = select([metric], self.metrics, "metric")
+        return plot_metric(self, chosen, ax)
+
+    def save(self, folder: str | Path, *, replace: bool = False) -> None:
+        """Write it to a new folder, as `sim compare --out` does; `sim.load` reads it back.
+
+        Args:
+            folder: is made, with its parents.
+            replace: whether earlier results in it make room.
+
+        Raises:
+            InputError: the folder cannot be made, or is not empty.
+
+        """
+        from sim.results.saved import save_comparison  # noqa: PLC0415 - imports this
+
+        save_comparison(self, Path(folder), replace=replace)
+
+    # -- for files ------------------------------------------------------------------------------------------
 
     def to_dict(self, metrics: Sequence[str]) -> dict[str, Any]:
         """Return the comparison ready for JSON: the rows of these numbers, and every run's whole summary."""

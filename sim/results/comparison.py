@@ -37,7 +37,7 @@ def render_comparison(comparison: Comparison, metrics: Sequence[str]) -> Rendera
         tables += [_table(comparison, rows, (), other) for other in others]
     head = f"Compared with {first}" if others else first
     return Group(
-        heading(head, _runs(comparison)),
+        heading(head, runs_line(comparison)),
         _titles(comparison),
         *(part for table in tables for part in (Text(), table)),
         footnotes(
@@ -45,15 +45,16 @@ def render_comparison(comparison: Comparison, metrics: Sequence[str]) -> Rendera
             thin_note([name for row in rows for name in row.thin]),
             _fewer_note(comparison, rows),
             _differing_inputs(comparison),
-            _common_notes(comparison),
+            common_notes(comparison),
         ),
     )
 
 
-def _runs(comparison: Comparison) -> str:
-    some = runs_text(comparison.seeds, comparison.draws)
+def runs_line(comparison: Comparison) -> str:
+    """Return which seeds and draws the numbers are of."""
     if comparison.has_bands:
-        return f"medians of {some}"
+        return f"medians of {runs_text(comparison.seeds, comparison.draws)}"
+    some = runs_text(comparison.seeds)
     return some if len(comparison.seeds) == 1 else f"means of {some}"
 
 
@@ -71,7 +72,7 @@ def _table(
     """Return the values of some scenarios, and one scenario's distance from the first if it is named."""
     grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
     grid.add_column("")
-    headers = [_folded(name) for name in (*_key_headers(comparison.keys), *names)]
+    headers = [folded(name) for name in (*key_headers(comparison.keys), *names)]
     if against_first:
         headers += [_pair(against_first, sign, comparison.scenarios[0]) for sign in "-/"]
     for header in headers:
@@ -151,20 +152,20 @@ def _has_fewer(comparison: Comparison, row: Row, name: str) -> bool:
     return 0 < row.spreads[name].n < comparison.cases
 
 
-def _key_headers(keys: Sequence[str]) -> list[str]:
+def key_headers(keys: Sequence[str]) -> list[str]:
     """Return the last part of each key where that tells them apart."""
     short = [key.rpartition(".")[2] for key in keys]
     return short if len(set(short)) == len(keys) else list(keys)
 
 
-def _folded(header: str) -> str:
+def folded(header: str) -> str:
     """Break a long header where names have their joints."""
     return "\n".join(part.replace("_ ", "_") for part in wrap(header.replace("_", "_ "), _HEADER_WIDTH))
 
 
 def _pair(other: str, sign: str, first: str) -> str:
     header = f"{other} {sign} {first}"
-    return header if len(header) <= _HEADER_WIDTH else f"{_folded(other)}\n{_folded(f'{sign} {first}')}"
+    return header if len(header) <= _HEADER_WIDTH else f"{folded(other)}\n{folded(f'{sign} {first}')}"
 
 
 def _pages(comparison: Comparison, rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
@@ -173,9 +174,7 @@ def _pages(comparison: Comparison, rows: Sequence[Row]) -> Iterator[tuple[str, .
     widths = {name: _width(comparison, rows, name) for name in comparison.scenarios}
     keys = sum(
         _GAP + max(len(header), *(len(comparison.written(key, point[place])) for point in comparison.points))
-        for place, (key, header) in enumerate(
-            zip(comparison.keys, _key_headers(comparison.keys), strict=True)
-        )
+        for place, (key, header) in enumerate(zip(comparison.keys, key_headers(comparison.keys), strict=True))
     )
     room = WIDTH - _LABEL_WIDTH - _GAP - keys - widths[first]
     page: list[str] = []
@@ -192,7 +191,7 @@ def _width(comparison: Comparison, rows: Sequence[Row], name: str) -> int:
         max(map(len, _value_texts(comparison, row, name))) + len(_marks(comparison, row, name))
         for row in rows
     ]
-    return _GAP + max(*map(len, _folded(name).splitlines()), *cells, 0)
+    return _GAP + max(*map(len, folded(name).splitlines()), *cells, 0)
 
 
 def _value_texts(comparison: Comparison, row: Row, name: str) -> tuple[str, str]:
@@ -240,7 +239,7 @@ def _differing_inputs(comparison: Comparison) -> list[str]:
     return notes
 
 
-def _common_notes(comparison: Comparison) -> list[str]:
+def common_notes(comparison: Comparison) -> list[str]:
     """Return the notes that hold for every run of a scenario, with its name if not for all scenarios."""
     common = {}
     for name in comparison.scenarios:

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from sim.errors import InputError
+from sim.limits import Limit
 from sim.results import show
 from sim.results.summary import CAUSE_LABELS, LATENCY_LABELS, SOURCE_LABELS
 
@@ -53,6 +54,12 @@ _TABLES = {
     "prefill.by_cause": ("Recomputed", CAUSE_LABELS),
     "prefill.by_source": ("Prompt tokens", SOURCE_LABELS),
 }
+_UNITS = {
+    "requests_per_s": "requests/s",
+    "output_tokens_per_s": "tokens/s",
+    "gpu_hours": "h",
+    "n_bytes": "bytes",
+}
 _BETWEEN_KEYS = re.compile(r"(?<!\bp\d\d)\.")
 """Every dot but that of a percentile such as p99.9."""
 _SHARES = ("recomputation", "recomputation_by_counter", "share", "utilization")
@@ -95,7 +102,7 @@ def names_in(flat_summaries: Iterable[Mapping[str, float | None]]) -> list[str]:
     return [name for name in names if name not in tables]
 
 
-def select(names: Sequence[str], known: Collection[str]) -> list[str]:
+def select(names: Sequence[str], known: Collection[str], option: str = "--metric") -> list[str]:
     """Return the numbers that these names stand for; the name of a table stands for all numbers in it.
 
     Raises:
@@ -107,10 +114,22 @@ def select(names: Sequence[str], known: Collection[str]) -> list[str]:
         within = [number for number in known if number == name or name in _tables_of(number)]
         if not within and not any(table in known for table in _tables_of(name)):
             raise InputError(
-                f"--metric {name}: no number of the summary has this name{_nearest(name, known)}"
+                f"{option} {name}: no number of the summary has this name{_nearest(name, known)}"
             )
         chosen += within or [name]
     return list(dict.fromkeys(chosen))
+
+
+def check_number(name: str, known: Collection[str], option: str) -> None:
+    """Refuse what is not the name of one number.
+
+    Raises:
+        InputError: says which are near, or which are in the table of this name.
+
+    """
+    within = select([name], known, option)
+    if within != [name]:
+        raise InputError(f"{option} {name}: is a table; give one of its numbers: {', '.join(within)}")
 
 
 def label(name: str) -> str:
@@ -138,6 +157,21 @@ def unit(name: str) -> Unit:
     if first in LATENCY_LABELS or (last.endswith("_s") and not last.endswith("_per_s")):
         return SECONDS
     return PLAIN
+
+
+def si_unit(name: str) -> str:
+    """Return the unit of a number as the summary has it, "" for counts and shares."""
+    shown, last = unit(name), name.rpartition(".")[2]
+    if shown is SECONDS:
+        return "s"
+    if shown is TOKENS:
+        return "tokens"
+    return _UNITS.get(last, "")
+
+
+def written_limit(limit: Limit) -> str:
+    """Return a limit as a person writes it: "ITL p99 < 200 ms"."""
+    return f"{label(limit.metric)} {'<' if limit.below else '>'} {unit(limit.metric).show(limit.bound)}"
 
 
 def _leaves(node: Any, name: str) -> Iterator[tuple[str, float | None]]:

@@ -80,7 +80,7 @@ def render_repeats(combined: Mapping[str, Any], title: str, notes: Sequence[str]
     return Group(heading(title, runs_text(seeds, draws)), rows, footnotes(words, thin_note(thin), notes))
 
 
-def runs_text(seeds: Sequence[int], draws: Sequence[int]) -> str:
+def runs_text(seeds: Sequence[int], draws: Sequence[int] = ()) -> str:
     """Return which runs numbers stand for: "20 draws, 2 seeds: 0, 1"."""
     some = f"seed {seeds[0]}" if len(seeds) == 1 else f"{len(seeds)} seeds: {', '.join(map(str, seeds))}"
     return f"{len(draws)} draws, {some}" if len(draws) > 1 else some

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.results.tables import TABLES, Column, Kind
+from sim.errors import InputError
+from sim.results.tables import ALWAYS_KEPT, TABLES, Column, Kind
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,6 +39,32 @@ class Table:
         self._buffer: list[Sequence[Any]] = []
         self._batches: list[list[Values]] = []
         self._batched_rows = 0
+
+    @classmethod
+    def read(cls, file: Path, columns: Sequence[Column]) -> "Table":
+        """Return the table that a Parquet file holds.
+
+        Raises:
+            InputError: the file cannot be read, or has other columns.
+
+        """
+        import pyarrow as pa  # noqa: PLC0415 - slow to import
+        import pyarrow.parquet as pq  # noqa: PLC0415
+
+        table = cls(file.stem, columns)
+        try:
+            content = pq.read_table(file)
+        except (OSError, pa.ArrowException) as error:
+            raise InputError(f"{file}: not a Parquet file that can be read: {error}") from error
+        schema = table._schema()
+        if not content.schema.equals(schema):
+            wanted = ", ".join(f"{field.name} ({field.type})" for field in schema)
+            found = ", ".join(f"{field.name} ({field.type})" for field in content.schema)
+            raise InputError(f"{file}: has columns {found}; this version reads {wanted}")
+        if len(content):
+            table._batches = [[_from_arrow(content[column.name], column.kind) for column in columns]]
+            table._batched_rows = len(content)
+        return table
 
     def __len__(self) -> int:
         return len(self._buffer) + self._batched_rows
@@ -111,12 +138,16 @@ class Table:
         return pa.Table.from_batches(batches, schema=schema)
 
     def frame(self) -> "pd.DataFrame":
-        """Return a pandas frame; whole numbers and flags keep their type beside nulls."""
+        """Return a pandas frame; whole numbers and flags keep their type beside nulls.
+
+        Its `attrs["units"]` has the unit of every column that has one.
+        """
         import pandas as pd  # noqa: PLC0415 - as above
         import pyarrow as pa  # noqa: PLC0415
 
         nullable = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
         frame: pd.DataFrame = self.arrow().to_pandas(types_mapper=nullable.get)
+        frame.attrs["units"] = {column.name: column.unit for column in self.columns if column.unit}
         return frame
 
     def _schema(self) -> "pa.Schema":
@@ -150,12 +181,34 @@ def _values(values: Sequence[Any], kind: Kind) -> Values:
     return Values(np.array(values).astype(_TYPES[kind], casting="safe", copy=False), measured)
 
 
+def _from_arrow(column: "pa.ChunkedArray", kind: Kind) -> Values:
+    measured = column.is_valid().to_numpy()
+    values = column.fill_null(_NOTHING[kind]).to_numpy()
+    return Values(np.array(values, dtype=_TYPES[kind]), measured)
+
+
 class Rows:
     """The tables of one run. Rows for a table that is not kept are dropped."""
 
     def __init__(self, keep: Iterable[str] = TABLES) -> None:
         """Start empty tables of these names."""
         self.tables = {name: Table(name, TABLES[name]) for name in keep}
+
+    @classmethod
+    def read(cls, directory: Path) -> "Rows":
+        """Return the tables that `write` left in a directory.
+
+        Raises:
+            InputError: one that every run has is missing, or a file is not what `write` makes; names it.
+
+        """
+        files = {name: directory / f"{name}.parquet" for name in TABLES}
+        rows = cls(keep=())
+        rows.tables = {name: Table.read(file, TABLES[name]) for name, file in files.items() if file.is_file()}
+        missing = [f"{name}.parquet" for name in ALWAYS_KEPT if name not in rows.tables]
+        if missing:
+            raise InputError(f"{directory}: has no {', '.join(missing)}; `sim run --out` writes it")
+        return rows
 
     def row(self, table: str, **columns: Any) -> None:
         """Add a row by column names, if the table is kept."""

@@ -2,26 +2,38 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sim.errors import InputError
+from sim.folder import new_folder
+from sim.results.columns import long_table, wide_table
 from sim.results.compared import SCHEMA_VERSION, Comparison, Run
+from sim.results.journal import read_journal
 from sim.results.metrics import to_json
-from sim.shipped import read_toml
+from sim.results.plots import PLOTTED, write_plot
+from sim.results.quantities import MAIN, select
+from sim.results.sized import Sized
+from sim.results.swept import Sweep
+from sim.results.tuned import BEST, Tuned
+from sim.shipped import read_toml, scenario_names
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-SUMMARY, SCENARIO, COMPARISON = "summary.json", "scenario.toml", "comparison.json"
+SUMMARY, SCENARIO, COMPARISON, SWEEP = "summary.json", "scenario.toml", "comparison.json", "sweep.json"
 SETTINGS = "scenarios"
 """The folder of a comparison that has every scenario at every point."""
 
 
-def read_runs(folder: Path, name: str) -> list[Run]:
-    """Return the runs that a folder holds: of one run, of several seeds, or of a comparison.
+def is_folder(source: str | Path) -> bool:
+    """Tell a folder from a scenario; a bare name that is a shipped scenario's is the scenario."""
+    bare = "/" not in str(source) and not isinstance(source, Path)
+    return Path(source).is_dir() and not (bare and source in scenario_names())
 
-    A run's scenario is called `name`; those of a comparison keep their names.
+
+def read_runs(folder: Path, name: str) -> list[Run]:
+    """Return the runs that a folder holds: of one run, of several seeds, of a comparison or a sweep.
+
+    A run's scenario is called `name`; those of a comparison or sweep keep their names.
 
     Raises:
         InputError: the folder holds no results, or a file is damaged; names it.
@@ -29,14 +41,41 @@ def read_runs(folder: Path, name: str) -> list[Run]:
     """
     if (folder / COMPARISON).is_file():
         return _compared_runs(folder)
+    if (folder / SWEEP).is_file():
+        return list(read_sweep(folder).runs)
     parts = [part for kind in ("seed-*", "draw-*") for part in folder.glob(kind) if part.is_dir()]
     if not parts and not (folder / SUMMARY).is_file():
         raise InputError(
-            f"{folder}: holds no results: no {SUMMARY}, no {COMPARISON}, no folders seed-* or draw-*; "
-            "give a folder that --out of `sim run` or `sim compare` made"
+            f"{folder}: holds no results: no {SUMMARY}, {COMPARISON}, {SWEEP}, no folders seed-* or draw-*; "
+            "give a folder that --out of `sim run`, `sim compare` or `sim sweep` made"
         )
     runs = [_single_run(part, name) for part in parts or [folder]]
     return sorted(runs, key=lambda run: (run.seed, run.draw))
+
+
+def read_comparison(folder: Path) -> Comparison:
+    """Return a comparison or sweep that was written, or the seeds of a run as a comparison of one scenario.
+
+    Raises:
+        InputError: as `read_runs`.
+
+    """
+    if (folder / SWEEP).is_file():
+        return read_sweep(folder)
+    runs = read_runs(folder, folder.resolve().name)
+    return Comparison(list(dict.fromkeys(run.scenario for run in runs)), runs)
+
+
+def save_comparison(comparison: Comparison, folder: Path, *, replace: bool) -> None:
+    """Write a comparison to a new folder, with its picture: its main numbers are rows and panels.
+
+    Raises:
+        InputError: the folder cannot be made, or is not empty.
+
+    """
+    with new_folder(folder, replace=replace) as building:
+        write_comparison(comparison, select(MAIN, comparison.metrics), building)
+        write_plot(comparison, select(PLOTTED, comparison.metrics), building)
 
 
 def write_comparison(comparison: Comparison, metrics: Sequence[str], folder: Path) -> None:
@@ -45,25 +84,77 @@ def write_comparison(comparison: Comparison, metrics: Sequence[str], folder: Pat
     import tomlkit  # noqa: PLC0415
 
     (folder / COMPARISON).write_text(to_json(comparison.to_dict(metrics)), encoding="utf-8")
-    pq.write_table(_long_table(comparison), folder / "comparison.parquet", compression="zstd")
+    pq.write_table(long_table(comparison), folder / "comparison.parquet", compression="zstd")
     (folder / SETTINGS).mkdir()
     for file, run in {comparison.settings_file(run): run for run in comparison.runs}.items():
         (folder / SETTINGS / file).write_text(tomlkit.dumps(run.settings), encoding="utf-8")
 
 
+def write_sweep(sweep: Sweep, fingerprints: Sequence[str], folder: Path) -> None:
+    """Write sweep.parquet (a row for each run), and sweep.json: which runs of the folder's journal it has."""
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    content = {
+        "schema_version": SCHEMA_VERSION,
+        "scenario": sweep.scenarios[0],
+        "sampled": list(sweep.sampled),
+        "runs": [
+            {"fingerprint": key, "written": dict(run.written)}
+            for key, run in zip(fingerprints, sweep.runs, strict=True)
+        ],
+    }
+    pq.write_table(wide_table(sweep), folder / "sweep.parquet", compression="zstd")
+    (folder / SWEEP).write_text(to_json(content), encoding="utf-8")
+
+
+def write_tuned(tuned: Tuned, folder: Path) -> None:
+    """Write tune.json, trials.parquet, and the scenario with the best settings as best.toml."""
+    import pyarrow.parquet as pq  # noqa: PLC0415
+    import tomlkit  # noqa: PLC0415
+
+    (folder / "tune.json").write_text(to_json(tuned.to_dict()), encoding="utf-8")
+    pq.write_table(tuned.table(), folder / "trials.parquet", compression="zstd")
+    best = next(run for run in tuned.check.runs if run.scenario == BEST)
+    (folder / "best.toml").write_text(tomlkit.dumps(best.settings), encoding="utf-8")
+
+
+def write_sized(sized: Sized, folder: Path) -> None:
+    """Write size.json, and clusters.parquet with a row for each cluster that was tried."""
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    (folder / "size.json").write_text(to_json(sized.to_dict()), encoding="utf-8")
+    pq.write_table(sized.table(), folder / "clusters.parquet", compression="zstd")
+
+
+def read_sweep(folder: Path) -> Sweep:
+    """Return the sweep that a folder holds.
+
+    Raises:
+        InputError: it holds none, or a file is damaged; names it.
+
+    """
+    content, kept = _read_versioned(folder / SWEEP), read_journal(folder)
+    try:
+        runs = [
+            replace(kept[run["fingerprint"]], scenario=content["scenario"], written=run["written"])
+            for run in content["runs"]
+        ]
+        return Sweep(content["scenario"], runs, content["sampled"])
+    except (KeyError, TypeError) as error:
+        raise InputError(
+            f"{folder / SWEEP}: not as `sim sweep` writes it, or a run is lost: {error!r}"
+        ) from error
+
+
 def _single_run(folder: Path, name: str) -> Run:
     settings = read_toml(folder / SCENARIO)
+    summary = read_json(folder / SUMMARY)
     draw = settings.get("timing", {}).get("draw", 0)
-    return Run(name, settings, {}, settings.get("seed", 0), _read_json(folder / SUMMARY), draw=draw)
+    return Run(name, settings, {}, settings.get("seed", 0), summary, summary.get("notes", ()), draw=draw)
 
 
 def _compared_runs(folder: Path) -> list[Run]:
-    content = _read_json(folder / COMPARISON)
-    version = content.get("schema_version")
-    if version != SCHEMA_VERSION:
-        raise InputError(
-            f"{folder / COMPARISON}: schema_version is {version}; {SCHEMA_VERSION} is understood"
-        )
+    content = _read_versioned(folder / COMPARISON)
     try:
         runs = [_compared_run(folder, run) for run in content["runs"]]
     except (KeyError, TypeError) as error:
@@ -86,7 +177,21 @@ def _compared_run(folder: Path, run: dict[str, Any]) -> Run:
     )
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def _read_versioned(path: Path) -> dict[str, Any]:
+    content = read_json(path)
+    version = content.get("schema_version")
+    if version != SCHEMA_VERSION:
+        raise InputError(f"{path}: schema_version is {version}; {SCHEMA_VERSION} is understood")
+    return content
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the object in a JSON file.
+
+    Raises:
+        InputError: the file cannot be read or holds something else; names it.
+
+    """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -96,30 +201,3 @@ def _read_json(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise InputError(f"{path}: must hold a JSON object")
     return content
-
-
-def _long_table(comparison: Comparison) -> "pa.Table":
-    """Return a row for every number of every run: scenario, the swept keys, seed, draw, metric, value."""
-    import pyarrow as pa  # noqa: PLC0415
-
-    records = list(comparison.records())
-    columns: dict[str, Any] = {"scenario": pa.array([record.scenario for record in records], pa.string())}
-    for place, key in enumerate(comparison.keys):
-        columns[key] = _typed([record.point[place] for record in records])
-    columns["seed"] = pa.array([record.seed for record in records], pa.int64())
-    columns["draw"] = pa.array([record.draw for record in records], pa.int64())
-    columns["metric"] = pa.array([record.metric for record in records], pa.string())
-    columns["value"] = pa.array([float(record.value) for record in records], pa.float64())
-    return pa.table(columns)
-
-
-def _typed(values: Sequence[Any]) -> Any:
-    """Return a column of the one type that values of a key have; of mixed types, their text."""
-    import pyarrow as pa  # noqa: PLC0415
-
-    kinds = {type(value) for value in values} - {type(None)}
-    if kinds == {int, float}:
-        return pa.array([None if value is None else float(value) for value in values])
-    if len(kinds) > 1:
-        return pa.array([None if value is None else str(value) for value in values])
-    return pa.array(values)

@@ -35,20 +35,20 @@ def render(summary: Mapping[str, Any], title: str, notes: Sequence[str] = ()) ->
     prefill = summary["prefill"]
     return Group(
         heading(title, f"{show.seconds(summary['simulated_s'])} simulated"),
-        _requests(summary["requests"]),
+        requests_line(summary["requests"]),
         Text(),
         _answer(summary),
         Text(),
         _latencies(summary),
         Text(),
-        _recomputation(prefill),
+        recomputation_line(prefill),
         Text(),
         _beside(
             _shares("Prompt tokens, by source", prefill["by_source"], SOURCE_LABELS, "cyan"),
             _shares("Recomputed, by cause", prefill["by_cause"], CAUSE_LABELS, "yellow"),
         ),
         Text(),
-        _beside(_pairs(_routing(summary)), _pairs(_engines(summary))),
+        _beside(_pairs(routing_facts(summary)), _pairs(engine_facts(summary))),
         footnotes(thin_note(summary["thin_percentiles"]), notes),
     )
 
@@ -85,7 +85,8 @@ def thin_note(thin_percentiles: Sequence[str]) -> list[str]:
     return ["* fewer than ten samples expected beyond this percentile"] if thin_percentiles else []
 
 
-def _requests(requests: Mapping[str, Any]) -> Text:
+def requests_line(requests: Mapping[str, Any]) -> Text:
+    """Return how many requests there were, and what became of them."""
     line = Text(f"{show.count(requests['total'])} requests: {show.count(requests['completed'])} completed")
     reasons = ", ".join(f"{reason} {n}" for reason, n in requests["rejected_by_reason"].items())
     for status, detail in (("rejected", f" ({reasons})" if reasons else ""), ("unfinished", "")):
@@ -96,15 +97,19 @@ def _requests(requests: Mapping[str, Any]) -> Text:
     return line
 
 
-def _answer(summary: Mapping[str, Any]) -> Table:
+def main_numbers(summary: Mapping[str, Any]) -> dict[str, str]:
     """Return the numbers that most runs are made for."""
-    numbers = {
+    return {
         "TTFT p50": show.seconds(summary["ttft_s"]["p50"]),
         "ITL p50": show.seconds(summary["itl_s"]["p50"]),
         "E2E p50": show.seconds(summary["e2e_s"]["p50"]),
         "prefill recomputed": show.percent(summary["prefill"]["recomputation"]),
         "workers a session": show.number(summary["workers_per_session"]["mean"]),
     }
+
+
+def _answer(summary: Mapping[str, Any]) -> Table:
+    numbers = main_numbers(summary)
     grid = Table.grid(padding=(0, 5, 0, 0))
     grid.add_row(*numbers, style="dim")
     grid.add_row(*numbers.values(), style="bold green")
@@ -115,16 +120,22 @@ def _latencies(summary: Mapping[str, Any]) -> Table:
     columns = list(summary["ttft_s"])
     rows = table("Latency", *columns)
     for name, label in LATENCY_LABELS.items():
-        numbers = summary[name]
-        cells = [show.count(numbers["n"])]
-        for column in columns[1:]:
-            mark = "*" if f"{name}.{column}" in summary["thin_percentiles"] else " "
-            cells.append(show.seconds(numbers[column]) + mark)
-        rows.add_row(label, *cells)
+        rows.add_row(label, *latency_cells(summary, name))
     return rows
 
 
-def _recomputation(prefill: Mapping[str, Any]) -> Text:
+def latency_cells(summary: Mapping[str, Any], name: str) -> list[str]:
+    """Return the distribution of a latency in words; an asterisk marks percentiles of few samples."""
+    (_, n), *numbers = summary[name].items()
+    thin = summary["thin_percentiles"]
+    return [
+        show.count(n),
+        *(show.seconds(value) + ("*" if f"{name}.{key}" in thin else " ") for key, value in numbers),
+    ]
+
+
+def recomputation_line(prefill: Mapping[str, Any]) -> Text:
+    """Return how much prefill was done again, and how that is counted."""
     return Text.assemble(
         ("Recomputation ", "bold"),
         (show.percent(prefill["recomputation"]), "bold yellow"),
@@ -149,7 +160,8 @@ def _shares(title: str, tokens: Mapping[str, int], labels: Mapping[str, str], co
     return rows
 
 
-def _routing(summary: Mapping[str, Any]) -> dict[str, str]:
+def routing_facts(summary: Mapping[str, Any]) -> dict[str, str]:
+    """Return what there is to say about routing, by name."""
     workers, router, throughput = (summary[key] for key in ("workers_per_session", "router", "throughput"))
     return {
         "Workers a session": f"{show.number(workers['mean'])} mean, {show.count(workers['max'])} max",
@@ -171,7 +183,8 @@ def _goodput(summary: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _engines(summary: Mapping[str, Any]) -> dict[str, str]:
+def engine_facts(summary: Mapping[str, Any]) -> dict[str, str]:
+    """Return what there is to say about engines and their memory, by name."""
     occupancy = summary["occupancy"]
     again = show.count(summary["prefill"]["recomputed_output_tokens"])
     pools = {"KV pool in use": _full(occupancy["pool"])}

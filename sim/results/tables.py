@@ -8,6 +8,9 @@ from typing import Literal, NamedTuple
 
 from sim.results.account import CAUSES
 
+GAP_DIGITS = 7
+"""Binary digits behind the first one that table `itl` keeps of a gap: at most 128 rows for each doubling."""
+
 Kind = Literal["int", "float", "text", "bool"]
 
 
@@ -126,9 +129,18 @@ LINKS = (
     Column("utilisation", "float", "", "Share of the run in which it was busy"),
 )
 
+ITL = (
+    Column("gap_s", "float", "s", "Duration: between two tokens of one request, to within 0.4 %"),
+    Column("n", "int", "", "How many gaps were that long, of all requests together"),
+)
+
 TABLES: dict[str, tuple[Column, ...]] = {
     "requests": REQUESTS,
     "decisions": DECISIONS,
     "workers": WORKERS,
     "links": LINKS,
+    "itl": ITL,
 }
+
+ALWAYS_KEPT = ("requests", "links", "itl")
+"""Tables that every run has; a scenario's `output.tables` names the others."""

@@ -84,6 +84,18 @@ class WeightedSample:
         ends = np.cumsum(self._counts)
         return [self._at((self.n - 1) * (percent / 100), ends) for percent in percents]
 
+    def rounded(self, binary_digits: int) -> list[tuple[float, int]]:
+        """Return a small form of the sample: ascending values, and how often each occurs.
+
+        Values are rounded to so many digits behind the first one: off by at most 2**-(binary_digits + 1) of
+        themselves.
+        """
+        self._compact()
+        if not self.n:
+            return []
+        values, counts = _merged(_rounded(self._values, 52 - binary_digits), self._counts)
+        return list(zip(values.tolist(), counts.tolist(), strict=True))
+
     def _at(self, rank: float, ends: NDArray[np.int64]) -> float:
         """Return the value at a fractional place, from 0, of the sorted sample."""
         below = int(rank)
@@ -106,13 +118,12 @@ class WeightedSample:
         values = np.concatenate([self._values, *(values for values, _ in new)])
         counts = np.concatenate([self._counts, *(counts for _, counts in new)])
         if not self._exact:
-            values = _rounded(values)
+            values = _rounded(values, _DROPPED_BITS)
         order = np.argsort(values, kind="stable")
         values = values[order]
         counts = counts[order]
         del order
-        starts = _starts_of_equals(values)
-        self._values, self._counts = values[starts], np.add.reduceat(counts, starts)
+        self._values, self._counts = _merged(values, counts)
 
 
 def _no_values() -> "array[float]":
@@ -127,12 +138,20 @@ def _distinct(values: NDArray[np.float64], count: int) -> tuple[NDArray[np.float
     return values[starts], np.diff(starts, append=values.size) * count
 
 
+def _merged(
+    values: NDArray[np.float64], counts: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the distinct ones of sorted values, each with the sum of its counts."""
+    starts = _starts_of_equals(values)
+    return values[starts], np.add.reduceat(counts, starts)
+
+
 def _starts_of_equals(values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the places in a sorted array at which another value begins."""
     return np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
 
 
-def _rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _rounded(values: NDArray[np.float64], dropped_bits: int) -> NDArray[np.float64]:
     """Return values with the last of their 52 binary digits rounded away; a rounded one stays what it is."""
-    half = 1 << _DROPPED_BITS - 1
-    return (values.view(np.int64) + half >> _DROPPED_BITS << _DROPPED_BITS).view(np.float64)
+    half = 1 << dropped_bits - 1
+    return (values.view(np.int64) + half >> dropped_bits << dropped_bits).view(np.float64)

@@ -23,14 +23,14 @@ def cached_tokens(recording: Recording, scenario: Scenario, *, decode: bool = Fa
     blocks = capacity.num_blocks - 1 + (capacity.host[0].blocks if scenario.offload else 0)
     if decode:
         blocks = (scenario.disaggregation.decode_kv_blocks or capacity.num_blocks) - 1
-    workers: dict[int, _Lru] = {}
+    workers: dict[int, Lru] = {}
     prefixes = PrefixTable(recording.trace.chunk_tokens, scenario.block_tokens)
     ranks = recording.decode_ranks if decode else recording.ranks
     found = {}
     for request in recording.trace.requests:
         prompt = prefixes.add(request.chunks, request.prompt_tokens).blocks
         if request.index in ranks:
-            worker = workers.setdefault(ranks[request.index], _Lru(blocks))
+            worker = workers.setdefault(ranks[request.index], Lru(blocks))
             hit = worker.use([*prompt]) * scenario.block_tokens
             most = request.prompt_tokens if decode else request.prompt_tokens - 1
             found[request.index] = min(hit, most // scenario.block_tokens * scenario.block_tokens)
@@ -66,17 +66,27 @@ def _decode_blocks(recording: Recording, scenario: Scenario) -> Iterator[tuple[i
             yield index, (tokens // block, -(-recording.trace.requests[index].prompt_tokens // block))
 
 
-class _Lru:
-    def __init__(self, capacity: int) -> None:
+class Lru:
+    """One worker: a list of blocks."""
+
+    def __init__(self, capacity: int | None) -> None:
+        """Make it empty, with room for so many blocks; None: for all."""
         self._capacity = capacity
         self._blocks: OrderedDict[int, None] = OrderedDict()
 
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    def hit(self, prompt: list[int]) -> int:
+        """Return how many of a prompt's first blocks are there."""
+        return next((place for place, block in enumerate(prompt) if block not in self._blocks), len(prompt))
+
     def use(self, prompt: list[int]) -> int:
         """Take in a prompt's blocks; return how many of the first were there."""
-        hit = next((place for place, block in enumerate(prompt) if block not in self._blocks), len(prompt))
+        hit = self.hit(prompt)
         for block in reversed(prompt):  # a prompt's end is evicted before its start
             self._blocks[block] = None
             self._blocks.move_to_end(block)
-        while len(self._blocks) > self._capacity:
+        while self._capacity is not None and len(self._blocks) > self._capacity:
             self._blocks.popitem(last=False)
         return hit

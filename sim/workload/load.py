@@ -1,5 +1,7 @@
 """The workload of a scenario: a trace from a file or from the generator."""
 
+from dataclasses import replace
+from math import ceil
 from pathlib import Path
 
 from sim.workload.agent import generate
@@ -15,6 +17,11 @@ def load_workload(settings: WorkloadSettings, seed: int, base_dir: Path) -> Trac
         InputError: the file cannot be used; see `load_trace`.
 
     """
+    trace = _load(settings, seed, base_dir)
+    return trace if settings.output_factor == 1 else _with_outputs(trace, settings.output_factor)
+
+
+def _load(settings: WorkloadSettings, seed: int, base_dir: Path) -> Trace:
     if settings.path is not None:
         return load_trace(
             base_dir / settings.path,
@@ -34,3 +41,10 @@ def load_workload(settings: WorkloadSettings, seed: int, base_dir: Path) -> Trac
         max_think_s=settings.max_think_s,
         start_gap_s=settings.start_gap_s,
     )
+
+
+def _with_outputs(trace: Trace, factor: float) -> Trace:
+    requests = tuple(
+        replace(request, output_tokens=ceil(request.output_tokens * factor)) for request in trace.requests
+    )
+    return replace(trace, requests=requests, notes=(*trace.notes, f"output lengths multiplied by {factor:g}"))

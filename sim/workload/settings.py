@@ -44,6 +44,8 @@ class WorkloadSettings(Settings):
     """Generated think times are cut to this."""
     start_gap_s: Seconds = 0.5
     """Time from the start of one generated session to the next."""
+    output_factor: Positive = 1.0
+    """Output lengths are multiplied by this and rounded up; prompts stay as they are."""
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:

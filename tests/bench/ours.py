@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from sim.run import run
+from sim.running import run
 from sim.scenario import load_scenario
 
 
@@ -19,7 +19,7 @@ def measure(scenario: str, overrides: Sequence[str]) -> dict[str, Any]:
     """Run a scenario and return what it cost and what came of it; memory in MiB."""
     imported_mib = peak_rss_mib()
     wall_s, cpu_s = time.perf_counter(), time.process_time()
-    summary = run(load_scenario(scenario, overrides)).summary
+    summary = run(load_scenario(scenario, overrides)).to_dict()
     wall_s, cpu_s = time.perf_counter() - wall_s, time.process_time() - cpu_s
     requests, prefill = summary["requests"], summary["prefill"]
     reused = prefill["prompt_tokens"] - prefill["by_source"]["local_compute"]

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-import sim.compare
+import sim.jobs.job
 from sim.cli import app
 from sim.errors import InputError
-from sim.run import run
+from sim.running import run
 from sim.scenario import Scenario
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -128,8 +128,16 @@ def test_wrong_input_is_a_message_and_status_2(arguments: list[str], message: st
     assert not result.stdout
 
 
-def test_an_unknown_number_ends_it_as_soon_as_every_scenario_ran_once(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("name", "runs"),
+    [
+        ("nonsense", 0),
+        # Only some runs have pulls: which numbers these are, a run of each scenario says.
+        ("pulls.nonsense", 2),
+    ],
+)
+def test_an_unknown_number_ends_it_as_soon_as_it_is_known_to_be_none(
+    name: str, runs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     count = 0
 
@@ -138,9 +146,10 @@ def test_an_unknown_number_ends_it_as_soon_as_every_scenario_ran_once(
         count += 1
         return run(scenario)
 
-    monkeypatch.setattr(sim.compare, "run", counting)
-    assert call("agg8", "agg4", *SMALL, "--repeat", "5", "--metric", "nonsense").exit_code == 2
-    assert count == 2
+    monkeypatch.setattr(sim.jobs.job, "run", counting)
+    arguments = ("agg8", "1p3d-no-offload", *SMALL, "--repeat", "5", "--jobs", "1", "--metric", name)
+    assert call(*arguments).exit_code == 2
+    assert count == runs
 
 
 def test_a_run_that_fails_is_told_and_the_others_are_shown(
@@ -151,7 +160,7 @@ def test_a_run_that_fails_is_told_and_the_others_are_shown(
             raise InputError("no room")
         return run(scenario)
 
-    monkeypatch.setattr(sim.compare, "run", failing)
+    monkeypatch.setattr(sim.jobs.job, "run", failing)
     sweep = ("--set", "router.policy=kv,random", "--repeat", "3", "--metric", "gpu_hours")
     result = call("agg8", "agg4", *SMALL, *sweep, "--out", str(tmp_path / "out"))
 

@@ -6,6 +6,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from sim.errors import InputError
 from sim.results.compared import Comparison, Run
 from sim.results.plots import PLOTTED, plot, write_plot
 from tests.results.comparisons import drawn, made, swept, two_points
@@ -166,3 +167,47 @@ def test_equal_comparisons_give_equal_pictures(tmp_path: Path) -> None:
         content = (tmp_path / "first" / file).read_bytes()
         assert content.startswith(start)
         assert content == (tmp_path / "second" / file).read_bytes()
+
+
+# One number on one pair of axes
+
+
+def test_one_number_is_drawn_where_it_is_told() -> None:
+    ax = Figure().add_subplot()
+    assert two_points().plot("ttft_s.p50", ax=ax) is ax
+    assert [points(ax, line) for line in (0, 1)] == [[(12, 2.0), (20, 2.0)], [(12, 4.0), (20, 3.0)]]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["fast", "slow"]
+    assert ax.get_legend().get_title().get_text() == "means of 3 seeds with 95 % intervals"
+
+
+def test_further_swept_keys_are_further_colours() -> None:
+    runs = [
+        at(name, sessions + credit, sessions=(sessions, str(sessions)), credit=(credit, str(credit)))
+        for name in ("a", "b")
+        for sessions in (1, 2, 3)
+        for credit in (0, 10)
+    ]
+    ax = Comparison(["a", "b"], runs).plot("ttft_s.p50", ax=Figure().add_subplot())
+
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "a, credit = 0",
+        "a, credit = 10",
+        "b, credit = 0",
+        "b, credit = 10",
+    ]
+    assert points(ax, 1) == [(1, 11.0), (2, 12.0), (3, 13.0)]
+
+
+def test_bars_say_what_they_are_of() -> None:
+    ax = Comparison(["a", "b"], [made("a", 2.0), made("b", 3.0)]).plot(
+        "ttft_s.p50", ax=Figure().add_subplot()
+    )
+    assert [bar.get_width() for bars in ax.containers for bar in bars] == [2.0, 3.0]
+    assert ax.get_title() == "seed 0"
+
+
+def test_an_unknown_number_is_refused() -> None:
+    with pytest.raises(
+        InputError, match=r"^metric ttft_s\.p51: no number of the summary has this name; did you mean"
+    ):
+        two_points().plot("ttft_s.p51")

@@ -5,6 +5,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from sim.errors import InputError
 from sim.results import rows
 from sim.results.account import CAUSES, COLUMNS, Account
 from sim.results.rows import Rows, Table
@@ -110,6 +111,39 @@ def test_a_table_without_rows_is_written_with_its_columns(tmp_path):
         written = pq.read_table(tmp_path / f"{name}.parquet")
         assert written.num_rows == 0
         assert written.column_names == [column.name for column in columns]
+
+
+def test_tables_come_back_as_they_were_written(tmp_path):
+    rows = Rows()
+    rows.tables["requests"].row(index=1, session="a", end_s=2.0)
+    rows.tables["requests"].row(index=2)
+    rows.write(tmp_path)
+    again = Rows.read(tmp_path)
+
+    assert list(again.tables) == list(TABLES)
+    for name in TABLES:
+        assert again.frame(name).equals(rows.frame(name))
+    again.row("requests", index=3)
+    assert again.tables["requests"].column("index") == [1, 2, 3]
+    assert again.tables["requests"].column("end_s") == [2.0, None, None]
+
+
+def test_a_folder_without_a_table_that_every_run_has_is_refused(tmp_path):
+    for file in Rows().write(tmp_path):
+        if file.stem in {"itl", "requests", "workers"}:
+            file.unlink()
+    with pytest.raises(InputError, match=r"has no requests\.parquet, itl\.parquet; `sim run --out`"):
+        Rows.read(tmp_path)
+
+
+def test_a_file_that_is_no_table_of_a_run_is_named(tmp_path):
+    Rows().write(tmp_path)
+    (tmp_path / "links.parquet").write_text("no")
+    with pytest.raises(InputError, match=r"links\.parquet: not a Parquet file that can be read"):
+        Rows.read(tmp_path)
+    pq.write_table(Rows().tables["itl"].arrow().drop_columns("n"), tmp_path / "links.parquet")
+    with pytest.raises(InputError, match=r"columns gap_s \(double\); this version reads kind"):
+        Rows.read(tmp_path)
 
 
 def test_the_decisions_table_is_a_decision_and_every_cost_term():

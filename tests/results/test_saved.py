@@ -101,7 +101,8 @@ def test_a_swept_key_is_a_column_of_one_type(tmp_path: Path, values, kind, colum
 def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("")
     with pytest.raises(
-        InputError, match=r"holds no results: no summary\.json, no comparison\.json, no folders seed-"
+        InputError,
+        match=r"no summary\.json, comparison\.json, sweep\.json, no folders seed-",
     ):
         read_runs(tmp_path, "x")
 

@@ -139,3 +139,19 @@ def test_a_sample_goes_from_process_to_process():
     copied = pickle.loads(pickle.dumps(sample))
     copied.add(7.0)
     assert (copied.n, copied.max, copied.mean) == (8, 7.0, (3 * 3.0 + 5.0 + 7.0) / 8)
+
+
+def test_a_small_form_merges_what_is_nearly_equal():
+    sample = WeightedSample()
+    assert sample.rounded(7) == []
+    sample.add_many([1.0, 1.001, 1.005, 3.0])
+    sample.add(1.001, 5)
+    assert sample.rounded(7) == [(1.0, 7), (1 + 2**-7, 1), (3.0, 1)]
+
+
+@given(many)
+def test_a_small_form_loses_no_value_and_little_of_it(entries):
+    small = filled(entries).rounded(7)
+    values, counts = [value for value, _ in small], [count for _, count in small]
+    assert values == sorted(set(values))
+    assert np.repeat(values, counts) == pytest.approx(np.sort(written_out(entries)), rel=2**-8)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sim.kv.offload import ArcTier
 from sim.results.metrics import to_json
-from sim.run import summary_of
+from sim.running import summary_of
 from sim.worker.decode_run import DecodeRun, commit, decode_run, output_times, settle, takings
 from tests.clusters import RandomCluster, rows, run_cluster, scenario, trace, turn
 from tests.kv.helpers import contents

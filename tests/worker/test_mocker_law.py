@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.errors import InputError
-from sim.run import run
+from sim.running import run
 from sim.scenario import load_scenario
 from sim.worker.mocker_law import Leg, MockerLaw
 from sim.worker.timing import StepTime
@@ -66,8 +66,8 @@ def test_a_scenario_chooses_it_and_the_results_say_so() -> None:
     settings = scenario(timing={"preset": "dynamo-mocker"}, engine={"kv_blocks": 64})
     result = run(settings, trace=trace(turn(0, 48, 2, [1, 2, 3])))
     law = MockerLaw("aggregated", 64 * 16, 64)
-    assert result.summary["ttft_s"]["mean"] == law.step_s([(48, 0)], 0, 0)
-    assert result.summary["itl_s"]["mean"] == pytest.approx(law.step_s([], 1, 48), rel=1e-12)
+    assert result.numbers["ttft_s.mean"] == law.step_s([(48, 0)], 0, 0)
+    assert result.numbers["itl_s.mean"] == pytest.approx(law.step_s([], 1, 48), rel=1e-12)
     assert result.notes[0].startswith(
         "step times (dynamo-mocker): the polynomial of NVIDIA Dynamo 1.4.2's mocker"
     )
@@ -82,7 +82,7 @@ def test_each_leg_of_a_disaggregated_cluster_has_its_own() -> None:
     )
     result = run(settings, trace=trace(turn(0, 48, 3, [1, 2, 3])))
     law = MockerLaw("decode", 32 * 16, 64)
-    assert result.summary["itl_s"]["max"] == pytest.approx(law.step_s([], 1, 49), rel=1e-12)
+    assert result.numbers["itl_s.max"] == pytest.approx(law.step_s([], 1, 49), rel=1e-12)
     [prefilled_s] = result.rows.frame("requests")["prefilled_s"]
     assert prefilled_s == MockerLaw("prefill", 1, 64).step_s([(48, 0)], 0, 0)
 

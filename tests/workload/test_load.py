@@ -31,3 +31,14 @@ def test_a_profile_is_generated_from_the_seed(tmp_path: Path) -> None:
     )
     expected = generate("kct", sessions=2, seed=5, turns=3, window="first", max_think_s=9.0, start_gap_s=4.0)
     assert load_workload(settings, seed=5, base_dir=tmp_path) == expected
+
+
+def test_outputs_are_multiplied_and_prompts_are_not() -> None:
+    def lengths(**settings: object) -> list[tuple[int, int]]:
+        given = WorkloadSettings.model_validate({"path": "sessions.jsonl", "chunk_tokens": 64, **settings})
+        requests = load_workload(given, seed=0, base_dir=DATA).requests
+        return [(request.prompt_tokens, request.output_tokens) for request in requests]
+
+    plain, longer = lengths(), lengths(output_factor=1.5)
+    assert longer == [(prompt, -(-3 * output // 2)) for prompt, output in plain]
+    assert plain == lengths(output_factor=1)

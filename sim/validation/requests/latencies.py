@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.measured.requests_csv import RequestsRun
-from sim.run import run
+from sim.running import run
 from sim.scenario import Scenario
 from sim.workload.request import Request, Trace
 

@@ -1,0 +1,61 @@
+"""`sim size`: the smallest clusters that keep a service level objective."""
+
+from typing import Annotated
+
+import typer
+
+from sim.commands.options import Format, Jobs, Overrides, Resumed, ScenarioName
+
+
+def size(
+    scenario: ScenarioName,
+    *,
+    slo: Annotated[
+        list[str],
+        typer.Option(
+            "--slo", metavar="LIMIT", help='A number of every run to keep: "ttft_s.p95<3". Repeatable.'
+        ),
+    ],
+    sessions: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Sessions of the workload, in place of the scenario's."),
+    ] = None,
+    max_gpus: Annotated[int, typer.Option(min=1, metavar="N", help="GPUs of the largest cluster.")] = 16,
+    host_ram: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZES",
+            help="Host RAM for each worker that computes prompts, to choose from: 0,32GiB,64GiB. "
+            "If absent: none, and what the scenario has.",
+        ),
+    ] = None,
+    overrides: Overrides = [],  # noqa: B006 - typer only reads it
+    repeat: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Seeds with each of which the limits must hold.")
+    ] = 3,
+    format: Annotated[Format, typer.Option(help="How to print what was found.")] = Format.TEXT,
+    out: Resumed = None,
+    jobs: Jobs = None,
+) -> None:
+    """Find how many GPUs, aggregated or split, and how much host RAM keep limits."""
+    from sim.commands.console import console
+    from sim.commands.runner import runner
+    from sim.results.metrics import to_json
+    from sim.results.saved import write_sized
+    from sim.results.sized_plots import write_frontier
+    from sim.results.sized_table import render_sized
+    from sim.results.summary import WIDTH
+    from sim.sizing import size as find_smallest
+
+    fixed = [*overrides, *([f"workload.sessions={sessions}"] if sessions else [])]
+    with runner(out, jobs, "sizing", None) as run:
+        sized = find_smallest(
+            scenario, slo, run, fixed=fixed, most_gpus=max_gpus, host_ram=host_ram, repeat=repeat
+        )
+        if out is not None:
+            write_sized(sized, out)
+            write_frontier(sized, out)
+    if format is Format.JSON:
+        typer.echo(to_json(sized.to_dict()), nl=False)
+    else:
+        console(WIDTH).print(render_sized(sized))

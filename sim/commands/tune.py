@@ -1,0 +1,62 @@
+"""`sim tune`: settings of a scenario that make a number best."""
+
+from typing import Annotated
+
+import typer
+
+from sim.commands.options import Format, Jobs, Overrides, Resumed, ScenarioName
+
+
+def tune(
+    scenario: ScenarioName,
+    *,
+    objective: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="The number of the JSON summary to make low: ttft_s.p95."),
+    ],
+    maximise: Annotated[bool, typer.Option("--maximise", help="Make the number high instead.")] = False,
+    constraints: Annotated[
+        list[str],
+        typer.Option("--constraint", metavar="LIMIT", help='A mean to keep: "itl_s.p99<0.2". Repeatable.'),
+    ] = [],  # noqa: B006 - typer only reads it
+    spaces: Annotated[
+        list[str],
+        typer.Option(
+            "--space",
+            metavar="KEY=LOW:HIGH",
+            help="A key to search, LOW:HIGH, LOW:HIGH:STEP or LOW:HIGH:log; without any, four weights of "
+            "the router. Repeatable.",
+        ),
+    ] = [],  # noqa: B006
+    overrides: Overrides = [],  # noqa: B006
+    trials: Annotated[int, typer.Option(min=1, metavar="N", help="Settings to try.")] = 40,
+    repeat: Annotated[int, typer.Option(min=1, metavar="N", help="Seeds of each, the same for all.")] = 3,
+    check: Annotated[
+        int,
+        typer.Option(
+            min=3, metavar="N", help="Further seeds, on which the best is compared with the default."
+        ),
+    ] = 10,
+    format: Annotated[Format, typer.Option(help="How to print what was found.")] = Format.TEXT,
+    out: Resumed = None,
+    jobs: Jobs = None,
+) -> None:
+    """Search settings that make a number best, and compare them with the default on other seeds."""
+    from sim.commands.console import console
+    from sim.commands.runner import runner
+    from sim.results.metrics import to_json
+    from sim.results.saved import write_tuned
+    from sim.results.summary import WIDTH
+    from sim.results.tuned_table import render_tuned
+    from sim.tuning import plan
+    from sim.tuning import tune as search_best
+
+    search = plan(scenario, objective, constraints, spaces, overrides, maximise=maximise)
+    with runner(out, jobs, "tuning", (1 + trials) * repeat + 2 * check) as run:
+        tuned = search_best(search, run, trials=trials, repeat=repeat, check=check)
+        if out is not None:
+            write_tuned(tuned, out)
+    if format is Format.JSON:
+        typer.echo(to_json(tuned.to_dict()), nl=False)
+    else:
+        console(WIDTH).print(render_tuned(tuned))

@@ -1,0 +1,121 @@
+"""Recomputed prompt tokens by cause, stacked: along the run, and by worker."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from sim.report.chart import BOTTOM, LEFT, RIGHT, TOP, WIDTH, Chart, DataTable, Drawing
+from sim.report.names import WorkerNames
+from sim.report.scales import Scale, count_tick, time_tick
+from sim.results import show
+from sim.results.summary import CAUSE_LABELS
+
+MOST_WORKERS = 16
+_BINS = 24
+_HEIGHT = 230.0
+_BAR, _PITCH = 14.0, 19.0
+
+
+class Cause(NamedTuple):
+    """A cause that occurred, for the legend."""
+
+    name: str
+    label: str
+    tokens: str
+    share: str
+
+
+def legend(by_cause: Mapping[str, int]) -> list[Cause]:
+    """Return the causes of a run, those that never occurred left out."""
+    total = sum(by_cause.values())
+    return [
+        Cause(name, CAUSE_LABELS[name], show.count(tokens), show.percent(tokens / total))
+        for name, tokens in by_cause.items()
+        if tokens
+    ]
+
+
+def cause_charts(requests: pd.DataFrame, summary: Mapping[str, Any], names: WorkerNames) -> list[Chart]:
+    """Return the two charts; none if nothing was recomputed."""
+    causes = [name for name, tokens in summary["prefill"]["by_cause"].items() if tokens]
+    if not causes:
+        return []
+    computed = requests[requests["first_scheduled_s"].notna()]
+    return [
+        _along_the_run(computed, causes, summary["simulated_s"]),
+        _by_worker(computed, causes, names),
+    ]
+
+
+def _along_the_run(requests: pd.DataFrame, causes: Sequence[str], simulated_s: float) -> Chart:
+    edges = np.linspace(0.0, simulated_s, _BINS + 1)
+    place = np.clip(np.searchsorted(edges, requests["first_scheduled_s"], "right") - 1, 0, _BINS - 1)
+    tokens = np.zeros((_BINS, len(causes)), dtype=np.int64)
+    np.add.at(tokens, place, requests[_columns(causes)].to_numpy(dtype=np.int64))
+    totals = tokens.sum(axis=1)
+    most = int(totals.argmax())
+    x = Scale(0.0, simulated_s, LEFT, WIDTH - RIGHT)
+    y = Scale(0.0, float(totals[most]), _HEIGHT - BOTTOM, TOP)
+    says = (
+        f"By when a request was first scheduled. Most in the {show.seconds(float(edges[1]))} from "
+        f"{show.seconds(float(edges[most]))} on: {show.count(totals[most])} of {show.count(totals.sum())}."
+    )
+    drawing = Drawing("chart-causes-time", "Recomputed tokens along the run", says, _HEIGHT)
+    drawing.y_axis(y, count_tick)
+    spans = []
+    for start, end, row in zip(edges[:-1], edges[1:], tokens.tolist(), strict=True):
+        spans.append(f"{show.seconds(float(start))} to {show.seconds(float(end))}")
+        for cause, below, above in _stacked(causes, row):
+            says = _says(spans[-1], cause, above - below)
+            drawing.rect((x(start) + 1, x(end) - 1), (y(above), y(below)), f"cause {cause}", says)
+    drawing.x_axis(x, time_tick, y(0))
+    return drawing.chart(_table("first scheduled", causes, spans, tokens.tolist()))
+
+
+def _by_worker(requests: pd.DataFrame, causes: Sequence[str], names: WorkerNames) -> Chart:
+    sums = requests.groupby("worker")[_columns(causes)].sum()
+    totals = sums.sum(axis=1).sort_values(ascending=False, kind="stable")
+    sums = sums.loc[sorted(totals.index[:MOST_WORKERS])]
+    says = f"Most by {names.long(totals.index[0])}: {show.count(totals.iloc[0])} tokens."
+    if len(totals) > len(sums):
+        says += f" Shown are the {len(sums)} of {len(totals)} workers with most."
+    height = TOP + len(sums) * _PITCH + BOTTOM
+    x = Scale(0.0, float(totals.iloc[0]), LEFT, WIDTH - RIGHT)
+    drawing = Drawing("chart-causes-worker", "Recomputed tokens by worker", says, height)
+    for tick in x.ticks():
+        drawing.line(x(tick), TOP, x(tick), height - BOTTOM, "rule")
+    tokens = sums.to_numpy(dtype=np.int64).tolist()
+    for place, (worker, row) in enumerate(zip(sums.index, tokens, strict=True)):
+        top = TOP + place * _PITCH
+        drawing.text(LEFT - 6, top + _BAR - 3, names.short(worker), anchor="end")
+        for cause, before, after in _stacked(causes, row):
+            says = _says(names.long(worker), cause, after - before)
+            drawing.rect((x(before), x(after)), (top, top + _BAR), f"cause {cause}", says)
+    drawing.x_axis(x, count_tick, height - BOTTOM)
+    return drawing.chart(_table("worker", causes, [names.long(worker) for worker in sums.index], tokens))
+
+
+def _columns(causes: Sequence[str]) -> list[str]:
+    return [f"{cause}_tokens" for cause in causes]
+
+
+def _stacked(causes: Sequence[str], tokens: Sequence[int]) -> Iterator[tuple[str, int, int]]:
+    """Yield each cause that has tokens, with those before it and those up to its end."""
+    end = 0
+    for cause, n in zip(causes, tokens, strict=True):
+        if n:
+            yield cause, end, end + n
+        end += n
+
+
+def _table(
+    first: str, causes: Sequence[str], names: Sequence[str], tokens: Sequence[Sequence[int]]
+) -> DataTable:
+    rows = [[name, *map(show.count, row)] for name, row in zip(names, tokens, strict=True)]
+    return DataTable((first, *(CAUSE_LABELS[cause] for cause in causes)), rows)
+
+
+def _says(where: str, cause: str, tokens: int) -> str:
+    return f"{where}, {CAUSE_LABELS[cause]}: {show.count(tokens)} tokens"

@@ -1,0 +1,124 @@
+"""The page as a whole: what a saved run gives to each of its parts, and the template that joins them."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from sim.report.causes import cause_charts, legend
+from sim.report.choices import TERMS, choices
+from sim.report.latencies import latency_charts
+from sim.report.links import link_uses
+from sim.report.names import WorkerNames
+from sim.report.sessions import SessionMap, costliest_first, session_map
+from sim.report.workers import Room, worker_charts
+from sim.results import show
+from sim.results import summary as words
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from sim.result import RunResult
+    from sim.results.rows import Rows
+    from sim.scenario import Scenario
+
+_ASSETS = Path(__file__).parent / "assets"
+_MOST_MAP_CHARACTERS = 400_000
+"""Sessions get a map, those that recomputed most first, until their maps are together that long."""
+
+
+def render_page(result: "RunResult") -> str:
+    """Return a run as one HTML page that needs nothing else: no file, no network."""
+    templates = Environment(
+        loader=FileSystemLoader(_ASSETS),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    scenario, rows, summary = result.scenario, result.rows, result.to_dict()
+    names = WorkerNames(scenario.workers.gpus, scenario.workers.prefill)
+    requests = rows.frame("requests")
+    maps, more_sessions = _maps(templates, requests, names)
+    return templates.get_template("page.html").render(
+        title=scenario.title,
+        seed=scenario.seed,
+        settings=scenario.to_toml(),
+        notes=result.notes,
+        style=(_ASSETS / "page.css").read_text(encoding="utf-8"),
+        script=(_ASSETS / "page.js").read_text(encoding="utf-8"),
+        summary=_summary(summary),
+        maps=maps,
+        more_sessions=more_sessions,
+        disaggregated=scenario.workers.prefill is not None,
+        latencies=latency_charts(rows, summary),
+        causes=legend(summary["prefill"]["by_cause"]),
+        cause_charts=cause_charts(requests, summary, names),
+        terms=TERMS,
+        choices=_choices(rows, scenario, names),
+        workers=_workers(rows, scenario, summary["simulated_s"], names),
+        links=link_uses(rows.frame("links"), names),
+    )
+
+
+def _summary(summary: Mapping[str, Any]) -> dict[str, Any]:
+    sources = summary["prefill"]["by_source"]
+    total = sum(sources.values())
+    return {
+        "simulated": show.seconds(summary["simulated_s"]),
+        "requests": words.requests_line(summary["requests"]).plain,
+        "main": words.main_numbers(summary),
+        "percentiles": list(summary["ttft_s"]),
+        "latencies": {
+            label: words.latency_cells(summary, key) for key, label in words.LATENCY_LABELS.items()
+        },
+        "footnotes": words.thin_note(summary["thin_percentiles"]),
+        "recomputation": words.recomputation_line(summary["prefill"]).plain,
+        "sources": {
+            label: (show.count(sources[key]), show.percent(sources[key] / total if total else None))
+            for key, label in words.SOURCE_LABELS.items()
+        },
+        "facts": {**words.routing_facts(summary), **words.engine_facts(summary)},
+    }
+
+
+def _maps(
+    templates: Environment, requests: "pd.DataFrame", names: WorkerNames
+) -> tuple[list[tuple[SessionMap, str]], int]:
+    """Return as many maps as the page has room for, each with its markup, and how many sessions have none."""
+    template = templates.get_template("map.html")
+    maps: list[tuple[SessionMap, str]] = []
+    room = _MOST_MAP_CHARACTERS
+    for number, session in enumerate(costliest_first(requests)):
+        shown = session_map(session, names)
+        markup = template.render(session=shown, number=number)
+        room -= len(markup)
+        if maps and room < 0:
+            break
+        maps.append((shown, markup))
+    return maps, requests["session"].nunique() - len(maps)
+
+
+def _choices(rows: "Rows", scenario: "Scenario", names: WorkerNames) -> Any:
+    if "decisions" not in rows.tables:
+        return None
+    block_tokens = scenario.capacity().block_tokens
+    return choices(rows.frame("requests"), rows.frame("decisions"), block_tokens, names)
+
+
+def _workers(rows: "Rows", scenario: "Scenario", end_s: float, names: WorkerNames) -> Any:
+    if "workers" not in rows.tables:
+        return None
+    return worker_charts(rows.frame("workers"), _rooms(scenario), end_s, names)
+
+
+def _rooms(scenario: "Scenario") -> list[Room]:
+    """Return how many blocks each worker has."""
+    capacity, workers = scenario.capacity(), scenario.workers
+    cpu_blocks = capacity.host[0].blocks if scenario.offload else None
+    blocks = capacity.num_blocks - 1
+    if workers.prefill is None:
+        return [Room(blocks, cpu_blocks)] * workers.gpus
+    decode_blocks = (scenario.disaggregation.decode_kv_blocks or capacity.num_blocks) - 1
+    return [Room(blocks, cpu_blocks)] * workers.prefill + [Room(decode_blocks, None)] * (workers.decode or 0)

@@ -1,0 +1,89 @@
+"""What a person reads after a search for cluster sizes."""
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from sim.results import show
+from sim.results.quantities import label, unit, written_limit
+from sim.results.sized import Sized, Tried
+from sim.results.summary import footnotes, heading, table
+from sim.units import format_bytes
+
+_MOST_ROWS = 12
+
+
+def render_sized(sized: Sized) -> RenderableType:
+    """Return the smallest clusters and everything that was tried, ready to print."""
+    limits = " and ".join(map(written_limit, sized.limits))
+    sessions = f" at {sized.sessions} sessions" if sized.sessions else ""
+    seeds = sized.seeds
+    return Group(
+        heading(
+            f"{sized.scenario}: clusters with {limits}{sessions}",
+            f"{len(sized.tried)} tried, seeds {', '.join(map(str, seeds))}",
+        ),
+        Text(),
+        _clusters(sized),
+        Text(),
+        _tried(sized),
+        footnotes(_notes(sized)),
+    )
+
+
+def _clusters(sized: Sized) -> Table:
+    metrics = [limit.metric for limit in sized.limits]
+    numbers = [*metrics, "prefill.recomputation", "gpu_hours"]
+    rows = table("GPUs", "layout", "host RAM a worker", "in all", "margin", *map(label, numbers))
+    shown = sized.smallest or _nearest(sized)
+    for tried in shown[:_MOST_ROWS]:
+        layout, host_bytes = tried.configuration
+        rows.add_row(
+            f"{layout.gpus:4}",
+            str(layout) if layout.decode else "aggregated",
+            format_bytes(host_bytes) if host_bytes else "none",
+            format_bytes(tried.configuration.total_host_bytes) if host_bytes else "none",
+            show.percent(tried.margin),
+            *(unit(metric).show(tried.mean(metric)) for metric in numbers),
+        )
+    return rows
+
+
+def _nearest(sized: Sized) -> list[Tried]:
+    measured = [tried for tried in sized.tried if tried.margin is not None]
+    return sorted(measured, key=lambda tried: -(tried.margin or 0.0))
+
+
+def _tried(sized: Sized) -> Table:
+    rows = table("Tried", "host RAM a worker", "holds", "does not hold")
+    for column in rows.columns[2:]:
+        column.justify, column.no_wrap = "left", False
+    groups: dict[tuple[str, int], tuple[list[Tried], list[Tried]]] = {}
+    for tried in sorted(sized.tried, key=lambda tried: tried.configuration.layout.gpus):
+        kind = tried.configuration.layout.kind
+        groups.setdefault((kind, tried.configuration.host_bytes), ([], []))[not tried.holds].append(tried)
+    for (kind, host_bytes), sides in sorted(groups.items()):
+        texts = (" ".join(str(tried.configuration.layout) for tried in side) for side in sides)
+        rows.add_row(kind, format_bytes(host_bytes) if host_bytes else "none", *texts, style="dim")
+    return rows
+
+
+def _notes(sized: Sized) -> Iterator[str]:
+    if not sized.smallest:
+        yield "none of these clusters holds; above are those that come nearest"
+    yield "margin: of the worst seed, as a share of the limit; the other numbers are means over the seeds"
+    yield (
+        "by bisection, as if more GPUs were always better; then one and two fewer, or half of the most if "
+        "that does not hold; of split ones also a prefill or a decode worker less; shown are those beside "
+        "which none of their kind needs no more GPUs and host RAM"
+    )
+    once = sum(len(tried.runs) < len(sized.seeds) for tried in sized.tried)
+    if once:
+        yield f"{once} clusters did not hold with seed {sized.seeds[0]}, and were not run with the others"
+    yield f"split clusters fill nodes of {sized.gpus_per_node} GPUs in order, prefill workers first"
+    for error in dict.fromkeys(run.error for tried in sized.tried for run in tried.runs if run.error):
+        yield f"failed: {error}"
+    notes = [run.notes for tried in sized.tried for run in tried.runs if run.summary is not None]
+    yield from (note for note in (notes[0] if notes else ()) if all(note in other for other in notes))

@@ -1,0 +1,38 @@
+"""How pictures look, and where they are drawn."""
+
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_STYLE = {
+    "axes.edgecolor": "0.6",
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": "medium",
+    "font.family": ["DejaVu Sans"],
+    "grid.color": "0.9",
+    "legend.frameon": False,
+    "savefig.dpi": 150,
+    "svg.hashsalt": "sim",
+}
+
+
+def style() -> AbstractContextManager[Any]:
+    """Return the context in which figures are made and written."""
+    import matplotlib as mpl  # noqa: PLC0415 - slow to import
+    import seaborn as sns  # noqa: PLC0415
+
+    settings: dict[Any, Any] = {**sns.axes_style("whitegrid"), **_STYLE}
+    return mpl.rc_context(settings)
+
+
+def given_or_new(ax: "Axes | None", inches: tuple[float, float] = (6.4, 4.0)) -> "Axes":
+    """Return the axes to draw on: those given, or those of a new figure, which a notebook then shows."""
+    if ax is not None:
+        return ax
+    import matplotlib.pyplot as plt  # noqa: PLC0415
+
+    with style():
+        return plt.subplots(figsize=inches, layout="constrained")[1]

@@ -1,0 +1,125 @@
+"""What a person reads after a sweep: a row for each point, a column for each number."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from sim.results.compared import Row
+from sim.results.comparison import common_notes, folded, key_headers, runs_line
+from sim.results.intervals import CONFIDENCE
+from sim.results.paired import LEAST_PAIRS
+from sim.results.quantities import label, unit
+from sim.results.summary import WIDTH, footnotes, heading, thin_note
+from sim.results.swept import Sweep
+
+_GAP = 2
+
+
+def render_sweep(sweep: Sweep, metrics: Sequence[str]) -> RenderableType:
+    """Return these numbers at every point of a sweep, ready to print."""
+    sweep = sweep.shown()
+    columns = {metric: list(sweep.rows([metric])) for metric in metrics}
+    (name,) = sweep.scenarios
+    title = next((run.settings.get("title", "") for run in sweep.runs), "")
+    return Group(
+        heading(f"{name}  {title}", _replicates(sweep)),
+        *(part for page in _pages(sweep, columns) for part in (Text(), page)),
+        footnotes(
+            _interval_note(sweep),
+            _missing_note(sweep, columns),
+            thin_note([name for rows in columns.values() for row in rows for name in row.thin]),
+            common_notes(sweep),
+        ),
+    )
+
+
+def point_line(sweep: Sweep, metrics: Sequence[str]) -> str:
+    """Return the means at a sweep's only point on one line."""
+    (point,) = sweep.points
+    where = ", ".join(
+        f"{header}={sweep.written(key, value)}"
+        for key, header, value in zip(sweep.keys, key_headers(sweep.keys), point, strict=True)
+    )
+    numbers = (
+        f"{label(row.metric)} {unit(row.metric).show(mean.middle)}"
+        for row in sweep.rows(metrics)
+        for mean in row.spreads.values()
+    )
+    return f"{where}: {', '.join(numbers)}"
+
+
+def _pages(sweep: Sweep, columns: dict[str, list[Row]]) -> Iterator[Table]:
+    """Yield tables that are narrow enough, the points on each, about as many numbers on each."""
+    widths = [
+        _GAP + max(*map(len, folded(label(metric)).splitlines()), *(len(_cell(sweep, row)) for row in rows))
+        for metric, rows in columns.items()
+    ]
+    keys = sum(
+        _GAP
+        + max(
+            *map(len, folded(header).splitlines()),
+            *(len(_written(sweep, key)[n]) for n in range(len(sweep.points))),
+        )
+        for key, header in zip(sweep.keys, key_headers(sweep.keys), strict=True)
+    )
+    pages = -(-sum(widths) // max(WIDTH + _GAP - keys, *widths))
+    each = -(-len(columns) // pages)
+    names = list(columns)
+    for start in range(0, len(names), each):
+        yield _page(sweep, {name: columns[name] for name in names[start : start + each]})
+
+
+def _page(sweep: Sweep, columns: dict[str, list[Row]]) -> Table:
+    grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
+    for header in (*key_headers(sweep.keys), *map(label, columns)):
+        grid.add_column(Text(folded(header)), justify="right", no_wrap=True)
+    written = [_written(sweep, key) for key in sweep.keys]
+    for place, point in enumerate(sweep.points):
+        if place and len(point) > 1 and point[:-1] != sweep.points[place - 1][:-1] and not sweep.sampled:
+            grid.add_row()
+        keys = [Text(texts[place], style="dim") for texts in written]
+        grid.add_row(*keys, *(_cell(sweep, rows[place]) for rows in columns.values()))
+    return grid
+
+
+def _written(sweep: Sweep, key: str) -> list[str]:
+    """Return the values of a key at every point."""
+    place = sweep.keys.index(key)
+    return [sweep.written(key, point[place]) for point in sweep.points]
+
+
+def _cell(sweep: Sweep, row: Row) -> str:
+    """Return a mean with half its interval, and marks for what a reader must know."""
+    (mean,) = row.spreads.values()
+    shown = unit(row.metric)
+    text = shown.show(mean.middle)
+    if sweep.seeds_a_draw and mean.n > 1:
+        text += f" ({shown.show(mean.least)} to {shown.show(mean.most)})"
+    elif mean.n >= LEAST_PAIRS and mean.high is not None and mean.middle is not None:
+        text += f" ± {shown.show_difference(mean.high - mean.middle)}"
+    return text + ("†" if mean.n < len(sweep.seeds) else "") + ("*" if row.thin else "")
+
+
+def _replicates(sweep: Sweep) -> str:
+    if sweep.seeds_a_draw:
+        return f"means of {len(sweep.seeds)} draws of {sweep.seeds_a_draw} seeds each"
+    return runs_line(sweep)
+
+
+def _interval_note(sweep: Sweep) -> list[str]:
+    if sweep.seeds_a_draw:
+        return [
+            "in brackets: the least and the most of the draws, that is how far coefficients are not known"
+        ]
+    if len(sweep.seeds) < LEAST_PAIRS:
+        return [f"no intervals: they take {LEAST_PAIRS} seeds or more"]
+    return [f"± is half of a {100 * CONFIDENCE:.0f} % interval of the mean over the seeds"]
+
+
+def _missing_note(sweep: Sweep, columns: dict[str, list[Row]]) -> list[str]:
+    means = (mean for rows in columns.values() for row in rows for mean in row.spreads.values())
+    if any(mean.n < len(sweep.seeds) for mean in means):
+        return ["† without some of the seeds: the run failed, or nothing was measured there"]
+    return []

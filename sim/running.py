@@ -1,0 +1,107 @@
+"""Runs a scenario: from settings to rows and numbers."""
+
+from pathlib import Path
+from typing import Any
+
+from sim.cluster import Cluster, Progress
+from sim.coefficients import Coefficients
+from sim.overrides import Overrides
+from sim.result import RunResult
+from sim.results.explain import OWN_POLICY
+from sim.results.gauge import occupancy
+from sim.results.metrics import RunFacts, summarise
+from sim.router import Policy
+from sim.scenario import Scenario, load_scenario
+from sim.shipped import short_name
+from sim.worker.timing import StepTime
+from sim.workload.load import load_workload
+from sim.workload.request import Trace
+
+
+def run(
+    source: str | Path | Scenario,
+    overrides: Overrides = (),
+    *,
+    policy: Policy | None = None,
+    step_time: StepTime | None = None,
+    trace: Trace | None = None,
+    on_progress: Progress | None = None,
+) -> RunResult:
+    """Run a scenario to its end; equal settings give equal results, to the last bit.
+
+    Args:
+        source: the name of a shipped scenario, a TOML file, or a scenario that was loaded.
+        overrides: what to change in it: `["workload.sessions=28"]` or `{"workload.sessions": 28}`.
+        policy: a routing policy of your own, in place of the one that the scenario names: a callable
+            `(terms, query, draw) -> rank`, see `sim.router.policies`. It chooses for the first leg.
+        step_time: a step-time law of your own, in place of the scenario's: see `sim.worker.timing`.
+        trace: what is sent, in place of the scenario's workload.
+        on_progress: called whenever a request has ended, with simulated seconds, requests that ended, and
+            requests in all.
+
+    Raises:
+        InputError: the scenario, an override or the trace cannot be used, or the pool has no room.
+
+    """
+    scenario = load_scenario(source, overrides)
+    capacity = scenario.capacity()
+    times = scenario.coefficients()
+    if trace is None:
+        trace = load_workload(scenario.workload, scenario.seed, Path())
+    cluster = Cluster(scenario, trace, capacity, times, policy=policy, step_time=step_time)
+    cluster.run(on_progress)
+    own_law, own_policy = step_time is not None, policy is not None
+    notes = _notes(trace, times, scenario.timing.draw, own_law=own_law, own_policy=own_policy)
+    notes += _without_effect(scenario)
+    name = scenario.title if isinstance(source, Scenario) else short_name(source)
+    return RunResult(
+        name,
+        scenario,
+        summary_of(cluster) | {"notes": notes},
+        cluster.recorder.rows,
+    )
+
+
+def summary_of(cluster: Cluster) -> dict[str, Any]:
+    """Return the numbers of a cluster that has run: see `sim.results.metrics`."""
+    recorder, capacity, scenario = cluster.recorder, cluster.capacity, cluster.scenario
+    end_s = recorder.last_end_s
+    prefill = scenario.workers.prefill or scenario.workers.gpus
+    pool = occupancy(recorder.pool[:prefill], capacity.num_blocks - 1, end_s)
+    cpu_tier = None
+    if scenario.offload:
+        cpu_tier = occupancy(recorder.cpu_tier[:prefill], capacity.host[0].blocks, end_s)
+    decode_pool = pulls = None
+    if scenario.workers.decode:
+        blocks = scenario.disaggregation.decode_kv_blocks or capacity.num_blocks
+        decode_pool = occupancy(recorder.pool[prefill:], blocks - 1, end_s)
+        pulls = recorder.pulls
+    facts = RunFacts(
+        end_s,
+        scenario.workers.gpus,
+        pool=pool,
+        cpu_tier=cpu_tier,
+        decode_pool=decode_pool,
+        pulls=pulls,
+        slo=scenario.slo,
+    )
+    return summarise(recorder.rows.tables["requests"], recorder.itl_s, facts)
+
+
+def _notes(trace: Trace, times: Coefficients, draw: int, *, own_law: bool, own_policy: bool) -> list[str]:
+    law = "step times: a law passed by the caller"
+    if not own_law:
+        law = f"step times ({times.origin}): {times.summary}"
+    drawn = [f"coefficients and links: draw {draw} over their ranges"] if draw else []
+    return [law, *drawn, *([OWN_POLICY] if own_policy else []), *trace.notes]
+
+
+def _without_effect(scenario: Scenario) -> list[str]:
+    """Say what an aggregated scenario sets of `disaggregation`."""
+    joined = scenario.disaggregation
+    changed = [
+        f"disaggregation.{key}" for key, value in joined if value != type(joined).model_fields[key].default
+    ]
+    if not changed or scenario.workers.prefill:
+        return []
+    return [f"without effect on aggregated workers: {', '.join(changed)}"]

@@ -1,0 +1,1 @@
+"""The published cluster, row by row: its printed numbers beside simulated ones."""

@@ -1,0 +1,72 @@
+"""The table of the talk in `calibration/README.md`, made of the stored results.
+
+`python -m tests.talk.readme_table` puts it there.
+"""
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+from sim.shipped import shipped_root
+from sim.talk.show import band, quantity
+from sim.talk.targets import Target, TargetFile, read_targets, shipped_targets
+
+VARIANTS = ("priors", "fitted")
+Lines = list[dict[str, str]]
+
+
+def stored(folder: Path, variant: str) -> Lines:
+    """The stored results of a variant."""
+    with (folder / f"results-{variant}.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def markdown(folder: Path, file: TargetFile) -> list[str]:
+    """The lines of the table: every dynamic row, both variants, on generated sessions and recorded ones."""
+    found = {variant: stored(folder, variant) for variant in VARIANTS}
+    recorded = list(dict.fromkeys(line["workload"] for line in found["priors"]))
+    recorded = [name for name in recorded if name not in ("", "generated")]
+    heads = [f"{variant}, {name}" for variant in VARIANTS for name in ("simulated", "holds", *recorded)]
+    return [
+        "| row | printed | " + " | ".join(heads) + " |",
+        "|---" * (2 + len(heads)) + "|",
+        *(_row(target, found, recorded) for target in file.of_kind("dynamic")),
+    ]
+
+
+def _row(target: Target, found: dict[str, Lines], recorded: list[str]) -> str:
+    cells = [cell for variant in VARIANTS for cell in _cells(target, found[variant], recorded)]
+    name = f"`{target.id}`" + ("*" if target.fitted else "")
+    return "| " + " | ".join([name, band(target), *cells]) + " |"
+
+
+def _cells(target: Target, lines: Lines, recorded: list[str]) -> Iterator[str]:
+    own = [line for line in lines if line["id"] == target.id]
+    (deciding,) = (line for line in own if line["workload"] == "generated" and line["decides"] == "yes")
+    low, high = (deciding[f"interval_{end}"] for end in ("low", "high"))
+    spread = f" ({_number(target, low)} to {_number(target, high)})" if low else ""
+    where = f" at {deciding['sessions']} of {deciding['place']}"
+    yield _number(target, deciding["simulated"]) + spread + where
+    for workload in ("generated", *recorded):
+        places = [line for line in own if line["workload"] == workload]
+        held = f"{sum(line['holds'] == 'yes' for line in places)}/{len(places)}"
+        yield f"**{held}**" if places[0]["row_holds"] == "yes" else held
+
+
+def _number(target: Target, text: str) -> str:
+    return quantity(target, float(text) if text else None)
+
+
+def with_table(text: str, table: list[str]) -> str:
+    """The text with its first table of rows replaced."""
+    lines = text.splitlines()
+    first = next(place for place, line in enumerate(lines) if line.startswith("| row | printed |"))
+    last = next(place for place in range(first, len(lines)) if not lines[place].startswith("|"))
+    return "\n".join([*lines[:first], *table, *lines[last:]]) + "\n"
+
+
+if __name__ == "__main__":
+    FOLDER = shipped_root() / "calibration"
+    README = FOLDER / "README.md"
+    TABLE = markdown(FOLDER / "talk", read_targets(shipped_targets()))
+    README.write_text(with_table(README.read_text(encoding="utf-8"), TABLE), encoding="utf-8")

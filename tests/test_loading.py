@@ -1,0 +1,77 @@
+"""What a name or a path stands for."""
+
+from pathlib import Path
+
+import pytest
+
+from sim.comparing import compare
+from sim.errors import InputError
+from sim.loading import load, load_run
+from sim.result import RunResult
+from sim.results.compared import Comparison
+from sim.results.swept import Sweep
+from sim.running import run
+from sim.scenario import load_scenario
+from sim.sweeping import sweep
+
+SMALL = {"workload.sessions": 2, "workload.turns": 2}
+
+
+def test_names_and_files_are_scenarios(tmp_path: Path) -> None:
+    assert load("agg8") == load_scenario("agg8")
+    assert load("agg8", {"seed": 3}) == load_scenario("agg8", ["seed=3"])
+    path = tmp_path / "mine.toml"
+    path.write_text(load_scenario("agg8").to_toml())
+    assert load(path) == load_scenario("agg8")
+
+
+def test_a_folder_of_a_run_is_its_result(tmp_path: Path) -> None:
+    run("agg8", SMALL).save(tmp_path / "run")
+    found = load(tmp_path / "run")
+    assert isinstance(found, RunResult)
+    assert found.numbers == run("agg8", SMALL).numbers
+
+
+def test_folders_of_comparisons_and_sweeps_are_what_they_were(tmp_path: Path) -> None:
+    before = compare("agg8", "agg4", overrides=SMALL, jobs=1)
+    before.save(tmp_path / "compared")
+    after = load(tmp_path / "compared")
+    assert isinstance(after, Comparison)
+    assert after.frame.equals(before.frame)
+    assert {path.name for path in (tmp_path / "compared").iterdir()} >= {"comparison.png", "comparison.json"}
+
+    swept = sweep("agg8", SMALL | {"workload.sessions": [1, 2]}, out=tmp_path / "swept", jobs=1)
+    again = load(tmp_path / "swept")
+    assert isinstance(again, Sweep)
+    assert again.frame.equals(swept.frame)
+
+
+def test_seeds_of_a_repeated_run_are_a_comparison_of_one_scenario(tmp_path: Path) -> None:
+    for seed in (0, 1):
+        run("agg8", SMALL | {"seed": seed}).save(tmp_path / "runs" / f"seed-{seed}")
+    found = load(tmp_path / "runs")
+    assert isinstance(found, Comparison)
+    assert (found.scenarios, found.seeds) == (("runs",), (0, 1))
+    with pytest.raises(InputError, match=r"holds 2 seeds; give one of them, such as .*runs/seed-0$"):
+        load_run(tmp_path / "runs")
+
+
+def test_a_name_that_is_a_folder_too_is_the_scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("agg8", SMALL).save(tmp_path / "agg8")
+    monkeypatch.chdir(tmp_path)
+    assert load("agg8") == load_scenario("agg8")
+    assert isinstance(load("./agg8"), RunResult)
+    assert isinstance(load(Path("agg8")), RunResult)
+
+
+def test_what_ran_already_cannot_be_changed(tmp_path: Path) -> None:
+    run("agg8", SMALL).save(tmp_path / "run")
+    with pytest.raises(InputError, match="ran already; overrides are for scenarios"):
+        load(tmp_path / "run", {"seed": 1})
+
+
+def test_a_folder_without_a_run_is_no_run(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"holds no run: no summary\.json; give a folder"):
+        load_run(tmp_path)
+    with pytest.raises(InputError, match="holds no results"):
+        load(tmp_path)
