@@ -25,6 +25,7 @@ def test_a_request_by_hand() -> None:
         "timing.a_pair_s=0",
         "timing.c_pf_s=5ms",
         "timing.c_step_s=1ms",
+        "timing.c_seq_s=0",
         "frontend.alpha_in_s=3ms",
         "frontend.alpha_in_s_per_token=0",
         "frontend.alpha_out_s=2ms",
