@@ -46,8 +46,9 @@ LEVERS: dict[str, list[object]] = {
 SETTINGS: dict[str, dict[str, object]] = {
     "default": {},
     "prefill scale 4": {"router.prefill_load_scale": 4},
-    "prefill scale 4, self-describing events": {
-        "router.prefill_load_scale": 4,
+    "prefill scale 8": {"router.prefill_load_scale": 8},
+    "prefill scale 8, self-describing events": {
+        "router.prefill_load_scale": 8,
         "offload.kv_events": "self-describing",
     },
     "(2, 4, 64)": {
