@@ -5,25 +5,26 @@
 
 import csv
 from collections.abc import Iterator
-from pathlib import Path
 
 from sim.shipped import shipped_root
 from sim.talk.show import band, quantity
 from sim.talk.targets import Target, TargetFile, read_targets, shipped_targets
 
-VARIANTS = ("priors", "fitted")
+FOLDER = shipped_root() / "calibration" / "talk"
+VARIANTS = sorted((path.stem.removeprefix("results-") for path in FOLDER.glob("results-*.csv")), reverse=True)
+"""Priors first."""
 Lines = list[dict[str, str]]
 
 
-def stored(folder: Path, variant: str) -> Lines:
+def stored(variant: str) -> Lines:
     """The stored results of a variant."""
-    with (folder / f"results-{variant}.csv").open(encoding="utf-8") as file:
+    with (FOLDER / f"results-{variant}.csv").open(encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 
-def markdown(folder: Path, file: TargetFile) -> list[str]:
+def markdown(file: TargetFile) -> list[str]:
     """The lines of the table: every dynamic row, both variants, on generated sessions and recorded ones."""
-    found = {variant: stored(folder, variant) for variant in VARIANTS}
+    found = {variant: stored(variant) for variant in VARIANTS}
     recorded = list(dict.fromkeys(line["workload"] for line in found["priors"]))
     recorded = [name for name in recorded if name not in ("", "generated")]
     heads = [f"{variant}, {name}" for variant in VARIANTS for name in ("simulated", "holds", *recorded)]
@@ -66,7 +67,6 @@ def with_table(text: str, table: list[str]) -> str:
 
 
 if __name__ == "__main__":
-    FOLDER = shipped_root() / "calibration"
-    README = FOLDER / "README.md"
-    TABLE = markdown(FOLDER / "talk", read_targets(shipped_targets()))
+    README = FOLDER.parent / "README.md"
+    TABLE = markdown(read_targets(shipped_targets()))
     README.write_text(with_table(README.read_text(encoding="utf-8"), TABLE), encoding="utf-8")
