@@ -1,8 +1,10 @@
 """Which assumption each row hangs on: all of them moved, one at a time, and what that does to the rows."""
 
+import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
+from pathlib import Path
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -77,6 +79,15 @@ def study(targets: Sequence[Target], plans: Plans, maker: Maker) -> Sensitivity:
         ]
         sentences[row.target.id] = sentence(row, effects)
     return Sensitivity(scored, sentences)
+
+
+def write_sentences(found: Sensitivity, path: Path) -> None:
+    """Write a line for each row, as CSV."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        lines = csv.writer(file, lineterminator="\n")
+        lines.writerow(("id", "holds", "sentence"))
+        for row in found.scored[0].rows:
+            lines.writerow((row.target.id, "yes" if row.holds else "no", found.sentences[row.target.id]))
 
 
 def render_sentences(found: Sensitivity) -> RenderableType:

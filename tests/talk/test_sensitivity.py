@@ -28,7 +28,7 @@ def effect(moved: Moved, before: float, after: float) -> Effect:
 
 def test_a_row_names_what_it_would_take() -> None:
     said = sentence(at(8.0), [effect(WINDOW, 8.0, 1.5), effect(SPEED, 8.0, 9.0)])
-    assert said == "8.00 s at agg4 @ 4, printed 1.00 s to 2.00 s: would hold with trace window first."
+    assert said == "8.00 s at agg4@4, printed 1.00 to 2.00 s: would hold with trace window first."
 
 
 def test_a_number_is_said_between_the_two_that_were_tried() -> None:
@@ -42,8 +42,8 @@ def test_a_number_is_said_between_the_two_that_were_tried() -> None:
 def test_a_row_that_nothing_is_enough_for() -> None:
     said = sentence(at(8.0), [effect(WINDOW, 8.0, 4.0), effect(SPEED, 8.0, 3.0)])
     assert said.endswith(
-        "no single assumption is enough; nearest come prefill attention 500ps (3.00 s at agg4 @ 4), "
-        "trace window first (4.00 s at agg4 @ 4)."
+        "no single assumption is enough; nearest come prefill attention 500ps (3.00 s at agg4@4), "
+        "trace window first (4.00 s at agg4@4)."
     )
     said = sentence(at(8.0), [effect(WINDOW, 8.0, 8.1)])
     assert said.endswith("nothing that was moved brings it nearer.")

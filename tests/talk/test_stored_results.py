@@ -4,7 +4,7 @@ import pytest
 
 from sim.talk.cells import cells
 from sim.talk.targets import Band, read_targets, shipped_targets
-from tests.talk.readme_table import FOLDER, VARIANTS, markdown, stored
+from tests.talk.readme_table import FOLDER, VARIANTS, markdown, sentences, stored, with_blocks
 
 TARGETS = read_targets(shipped_targets())
 
@@ -43,8 +43,7 @@ def test_stored_verdicts_are_those_of_the_numbers(variant: str) -> None:
 
 def test_the_readme_shows_the_stored_results() -> None:
     text = (FOLDER.parent / "README.md").read_text(encoding="utf-8")
-    for line in markdown(TARGETS):
-        assert line in text.splitlines(), "put the lines of tests.talk.readme_table.markdown there"
+    assert text == with_blocks(text, markdown(TARGETS), sentences()), "run python -m tests.talk.readme_table"
 
 
 def test_pictures_are_small() -> None:
