@@ -6,6 +6,7 @@ import typer
 from typer.core import TyperGroup
 
 from sim.commands import (
+    calibrate,
     capacity,
     compare,
     explain,
@@ -64,6 +65,7 @@ for command in (
 app.command("validate talk")(talk.talk)
 app.command("calibrate talk")(talk_fit.fit_talk)
 app.add_typer(measured.app, name="measured")
+app.add_typer(calibrate.app, name="calibrate")
 
 
 @app.callback()

@@ -42,6 +42,7 @@ def compare(
     *sources: Source | Mapping[str, Source],
     overrides: Overrides = (),
     repeat: int | None = None,
+    draws: int | None = None,
     jobs: int | None = None,
 ) -> Comparison:
     """Run scenarios with the same seeds, or take what ran already, and put them side by side.
@@ -54,6 +55,8 @@ def compare(
             as `"12:28:8"`, makes points: every combination is run.
         repeat: seeds, from the first scenario's own on, the same for all; one if not given. Intervals take
             three or more.
+        draws: draws of the coefficients over their ranges, each with every seed: numbers have bands then. The
+            coefficients' values if not given.
         jobs: runs at a time, in processes; as many as there are cores if not given.
 
     Raises:
@@ -68,7 +71,7 @@ def compare(
         named = [source for source in sources if not isinstance(source, Mapping)]
     if len(named) == 0 or any(isinstance(source, Mapping) for source in sources[1:]):
         raise InputError("compare: give scenarios or results, or one mapping of them by name")
-    made = plan(named, as_texts(overrides, points=True), repeat)
+    made = plan(named, as_texts(overrides, points=True), repeat, draws)
     with count_bar("comparing", len(made.jobs)) as on_one_more:
         comparison = execute(made, jobs, lambda _: on_one_more())
     return warned(comparison)
@@ -78,6 +81,7 @@ def plan(
     sources: Sequence[Source] | Mapping[str, Source],
     overrides: Sequence[str] = (),
     repeat: int | None = None,
+    draws: int | None = None,
 ) -> Plan:
     """Return what is to be run, and read what has been.
 
@@ -85,6 +89,8 @@ def plan(
         sources: scenarios and results, perhaps by the names that they are to have.
         overrides: `key=value` for all scenarios; lists and ranges make points (`sim.points`).
         repeat: seeds, from the first scenario's own on, the same for all; one if not given.
+        draws: draws of the coefficients over their ranges, from the first on, each with every seed; their
+            values if not given.
 
     Raises:
         InputError: a source or an override cannot be used.
@@ -97,8 +103,8 @@ def plan(
         for name, source in named.items()
         if name not in ran and isinstance(source, str | Path | Scenario)
     }
-    if not scenarios and (overrides or repeat):
-        option = "--set" if overrides else "--repeat"
+    if not scenarios and (overrides or repeat or draws):
+        option = "--set" if overrides else "--repeat" if repeat else "--draws"
         raise InputError(
             f"{option}: {', '.join(map(_told, ran.values()))} ran already; give a scenario to run"
         )
@@ -109,7 +115,7 @@ def plan(
     )
     runs = [run for found in saved.values() for run in found]
     fixed, axes = read_axes(overrides)
-    jobs = jobs_at(scenarios, fixed, combinations(axes), repeat or 1) if scenarios else []
+    jobs = jobs_at(scenarios, fixed, combinations(axes), repeat or 1, draws) if scenarios else []
     return Plan(list(order), runs, jobs)
 
 
@@ -140,7 +146,15 @@ def _runs(source: Source, name: str) -> list[Run]:
     if not results or not all(isinstance(result, RunResult) for result in results):
         raise InputError(f"{name}: give a scenario, a folder, or results of run")
     return [
-        Run(name, result.scenario.to_dict(), {}, result.scenario.seed, result.to_dict(), result.notes)
+        Run(
+            name,
+            result.scenario.to_dict(),
+            {},
+            result.scenario.seed,
+            result.to_dict(),
+            result.notes,
+            draw=result.scenario.timing.draw,
+        )
         for result in results
         if isinstance(result, RunResult)
     ]

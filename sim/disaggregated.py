@@ -64,7 +64,7 @@ class DisaggregatedFrontend(Frontend):
         record.worker = record.decode_worker = self.decode.first + rank
         record.ties, record.routed_s = decision.ties, self._env.now
         worker = self.decode.workers[rank]
-        self._to_worker.send(record.request.index, lambda: self._enqueue_whole(record, worker))
+        self._dispatch(record, lambda: self._enqueue_whole(record, worker), decode=True)
 
     def _stays_local(self, record: Record, settings: ConditionalDisaggSettings) -> int | None:
         """Return the rank of the decode worker that computes this prompt too; None: it takes both legs."""
@@ -104,7 +104,7 @@ class DisaggregatedFrontend(Frontend):
         record.decode_booking = self._book(record, self.decode, decision)
         record.decode_worker = self.decode.first + decision.chosen.rank
         target = self.decode.workers[decision.chosen.rank]
-        self._to_worker.send(record.request.index, lambda: self._enqueue_decode(record, worker, target))
+        self._dispatch(record, lambda: self._enqueue_decode(record, worker, target), decode=True)
 
     # -- the decode leg -------------------------------------------------------------------------------------
 
@@ -151,6 +151,7 @@ class DisaggregatedFrontend(Frontend):
 
     def kv_events(self, worker: int, events: list[KvEvent], output_s: float) -> None:
         """Send the index of either pool what it is to hear of."""
+        self._publish(worker, events, output_s)
         if worker < self.decode.first:
             self._send_events(self.pool, worker, events, output_s)
         elif self._conditional is not None:  # else the decode leg looks at no index

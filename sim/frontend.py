@@ -6,7 +6,7 @@ releases the booked prefill, the last one everything else. KV events reach the r
 channel of their own.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from math import inf
 from typing import Literal, Protocol
@@ -51,6 +51,16 @@ class Answers(Protocol):
         """Return when the first token of a request is seen, or the last; None: after the usual delay."""
 
 
+class Arrivals(Protocol):
+    """When requests come to their engines, where something else than a delay decides it: a recording."""
+
+    def queued(self, request: int, *, decode: bool) -> tuple[float, int] | None:
+        """Return when a request comes, and its place among those that come then; None: the usual delay.
+
+        `decode`: to the engine that was chosen second.
+        """
+
+
 class Frontend:
     """Serves requests with the workers behind it: the `Outbox` of each of them.
 
@@ -78,7 +88,10 @@ class Frontend:
         """Its workers are to be set before the first request."""
         self.ended: Callable[[Request], None] = lambda request: None
         """Is told of every request that is over."""
+        self.published: Callable[[int, Sequence[KvEvent], float], None] | None = None
+        """Is told of the KV events of every worker's output: worker, events, time."""
         self.answers: Answers | None = None
+        self.arrivals: Arrivals | None = None
         self._env = env
         self._prefixes = prefixes
         self._recorder = recorder
@@ -109,6 +122,10 @@ class Frontend:
         event = at(self._env, tokenised_s, Phase.ARRIVAL, request.index)
         event.callbacks.append(lambda _: self._route(record))
 
+    def blocks_of(self, request: Request) -> Sequence[int]:
+        """Return what KV events call the full blocks of a prompt."""
+        return self._prefixes.add(request.chunks, request.prompt_tokens).blocks
+
     def _refusal(self, request: Request) -> str | None:
         if request.prompt_tokens + request.output_tokens > self._max_model_len:
             return "exceeds_max_model_len"
@@ -125,7 +142,17 @@ class Frontend:
         record.booking = self._book(record, self.pool, decision)
         record.worker, record.ties, record.routed_s = decision.chosen.rank, decision.ties, self._env.now
         worker = self.pool.workers[decision.chosen.rank]
-        self._to_worker.send(record.request.index, lambda: self._enqueue(record, worker))
+        self._dispatch(record, lambda: self._enqueue(record, worker))
+
+    def _dispatch(self, record: Record, enqueue: Callable[[], None], *, decode: bool = False) -> None:
+        """Send a request on its way to the worker that was chosen."""
+        index = record.request.index
+        queued = self.arrivals.queued(index, decode=decode) if self.arrivals is not None else None
+        if queued is None:
+            self._to_worker.send(index, enqueue)
+        else:
+            arrival = at_time(self._env, max(self._env.now, queued[0]), Phase.ARRIVAL, queued[1])
+            arrival.callbacks.append(lambda _: enqueue())
 
     def _query(self, record: Record, pool: Pool, pinned: int | None = None) -> Query:
         request = record.request
@@ -186,7 +213,12 @@ class Frontend:
 
     def kv_events(self, worker: int, events: list[KvEvent], output_s: float) -> None:
         """Send the router's index what it is to hear of."""
+        self._publish(worker, events, output_s)
         self._send_events(self.pool, worker, events, output_s)
+
+    def _publish(self, worker: int, events: Sequence[KvEvent], output_s: float) -> None:
+        if self.published is not None:
+            self.published(worker, events, output_s)
 
     def _send_events(self, pool: Pool, worker: int, events: Iterable[KvEvent], output_s: float) -> None:
         if not pool.router.keeps_index:

@@ -52,6 +52,7 @@ def run(
     cluster.run(on_progress)
     own_law, own_policy = step_time is not None, policy is not None
     notes = _notes(trace, times, scenario.timing.draw, own_law=own_law, own_policy=own_policy)
+    notes += _without_effect(scenario)
     name = scenario.title if isinstance(source, Scenario) else short_name(source)
     return RunResult(
         name,
@@ -93,3 +94,14 @@ def _notes(trace: Trace, times: Coefficients, draw: int, *, own_law: bool, own_p
         law = f"step times ({times.origin}): {times.summary}"
     drawn = [f"coefficients and links: draw {draw} over their ranges"] if draw else []
     return [law, *drawn, *([OWN_POLICY] if own_policy else []), *trace.notes]
+
+
+def _without_effect(scenario: Scenario) -> list[str]:
+    """Say what an aggregated scenario sets of `disaggregation`."""
+    joined = scenario.disaggregation
+    changed = [
+        f"disaggregation.{key}" for key, value in joined if value != type(joined).model_fields[key].default
+    ]
+    if not changed or scenario.workers.prefill:
+        return []
+    return [f"without effect on aggregated workers: {', '.join(changed)}"]

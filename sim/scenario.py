@@ -174,18 +174,25 @@ class Scenario(Settings):
                 return replace(times, origin="dynamo-mocker", summary=mocker_law.SUMMARY)
         return coefficients(self.model, self.gpu, self.timing.coefficients)
 
-    def at_draw(self, k: int) -> Self:
-        """Return the scenario with draw `k` of its coefficients.
+    def draws(self, n: int | None) -> list[Self]:
+        """Return the scenario with draws 1 to `n` of its coefficients; as it is if `n` is None.
 
         Raises:
-            InputError: it has none to draw from.
+            InputError: it has none to draw from, or is one draw already.
 
         """
+        if n is None:
+            return [self]
+        if self.timing.draw:
+            raise InputError(f"timing.draw = {self.timing.draw} is one draw already; leave it out")
         if self.timing.preset:
             raise InputError(f'timing.preset = "{self.timing.preset}" has no ranges to draw from')
-        scenario = self.model_copy(update={"timing": self.timing.model_copy(update={"draw": k})})
-        scenario.coefficients()
-        return scenario
+        drawn = [
+            self.model_copy(update={"timing": self.timing.model_copy(update={"draw": k})})
+            for k in range(1, n + 1)
+        ]
+        drawn[0].coefficients()
+        return drawn
 
     def host_link(self) -> LinkSettings:
         """Return the link between a GPU and its host: at a draw, with draws of its defaults."""

@@ -121,6 +121,34 @@ def test_repeat_prints_intervals() -> None:
     assert "95 % interval" in result.stdout
 
 
+def test_draws_have_folders_and_bands_and_can_be_compared(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    drawn = ("run", "agg4", *SMALL, "--draws", "2")
+    result = call(*drawn, "--format", "json", "--out", str(out))
+    combined = json.loads(result.stdout)
+    assert (combined["seeds"], combined["draws"]) == ([0], [1, 2])
+    assert combined["bands"]["itl_s"]["p50"]["least"] < combined["bands"]["itl_s"]["p50"]["most"]
+    assert sorted(path.name for path in out.iterdir()) == ["draw-1", "draw-2", "summary.json"]
+    single = call("run", "agg4", *SMALL, "--set", "timing.draw=2", "--format", "json")
+    assert json.loads(single.stdout) == combined["runs"][1]
+
+    text = call(*drawn).stdout
+    assert "2 draws, seed 0" in text
+    assert "95 % band" in text
+    assert "coefficients and links: draw" not in text
+    assert (
+        "· coefficients and links: draw 2 over their ranges"
+        in call("run", "agg4", *SMALL, "--set", "timing.draw=2").stdout
+    )
+    assert "medians of 2 draws, seed 0" in call("compare", str(out)).stdout
+
+
+def test_draws_and_seeds_are_crossed(tmp_path: Path) -> None:
+    call("run", "agg4", *SMALL, "--draws", "2", "--repeat", "2", "--out", str(tmp_path / "out"))
+    folders = sorted(path.name for path in (tmp_path / "out").iterdir() if path.is_dir())
+    assert folders == ["seed-0-draw-1", "seed-0-draw-2", "seed-1-draw-1", "seed-1-draw-2"]
+
+
 # Bad input: a message on stderr, status 2, nothing on stdout
 
 
@@ -138,6 +166,10 @@ def test_repeat_prints_intervals() -> None:
         (["capacity", "--model", "gpt"], "no model is called 'gpt'"),
         (["capacity", "--gpu", "h200"], "no gpu is called 'h200'"),
         (["run", "agg8", "--repeat", "0"], "--repeat"),
+        (["run", "agg8", "--draws", "0"], "--draws"),
+        (["run", "agg8", "--draws", "2", "--set", "timing.draw=1"], "timing.draw = 1 is one draw already"),
+        (["run", "agg8", "--draws", "2", "--set", "timing.preset=roofline"], "has no ranges to draw from"),
+        (["run", "llama8b-agg2", "--draws", "2"], "no ranges to draw coefficients from: roofline"),
         (["run", "agg8", "--format", "xml"], "--format"),
         (["walk"], "walk"),
     ],

@@ -87,13 +87,26 @@ def test_a_value_that_is_not_swept_makes_no_point() -> None:
         ),
         (["agg8"], ["seed=1,2"], "--set seed: several seeds are repeats, not points; give --repeat"),
         (["agg8"], ["offload.cpu_bytes=1GiB,1024MiB"], "1GiB and 1024MiB are the same value; give it once"),
+        (["agg8"], ["timing.draw=1,2"], "--draws: agg8: timing.draw = 1 is one draw already; leave it out"),
+        (["agg8"], ["timing.preset=roofline"], '--draws: agg8: timing.preset = "roofline" has no ranges'),
+        (["llama8b-agg2"], [], "--draws: llama8b-agg2: no ranges to draw coefficients from: roofline"),
         (["agg8"], ["workload.sessions=4:2:1"], "4:2:1 never reaches its stop"),
     ],
 )
 def test_wrong_input_is_refused(sources: list[str], overrides: list[str], message: str) -> None:
     with pytest.raises(InputError) as error:
-        plan(sources, overrides)
+        plan(sources, overrides, draws=2)
     assert message in str(error.value)
+
+
+def test_every_draw_runs_with_every_seed() -> None:
+    jobs = plan(["agg8", "agg4"], SMALL, repeat=2, draws=2).jobs
+
+    assert [(job.scenario.seed, job.scenario.timing.draw, job.name) for job in jobs] == [
+        (seed, draw, name) for seed in (0, 1) for draw in (1, 2) for name in ("agg8", "agg4")
+    ]
+    assert {job.settings["timing"]["draw"] for job in jobs} == {0}
+    assert [job.done(None).draw for job in jobs[:3]] == [1, 1, 2]
 
 
 # What is read

@@ -287,6 +287,16 @@ def test_a_law_of_ones_own_is_named_in_the_notes():
     assert result.numbers["ttft_s.max"] == 1.0
 
 
+def test_what_an_aggregated_cluster_has_no_use_for_is_noted():
+    note = "without effect on aggregated workers: disaggregation.lease_s, disaggregation.network"
+    requests = trace(turn(0, 16, 1, [1]))
+    joined = {"lease_s": 10, "network": {"roce": {"latency_s": "1ms"}}, "heartbeat_interval_s": 5}
+    assert note in run(scenario(disaggregation=joined), trace=requests).notes
+    pair = {"count": None, "prefill": 1, "decode": 1}
+    assert note not in run(scenario(workers=pair, disaggregation=joined), trace=requests).notes
+    assert not any("effect" in found for found in run(scenario(), trace=requests).notes)
+
+
 @pytest.mark.parametrize("name", scenario_names())
 def test_fast_forward_changes_no_row_of_a_shipped_scenario(name):
     small = ["workload.sessions=4"]

@@ -233,8 +233,9 @@ def test_draws_leave_alone_what_the_scenario_gives() -> None:
     other = load_scenario("agg8", ["timing.draw=4"]).coefficients()
     assert drawn.coefficients().step.a_pair_s == 900e-12
     assert len({13.2e-3, drawn.coefficients().step.t_floor_s, other.step.t_floor_s}) == 3
-    assert load_scenario("agg8", ["timing.a_pair_s=900ps"]).at_draw(3) == drawn
-    assert drawn.at_draw(0).coefficients() == load_scenario("agg8", ["timing.a_pair_s=900ps"]).coefficients()
+    values = load_scenario("agg8", ["timing.a_pair_s=900ps"])
+    assert values.draws(3)[2] == drawn
+    assert values.draws(None) == [values]
 
 
 def test_links_are_drawn_where_they_stand_at_their_defaults() -> None:
@@ -277,7 +278,7 @@ def test_rooflines_stand_beside_the_coefficients() -> None:
     assert origins == {"roofline": "roofline", "peak-roofline": "peak-roofline"}
     for preset in origins:
         with pytest.raises(InputError, match=rf'timing.preset = "{preset}" has no ranges to draw from'):
-            load_scenario("agg8", [f"timing.preset={preset}"]).at_draw(1)
+            load_scenario("agg8", [f"timing.preset={preset}"]).draws(1)
     own = load_scenario("agg8", ["timing.preset=roofline", "timing.c_pf_s=1ms"]).coefficients()
     assert own.step.c_pf_s == 1e-3
 
@@ -403,6 +404,7 @@ def test_the_schema_is_a_schema_and_accepts_what_is_shipped_and_what_is_written(
     [
         {"sed": 1},
         {"workers": {"count": 0}},
+        {"workers": {"count": 100_000}},
         {"offload": {"cpu_bytes": "64 parsecs"}},
         {"model": {"preset": "qwen3-14b-bf16", "kv_dtyp": "fp8"}},
         {"router": {"policy": "kw"}},

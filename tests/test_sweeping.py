@@ -66,7 +66,13 @@ def test_wrong_input_is_refused(overrides: list[str], sample: int | None, messag
 def test_the_frame_has_a_row_for_each_run_and_a_column_for_each_number() -> None:
     frame = sweep("agg8", [*SMALL, CREDITS], repeat=2, jobs=1).frame
 
-    assert list(frame.columns[:4]) == ["scenario", "router.overlap_score_credit", "seed", "error"]
+    assert list(frame.columns[:5]) == [
+        "scenario",
+        "router.overlap_score_credit",
+        "seed",
+        "draw",
+        "error",
+    ]
     assert list(frame["router.overlap_score_credit"]) == [0, 0, 1, 1]
     assert list(frame["seed"]) == [0, 1, 0, 1]
     alone = run(load_scenario("agg8", [*SMALL, "router.overlap_score_credit=0", "seed=1"])).to_dict()

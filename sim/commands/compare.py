@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sim.commands.options import Format, Jobs
+from sim.commands.options import Draws, Format, Jobs
 from sim.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def compare(
             min=1, metavar="N", help="Run N seeds, from the first scenario's own on, for intervals."
         ),
     ] = None,
+    draws: Draws = None,
     metrics: Annotated[
         list[str],
         typer.Option(
@@ -66,7 +67,7 @@ def compare(
     from sim.results.summary import WIDTH
 
     with nullcontext() if out is None else new_folder(out, replace=force) as folder:
-        comparison = _run(plan(sources, overrides, repeat), metrics, jobs)
+        comparison = _run(plan(sources, overrides, repeat, draws), metrics, jobs)
         if len(comparison.failed) == len(comparison.runs):
             raise InputError("\n".join(comparison.failures()))
         chosen = select(metrics or MAIN, comparison.metrics)
@@ -86,9 +87,12 @@ def compare(
 def _run(plan: "Plan", metrics: Sequence[str], jobs: int | None) -> "Comparison":
     from sim.comparing import execute
     from sim.progress import count_bar
-    from sim.results.quantities import names_in, select
+    from sim.results.metrics import empty_summary
+    from sim.results.quantities import flat, names_in, select
 
     numbers = {run.scenario: run.numbers for run in plan.saved}
+    # A misspelt name is worth a message now; in a table that only some runs have it takes the first runs.
+    select(metrics, names_in([flat(empty_summary()), *numbers.values()]))
     with count_bar("comparing", len(plan.jobs)) as on_one_more:
 
         def on_run(run: "Run") -> None:
@@ -96,7 +100,6 @@ def _run(plan: "Plan", metrics: Sequence[str], jobs: int | None) -> "Comparison"
             if run.summary is not None and run.scenario not in numbers:
                 numbers[run.scenario] = run.numbers
                 if len(numbers) == len(plan.names):
-                    # A misspelt name is worth a message now, not after hours.
                     select(metrics, names_in(numbers.values()))
 
         return execute(plan, jobs, on_run)

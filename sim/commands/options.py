@@ -27,6 +27,15 @@ Overrides = Annotated[
     ),
 ]
 
+Draws = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Run N draws of the coefficients over their ranges with every seed; print the bands they span.",
+    ),
+]
+
 Jobs = Annotated[
     int | None,
     typer.Option("--jobs", min=1, metavar="N", help="Runs at a time; as many as there are cores if absent."),

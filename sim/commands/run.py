@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sim.commands.options import Format, Overrides, ScenarioName
+from sim.commands.options import Draws, Format, Overrides, ScenarioName
 from sim.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def run(
         int,
         typer.Option(min=1, metavar="N", help="Run N seeds, from the scenario's own on; print intervals."),
     ] = 1,
+    draws: Draws = None,
 ) -> None:
     """Simulate a scenario and print what came of it."""
     from sim.folder import new_file, new_folder
@@ -47,24 +48,25 @@ def run(
     from sim.scenario import load_scenario
 
     chosen = load_scenario(scenario, overrides)
-    if trace_events is not None and repeat > 1:
-        raise InputError(f"--trace-events {trace_events}: shows one run; leave --repeat out")
+    single = repeat == 1 and draws is None
+    if trace_events is not None and not single:
+        raise InputError(f"--trace-events {trace_events}: shows one run; leave --repeat and --draws out")
     with (
         nullcontext() if out is None else new_folder(out, replace=force) as folder,
         nullcontext() if trace_events is None else new_file(trace_events) as events_file,
     ):
-        if repeat == 1:
+        if single:
             result = _simulate(chosen, folder)
             if events_file is not None:
                 write_events(result.trace_events(), events_file)
             summary = result.to_dict()
             notes, summaries = result.notes, [summary]
         else:
-            summary, notes, summaries = _repeat(chosen, repeat, folder)
+            summary, notes, summaries = _repeat(chosen, repeat, draws, folder)
     if format is Format.JSON:
         typer.echo(to_json(summary), nl=False)
     else:
-        _print(summary, chosen.title, notes, repeated=repeat > 1)
+        _print(summary, chosen.title, notes, repeated="runs" in summary)
     if any(seed["requests"]["unfinished"] for seed in summaries):
         raise typer.Exit(UNFINISHED)
 
@@ -73,7 +75,8 @@ def _simulate(scenario: "Scenario", folder: Path | None) -> "RunResult":
     from sim.progress import progress_bar
     from sim.running import run as simulate
 
-    with progress_bar(f"seed {scenario.seed}") as on_progress:
+    draw = f", draw {scenario.timing.draw}" if scenario.timing.draw else ""
+    with progress_bar(f"seed {scenario.seed}{draw}") as on_progress:
         result = simulate(scenario, on_progress=on_progress)
     if folder is not None:
         result.write(folder)
@@ -81,26 +84,38 @@ def _simulate(scenario: "Scenario", folder: Path | None) -> "RunResult":
 
 
 def _repeat(
-    scenario: "Scenario", n: int, folder: Path | None
+    scenario: "Scenario", repeat: int, draws: int | None, folder: Path | None
 ) -> tuple[dict[str, Any], list[str], list[dict[str, Any]]]:
-    """Return the combined summary of `n` seeds, all their notes, and each one's summary."""
+    """Return the combined summary of every draw of every seed, their notes, and each one's summary."""
     from sim.results.intervals import combine
     from sim.results.metrics import to_json
 
+    drawn = scenario.draws(draws)
     summaries: list[dict[str, Any]] = []
     notes: list[str] = []
-    seeds = range(scenario.seed, scenario.seed + n)
+    seeds = range(scenario.seed, scenario.seed + repeat)
     for seed in seeds:
-        part = None if folder is None else folder / f"seed-{seed}"
-        if part is not None:
-            part.mkdir()
-        result = _simulate(scenario.model_copy(update={"seed": seed}), part)
-        summaries.append(result.to_dict())
-        notes += result.notes
-    combined = combine(seeds, summaries)
+        of_seed = []
+        for one in drawn:
+            seeded = one.model_copy(update={"seed": seed})
+            of_seed.append(_simulate(seeded, _part(folder, seeded, repeat, draws)))
+        summaries += [result.to_dict() for result in of_seed]
+        notes += [note for note in of_seed[0].notes if all(note in other.notes for other in of_seed)]
+    combined = combine(seeds, summaries, [one.timing.draw for one in drawn] if draws else ())
     if folder is not None:
         (folder / "summary.json").write_text(to_json(combined), encoding="utf-8")
     return combined, list(dict.fromkeys(notes)), summaries
+
+
+def _part(folder: Path | None, scenario: "Scenario", repeat: int, draws: int | None) -> Path | None:
+    """Make the folder of one of several runs."""
+    if folder is None:
+        return None
+    names = [f"seed-{scenario.seed}"] if repeat > 1 or not draws else []
+    names += [f"draw-{scenario.timing.draw}"] if draws else []
+    part = folder / "-".join(names)
+    part.mkdir()
+    return part
 
 
 def _print(summary: Mapping[str, Any], title: str, notes: Sequence[str], *, repeated: bool) -> None:

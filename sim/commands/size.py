@@ -45,7 +45,7 @@ def size(
     from sim.results.sized_plots import write_frontier
     from sim.results.sized_table import render_sized
     from sim.results.summary import WIDTH
-    from sim.size import size as find_smallest
+    from sim.sizing import size as find_smallest
 
     fixed = [*overrides, *([f"workload.sessions={sessions}"] if sessions else [])]
     with runner(out, jobs, "sizing", None) as run:

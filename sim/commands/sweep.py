@@ -86,7 +86,8 @@ def sweep(
     from sim.sweeping import plan
 
     if draws is not None:
-        overrides = [*overrides, f"timing.draw=1:{draws}:1"]
+        # A list: --sample would choose from a range.
+        overrides = [*overrides, f"timing.draw={','.join(map(str, range(1, draws + 1)))}"]
     found = _run(plan(scenario, overrides, repeat, sample), metrics, _engine(engine, scheduler, jobs), out)
     if len(found.failed) == len(found.runs):
         raise InputError("\n".join(found.failures()))

@@ -48,8 +48,8 @@ def tune(
     from sim.results.saved import write_tuned
     from sim.results.summary import WIDTH
     from sim.results.tuned_table import render_tuned
-    from sim.tune import plan
-    from sim.tune import tune as search_best
+    from sim.tuning import plan
+    from sim.tuning import tune as search_best
 
     search = plan(scenario, objective, constraints, spaces, overrides, maximise=maximise)
     with runner(out, jobs, "tuning", (1 + trials) * repeat + 2 * check) as run:

@@ -14,7 +14,14 @@ class Step(StrEnum):
 
     FORCED = "forced"
     FREE = "free"
+    TIMED = "timed"
     ALL = "all"
+
+
+class Diff(StrEnum):
+    """What is computed again, line by line."""
+
+    ROUTER_LOG = "router-log"
 
 
 def validate(
@@ -27,17 +34,31 @@ def validate(
         ),
     ],
     step: Annotated[
-        Step,
-        typer.Option(help="Workers as recorded, or chosen by the router; times are recorded either way."),
-    ] = Step.ALL,
-    seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Seeds of free routing.")] = 100,
+        Step | None,
+        typer.Option(
+            help="Workers as recorded (forced) or chosen by the router (free), both with recorded times: "
+            "all, unless --diff is asked for. Or everything simulated (timed).",
+        ),
+    ] = None,
+    diff: Annotated[
+        Diff | None,
+        typer.Option(help="Compute the costs of the router's log again, and say where they first part."),
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Seeds of free and timed.")] = 100,
     spread: Annotated[
-        float,
+        float | None,
         typer.Option(
             min=0.0,
+            show_default="durations are drawn from those of the run",
             help="Free routing: each seed takes recorded durations times exp(spread x Z), Z standard normal.",
         ),
-    ] = 0.0,
+    ] = None,
+    fit: Annotated[
+        list[Path],
+        typer.Option(
+            metavar="DIR", help="timed: fit the step times to this run's latencies first. Repeatable."
+        ),
+    ] = [],  # noqa: B006
     overrides: Overrides = [],  # noqa: B006 - typer only reads it
     format: Annotated[Format, typer.Option(help="How to print the results.")] = Format.TEXT,
 ) -> None:
@@ -47,16 +68,21 @@ def validate(
     from sim.results.metrics import to_json
     from sim.results.summary import WIDTH
     from sim.validation.show import render
-    from sim.validation.validate import validate as validate_run
+    from sim.validation.validate import Wanted
+    from sim.validation.validate import validate as validate_runs
 
-    free_seeds = 0 if step is Step.FORCED else seeds * len(measured)
-    with count_bar("free routing", free_seeds) as on_seed:
-        found = [
-            validate_run(
-                folder, scenario, overrides, step=step.value, seeds=seeds, spread=spread, on_seed=on_seed
-            )
-            for folder in measured
-        ]
+    step = step or (None if diff else Step.ALL)
+    total = seeds * len(measured) if step not in (None, Step.FORCED) else 0
+    with count_bar("simulating", total) as on_seed:
+        wanted = Wanted(
+            step.value if step else None,
+            diff=diff is Diff.ROUTER_LOG,
+            seeds=seeds,
+            spread=spread,
+            fit_to=fit,
+            on_seed=on_seed,
+        )
+        found = validate_runs(measured, scenario, overrides, wanted)
     if format is Format.JSON:
         typer.echo(to_json({"runs": found}), nl=False)
     else:

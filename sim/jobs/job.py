@@ -1,4 +1,4 @@
-"""A run to make, and the list of them that scenarios, points and seeds span."""
+"""A run to make, and the list of them that scenarios, points, seeds and draws span."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,13 +22,14 @@ class Job:
     """What results call the scenario."""
     scenario: Scenario
     settings: Mapping[str, Any]
-    """The scenario as scenario.toml would have it, with the first of the seeds."""
+    """The scenario as scenario.toml would have it, with the first of the seeds and none of several draws."""
     written: Written
     """The swept keys and their values here."""
 
     def done(self, summary: Mapping[str, Any] | None, notes: Sequence[str] = (), error: str = "") -> Run:
         """Return what it came to."""
-        return Run(self.name, self.settings, self.written, self.scenario.seed, summary, notes, error)
+        seed, draw = self.scenario.seed, self.scenario.timing.draw
+        return Run(self.name, self.settings, self.written, seed, summary, notes, error, draw)
 
 
 def attempt(job: Job) -> Run:
@@ -43,15 +44,20 @@ def attempt(job: Job) -> Run:
 
 
 def jobs_at(
-    sources: Mapping[str, str | Path | Scenario], fixed: Sequence[str], points: Iterable[Written], repeat: int
+    sources: Mapping[str, str | Path | Scenario],
+    fixed: Sequence[str],
+    points: Iterable[Written],
+    repeat: int,
+    draws: int | None = None,
 ) -> list[Job]:
-    """Return every run to make: points slowest, then seeds, then scenarios.
+    """Return every run to make: points slowest, then seeds, then draws, then scenarios.
 
     Args:
         sources: scenarios by the name that results give them: a file, the name of a shipped one, or loaded.
         fixed: `key=value` for all.
         points: what each point sets.
         repeat: seeds, from the first scenario's own on, the same for all.
+        draws: draws of the coefficients over their ranges, from the first on; their values if not given.
 
     Raises:
         InputError: a scenario or a value cannot be used, or two points are the same.
@@ -64,27 +70,39 @@ def jobs_at(
         changes = [*fixed, *(f"{key}={value}" for key, value in written.items())]
         loaded = {name: load_scenario(source, changes) for name, source in sources.items()}
         first = next(iter(loaded.values())).seed
-        jobs += seeded(loaded, written, range(first, first + repeat))
+        jobs += seeded(loaded, written, range(first, first + repeat), draws)
     _check_distinct(jobs)
     return jobs
 
 
-def seeded(scenarios: Mapping[str, Scenario], written: Written, seeds: Sequence[int]) -> list[Job]:
-    """Return the runs of scenarios at one point with these seeds, the scenarios fastest."""
+def seeded(
+    scenarios: Mapping[str, Scenario], written: Written, seeds: Sequence[int], draws: int | None = None
+) -> list[Job]:
+    """Return the runs of scenarios at one point with these seeds and draws, the scenarios fastest."""
     first = {name: scenario.model_copy(update={"seed": seeds[0]}) for name, scenario in scenarios.items()}
     settings = {name: scenario.to_dict() for name, scenario in first.items()}
+    drawn = {name: _drawn(name, scenario, draws) for name, scenario in first.items()}
     return [
-        Job(name, scenario.model_copy(update={"seed": seed}), settings[name], written)
+        Job(name, drawn[name][k].model_copy(update={"seed": seed}), settings[name], written)
         for seed in seeds
-        for name, scenario in first.items()
+        for k in range(draws or 1)
+        for name in drawn
     ]
+
+
+def _drawn(name: str, scenario: Scenario, draws: int | None) -> list[Scenario]:
+    try:
+        return scenario.draws(draws)
+    except InputError as error:
+        raise InputError(f"--draws: {name}: {error}") from error
 
 
 def _check_distinct(jobs: Sequence[Job]) -> None:
     """Refuse points that differ in how they are written only."""
     seen: dict[tuple[Any, ...], Written] = {}
     for job in jobs:
-        values = (job.name, job.scenario.seed, *(job.done(None).value(key) for key in job.written))
+        same = job.name, job.scenario.seed, job.scenario.timing.draw
+        values = (*same, *(job.done(None).value(key) for key in job.written))
         other = seen.setdefault(values, job.written)
         for key, text in job.written.items():
             if other[key] != text:

@@ -19,6 +19,15 @@ _STANDARD = re.compile(
 _DECODE = re.compile(rf"= max\(0, (?P<decode>{_NUMBER}) - (?P<credit>{_NUMBER})\) \+ (?P<active>{_NUMBER})")
 
 
+_ROUNDING = 0.5e-3
+"""Logged numbers have 3 decimals."""
+
+
+def as_logged(logged: float, computed: float, roundings: float = 1.0) -> bool:
+    """Whether a number is the logged one, as far as its decimals tell; of several, a rounding each."""
+    return abs(logged - computed) <= _ROUNDING * roundings * (1 + 1e-6)
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """What one worker would cost, in router blocks, as logged.
@@ -49,6 +58,19 @@ class Candidate:
         else:
             blocks = self.prefill_load_scale * self.adjusted_prefill_blocks + self.decode_blocks
         return blocks + self.active_request_cost_blocks
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether cost and adjusted prefill are what their terms come to, as far as rounded terms tell."""
+        roundings = 2.0  # of the cost and of active requests; decode blocks are whole
+        if self.raw_prefill_blocks is not None and self.adjusted_prefill_blocks is not None:
+            adjusted = max(0.0, self.raw_prefill_blocks - self.overlap_credit_blocks)
+            if not as_logged(self.adjusted_prefill_blocks, adjusted, 3.0):
+                return False
+            roundings += self.prefill_load_scale or 0.0
+        else:
+            roundings += 1.0
+        return as_logged(self.cost, self.cost_of_terms, roundings)
 
 
 def candidate(message: str) -> Candidate:

@@ -142,6 +142,21 @@ class Histogram:
         place = next(i for i, count in enumerate(self.counts) if count >= share * self.count)
         return (self.bounds[place - 1] if place else 0.0, self.bounds[place])
 
+    def quantile(self, share: float) -> float | None:
+        """Return the quantile `share` as Prometheus does: values are spread evenly within each bucket.
+
+        The lower end of a bucket without an upper one; None without observations.
+        """
+        ends = self.bucket(share)
+        if ends is None:
+            return None
+        place = list(self.bounds).index(ends[1])
+        below = self.counts[place - 1] if place else 0.0
+        inside = self.counts[place] - below
+        if ends[1] == inf or not inside:
+            return ends[0]
+        return ends[0] + (ends[1] - ends[0]) * (share * self.count - below) / inside
+
 
 @dataclass(frozen=True)
 class Window:

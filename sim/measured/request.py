@@ -86,6 +86,16 @@ class MeasuredRequest:
         return self.at(side.received_s) if side else None
 
     @property
+    def answered_s(self) -> float | None:
+        """When the router had the first of the answer of the worker that computed the prompt.
+
+        A request trace's durations are finer than its times of day, which are whole milliseconds.
+        """
+        if self.traced is None or self.traced.ttft_s is None or self.received_s is None:
+            return None
+        return self.received_s + self.traced.ttft_s
+
+    @property
     def first_token_s(self) -> float | None:
         """When the client had the first of the answer."""
         if self.bench is None or not self.bench.completed or self.send_s is None:

@@ -18,7 +18,7 @@ from sim.measured.prometheus import Histogram
 from sim.measured.router_log import Decision
 from sim.measured.run import MeasuredRun
 from sim.measured.windows import FRONTEND
-from sim.measured.workers import SOURCES, Worker
+from sim.measured.workers import DURATIONS, SOURCES, Worker
 from sim.results.metrics import PERMILLES, distribution, percentile_name
 from sim.results.weighted import WeightedSample
 
@@ -181,7 +181,8 @@ def _worker(run: MeasuredRun, worker: Worker) -> dict[str, Any]:
     ids = [r.decode_worker_id if worker.pool == "decode" else r.prefill_worker_id for r in run.requests]
     requests = sum(run.worker(worker_id) is worker for worker_id in ids if worker_id is not None)
     counters: dict[str, Any] = asdict(worker.counters) if worker.counters else {}
-    counters.pop("queue_s", None)
+    for name in DURATIONS:
+        counters.pop(name, None)
     return {
         "name": worker.name,
         # JSON readers that take numbers for doubles would change it.

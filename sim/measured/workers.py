@@ -26,11 +26,23 @@ _COUNTERS = {
     "loaded_bytes": "vllm:kv_offload_load_bytes_total",
     "stored_bytes": "vllm:kv_offload_store_bytes_total",
 }
-_QUEUE = "vllm:request_queue_time_seconds"
+DURATIONS = {
+    "queue_s": "vllm:request_queue_time_seconds",
+    "itl_s": "vllm:inter_token_latency_seconds",
+    "pull_s": "vllm:nixl_xfer_time_seconds",
+}
+"""Histograms among the counters."""
 _CONFIG = "vllm:cache_config_info"
 _UPTIME = "dynamo_component_uptime_seconds"
 
-FAMILIES = (_BY_SOURCE, *_COUNTERS.values(), _QUEUE, _CONFIG, _UPTIME, "dynamo_component_requests_total")
+FAMILIES = (
+    _BY_SOURCE,
+    *_COUNTERS.values(),
+    *DURATIONS.values(),
+    _CONFIG,
+    _UPTIME,
+    "dynamo_component_requests_total",
+)
 """What is read of a series that stands in for scrapes before and after."""
 
 
@@ -59,6 +71,10 @@ class Counters:
     """Bytes stored into it."""
     queue_s: Histogram | None = None
     """Time of each request until it was first scheduled; loads and pulls are part of it."""
+    itl_s: Histogram | None = None
+    """Time from each token of an answer to the next, in the engine."""
+    pull_s: Histogram | None = None
+    """Time of each read from a prefill worker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +130,9 @@ def _with_metrics(name: str, window: Window, pool: Pool) -> Worker:
             if by_source[SOURCES[0]] is None
             else {source: round(tokens or 0) for source, tokens in by_source.items()},
             **{key: _whole(window.increase(name)) for key, name in _COUNTERS.items()},
-            queue_s=window.histogram(_QUEUE),
+            queue_s=window.histogram(DURATIONS["queue_s"]),
+            itl_s=window.histogram(DURATIONS["itl_s"]),
+            pull_s=window.histogram(DURATIONS["pull_s"]),
         ),
         _config(window, "block_size"),
         _config(window, "num_gpu_blocks"),

@@ -13,21 +13,22 @@ if TYPE_CHECKING:
 
 
 def long_table(comparison: Comparison) -> "pa.Table":
-    """Return a row for every number of every run: scenario, the swept keys, seed, metric, value."""
+    """Return a row for every number of every run: scenario, the swept keys, seed, draw, metric, value."""
     import pyarrow as pa  # noqa: PLC0415 - slow to import
 
     records = list(comparison.records())
-    columns: dict[str, Any] = {"scenario": pa.array([record[0] for record in records], pa.string())}
+    columns: dict[str, Any] = {"scenario": pa.array([record.scenario for record in records], pa.string())}
     for place, key in enumerate(comparison.keys):
-        columns[key] = _typed([record[1][place] for record in records])
-    columns["seed"] = pa.array([record[2] for record in records], pa.int64())
-    columns["metric"] = pa.array([record[3] for record in records], pa.string())
-    columns["value"] = pa.array([float(record[4]) for record in records], pa.float64())
+        columns[key] = _typed([record.point[place] for record in records])
+    columns["seed"] = pa.array([record.seed for record in records], pa.int64())
+    columns["draw"] = pa.array([record.draw for record in records], pa.int64())
+    columns["metric"] = pa.array([record.metric for record in records], pa.string())
+    columns["value"] = pa.array([float(record.value) for record in records], pa.float64())
     return pa.table(columns)
 
 
 def wide_table(comparison: Comparison) -> "pa.Table":
-    """Return a row for every run: scenario, the swept keys, seed, error, and a column for every number."""
+    """Return a row for every run: scenario, swept keys, seed, draw, error, and a column for every number."""
     import pyarrow as pa  # noqa: PLC0415
 
     runs = comparison.runs
@@ -35,6 +36,7 @@ def wide_table(comparison: Comparison) -> "pa.Table":
     for key in comparison.keys:
         columns[key] = _typed([run.value(key) for run in runs])
     columns["seed"] = pa.array([run.seed for run in runs], pa.int64())
+    columns["draw"] = pa.array([run.draw for run in runs], pa.int64())
     columns["error"] = pa.array([run.error or None for run in runs], pa.string())
     for metric in comparison.metrics:
         values = [run.numbers.get(metric) for run in runs]
@@ -47,17 +49,18 @@ def summary_frame(comparison: Comparison, metrics: Sequence[str]) -> "pd.DataFra
     import pandas as pd  # noqa: PLC0415
 
     distances = ("difference", "ratio")
+    middle = "median" if comparison.has_bands else "mean"
     rows: list[dict[str, Any]] = []
     for row in comparison.rows(metrics):
-        for scenario, mean in row.means.items():
+        for scenario, spread in row.spreads.items():
             entry: dict[str, Any] = {"metric": row.metric, "unit": si_unit(row.metric)}
             entry.update(zip(comparison.keys, row.point, strict=True))
-            entry |= {"scenario": scenario, "mean": mean.mean, "low": mean.low, "high": mean.high}
+            entry |= {"scenario": scenario, middle: spread.middle, "low": spread.low, "high": spread.high}
             for name, estimates in zip(distances, (row.differences, row.ratios), strict=True):
                 found = estimates.get(scenario, NO_ESTIMATE)
                 entry |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
             rows.append(entry)
-    numbers = ["mean", "low", "high", *(name + end for name in distances for end in ("", "_low", "_high"))]
+    numbers = [middle, "low", "high", *(name + end for name in distances for end in ("", "_low", "_high"))]
     return pd.DataFrame(rows).astype(dict.fromkeys(numbers, float))
 
 

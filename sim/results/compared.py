@@ -1,4 +1,4 @@
-"""Runs of several scenarios beside each other: same points, same seeds, everything against the first."""
+"""Runs of several scenarios beside each other: same points, seeds and draws, everything against the first."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,8 +7,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sim.results.bands import COVERAGE, Band, band
 from sim.results.intervals import CONFIDENCE, Interval, interval
-from sim.results.paired import Estimate, difference, ratio
+from sim.results.paired import Estimate, difference, drawn_difference, drawn_ratio, ratio
 from sim.results.quantities import MAIN, flat, names_in, select
 from sim.results.shown import Shown
 
@@ -25,7 +26,7 @@ Value = str | int | float | bool | None
 
 @dataclass(frozen=True)
 class Run:
-    """A scenario at one point with one seed."""
+    """A scenario at one point with one seed and one draw."""
 
     scenario: str
     """The name it has in the comparison."""
@@ -40,6 +41,8 @@ class Run:
     """What a reader must know beside the numbers."""
     error: str = ""
     """Why it failed."""
+    draw: int = 0
+    """Of the coefficients over their ranges; 0: their values."""
 
     def value(self, key: str) -> Value:
         """Return what a dotted key is set to; None if it is not."""
@@ -65,6 +68,19 @@ class Run:
 
 Point = tuple[Value, ...]
 """Values of the swept keys, in their order."""
+Case = tuple[int, int]
+"""A seed and a draw: runs of equal cases are pairs."""
+
+
+class Record(NamedTuple):
+    """One number of one run."""
+
+    scenario: str
+    point: Point
+    seed: int
+    draw: int
+    metric: str
+    value: float
 
 
 class Row(NamedTuple):
@@ -72,8 +88,8 @@ class Row(NamedTuple):
 
     metric: str
     point: Point
-    means: dict[str, Interval]
-    """Over seeds, by scenario."""
+    spreads: dict[str, Interval | Band]
+    """Over seeds or, if there are any, over draws, by scenario."""
     differences: dict[str, Estimate]
     """Less the first scenario, by scenario: all but the first."""
     ratios: dict[str, Estimate]
@@ -95,17 +111,24 @@ class Comparison(Shown):
         self.keys = tuple(dict.fromkeys(key for run in runs for key in run.written))
         self.points = tuple(dict.fromkeys(self.point(run) for run in runs))
         self.seeds = tuple(sorted({run.seed for run in runs}))
+        self.draws = tuple(sorted({run.draw for run in runs}))
+        self.cases = len({(run.seed, run.draw) for run in runs})
         self.failed = tuple(run for run in runs if run.summary is None)
-        self._cells: dict[tuple[str, Point], dict[int, Run]] = {}
+        self._cells: dict[tuple[str, Point], dict[Case, Run]] = {}
         for run in runs:
-            self._cells.setdefault((run.scenario, self.point(run)), {})[run.seed] = run
+            self._cells.setdefault((run.scenario, self.point(run)), {})[run.seed, run.draw] = run
 
     def point(self, run: Run) -> Point:
         """Return where a run stands. One that was not swept stands where its settings say."""
         return tuple(run.value(key) for key in self.keys)
 
+    @cached_property
+    def has_bands(self) -> bool:
+        """Whether a point has several draws: numbers have bands then, in place of intervals over seeds."""
+        return any(len({draw for _, draw in runs}) > 1 for runs in self._cells.values())
+
     def runs_at(self, scenario: str, point: Point) -> list[Run]:
-        """Return the runs of a scenario at a point, by seed."""
+        """Return the runs of a scenario at a point, by seed and draw."""
         return [run for _, run in sorted(self._cells.get((scenario, point), {}).items())]
 
     def values_of(self, key: str) -> list[Value]:
@@ -129,21 +152,22 @@ class Comparison(Shown):
             for point in self.points:
                 yield self._row(metric, point)
 
-    def records(self) -> Iterator[tuple[str, Point, int, str, float]]:
-        """Yield every number of every run: scenario, point, seed, metric, value."""
+    def records(self) -> Iterator[Record]:
+        """Yield every number of every run."""
         for run in self.runs:
             for metric, value in run.numbers.items():
                 if value is not None:
-                    yield run.scenario, self.point(run), run.seed, metric, value
+                    yield Record(run.scenario, self.point(run), run.seed, run.draw, metric, value)
 
     def failures(self) -> Iterator[str]:
-        """Yield a line for each scenario, point and message, with the seeds that failed."""
-        seeds: dict[tuple[str, str], list[int]] = {}
+        """Yield a line for each scenario, point and message, with the seeds and draws that failed."""
+        runs: dict[tuple[str, str], list[str]] = {}
         for run in self.failed:
             point = ", ".join(f"{key}={value}" for key, value in run.written.items())
-            seeds.setdefault((f"{run.scenario}{point and f' at {point}'}", run.error), []).append(run.seed)
-        for (where, error), found in seeds.items():
-            yield f"{where}, seed {', '.join(map(str, found))}: {error}"
+            which = f"{run.seed} draw {run.draw}" if run.draw else str(run.seed)
+            runs.setdefault((f"{run.scenario}{point and f' at {point}'}", run.error), []).append(which)
+        for (where, error), found in runs.items():
+            yield f"{where}, seed {', '.join(found)}: {error}"
 
     # -- for people -----------------------------------------------------------------------------------------
 
@@ -167,12 +191,14 @@ class Comparison(Shown):
     def summary(self, *metrics: str) -> "pd.DataFrame":
         """Return means over seeds with 95 % intervals, and how far each is from the first scenario.
 
+        If coefficients were drawn, they are medians with the 95 % band of the draws.
+
         Args:
             metrics: dotted names of numbers or tables of them, the main ones if none are given.
 
         Returns:
             A row for each number, point and scenario: `metric`, `unit`, the swept keys, `scenario`, then in
-            this unit `mean`, `low`, `high` (of the mean; NaN for a single seed), `difference` to the first
+            this unit `mean` or `median`, `low`, `high` (NaN for a single run), `difference` to the first
             scenario paired by seed with `difference_low` and `difference_high`, and so for `ratio`.
 
         Raises:
@@ -223,7 +249,8 @@ class Comparison(Shown):
             "scenarios": list(self.scenarios),
             "keys": list(self.keys),
             "seeds": list(self.seeds),
-            "confidence": CONFIDENCE,
+            "draws": list(self.draws),
+            **({"coverage": COVERAGE} if self.has_bands else {"confidence": CONFIDENCE}),
             "rows": [self._row_to_dict(row) for row in self.rows(metrics)],
             "runs": [
                 {
@@ -231,6 +258,7 @@ class Comparison(Shown):
                     "point": self._named(self.point(run)),
                     "written": dict(run.written),
                     "seed": run.seed,
+                    "draw": run.draw,
                     "settings": self.settings_file(run),
                     "error": run.error or None,
                     "notes": list(run.notes),
@@ -261,18 +289,22 @@ class Comparison(Shown):
         values = {name: self._values(metric, name, point) for name in self.scenarios}
         first = values[self.scenarios[0]]
         differences, ratios = {}, {}
+        away, over = (drawn_difference, drawn_ratio) if self.has_bands else (difference, ratio)
         for name in self.scenarios[1:]:
-            pairs = [(first[seed], value) for seed, value in values[name].items() if seed in first]
+            pairs = [(first[case], value) for case, value in values[name].items() if case in first]
             left, right = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-            differences[name], ratios[name] = difference(left, right), ratio(left, right)
-        means = {name: interval(list(found.values())) for name, found in values.items()}
+            differences[name], ratios[name] = away(left, right), over(left, right)
+        spreads = {name: self._spread(list(found.values())) for name, found in values.items()}
         thin = [name for name in self.scenarios if self._is_thin(metric, name, point)]
-        return Row(metric, point, means, differences, ratios, thin)
+        return Row(metric, point, spreads, differences, ratios, thin)
 
-    def _values(self, metric: str, scenario: str, point: Point) -> dict[int, float]:
-        """Return a number by seed, where it was measured."""
-        values = {run.seed: run.numbers.get(metric) for run in self.runs_at(scenario, point)}
-        return {seed: value for seed, value in values.items() if value is not None}
+    def _spread(self, values: Sequence[float]) -> Interval | Band:
+        return band(values) if self.has_bands else interval(values)
+
+    def _values(self, metric: str, scenario: str, point: Point) -> dict[Case, float]:
+        """Return a number by seed and draw, where it was measured."""
+        values = {(run.seed, run.draw): run.numbers.get(metric) for run in self.runs_at(scenario, point)}
+        return {case: value for case, value in values.items() if value is not None}
 
     def _is_thin(self, metric: str, scenario: str, point: Point) -> bool:
         return any(metric in run.thin_percentiles for run in self.runs_at(scenario, point))
@@ -282,7 +314,7 @@ class Comparison(Shown):
             "metric": row.metric,
             "point": self._named(row.point),
             "thin": list(row.thin),
-            "scenarios": {name: mean._asdict() for name, mean in row.means.items()},
+            "scenarios": {name: spread._asdict() for name, spread in row.spreads.items()},
             "against_first": {
                 name: {"difference": row.differences[name]._asdict(), "ratio": row.ratios[name]._asdict()}
                 for name in self.scenarios[1:]

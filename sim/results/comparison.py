@@ -1,7 +1,7 @@
 """What a person reads after a comparison: numbers side by side, and how far each is from the first scenario.
 
-One row for each number and point, a column for each scenario. Differences and ratios stand beside two
-scenarios, and in tables of their own below more.
+One row for each number and point, a column for each scenario; below it the bands, if coefficients were drawn.
+Differences and ratios stand beside two scenarios, and in tables of their own below more.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -17,9 +17,11 @@ from sim.results.compared import Comparison, Row
 from sim.results.intervals import CONFIDENCE
 from sim.results.paired import LEAST_PAIRS, Estimate
 from sim.results.quantities import label, unit
+from sim.results.repeats import BAND_WORDS, few_note, runs_text
 from sim.results.summary import WIDTH, footnotes, heading, thin_note
 
 _LABEL_WIDTH = 26
+_BANDED_LABEL_WIDTH = 17
 _HEADER_WIDTH = 16
 _GAP = 2
 
@@ -35,11 +37,11 @@ def render_comparison(comparison: Comparison, metrics: Sequence[str]) -> Rendera
         tables += [_table(comparison, rows, (), other) for other in others]
     head = f"Compared with {first}" if others else first
     return Group(
-        heading(head, seeds_line(comparison.seeds)),
+        heading(head, runs_line(comparison)),
         _titles(comparison),
         *(part for table in tables for part in (Text(), table)),
         footnotes(
-            _paired_note(comparison),
+            _band_note(comparison) if comparison.has_bands else _paired_note(comparison),
             thin_note([name for row in rows for name in row.thin]),
             _fewer_note(comparison, rows),
             _differing_inputs(comparison),
@@ -48,11 +50,12 @@ def render_comparison(comparison: Comparison, metrics: Sequence[str]) -> Rendera
     )
 
 
-def seeds_line(seeds: Sequence[int]) -> str:
-    """Return which seeds the numbers are of."""
-    if len(seeds) == 1:
-        return f"seed {seeds[0]}"
-    return f"means of {len(seeds)} seeds: {', '.join(map(str, seeds))}"
+def runs_line(comparison: Comparison) -> str:
+    """Return which seeds and draws the numbers are of."""
+    if comparison.has_bands:
+        return f"medians of {runs_text(comparison.seeds, comparison.draws)}"
+    some = runs_text(comparison.seeds)
+    return some if len(comparison.seeds) == 1 else f"means of {some}"
 
 
 def _titles(comparison: Comparison) -> Table:
@@ -75,15 +78,19 @@ def _table(
     for header in headers:
         grid.add_column(Text(header), justify="right", no_wrap=True)
     swept = len(comparison.points) > 1
+    label_width = _BANDED_LABEL_WIDTH if comparison.has_bands else _LABEL_WIDTH if swept else WIDTH
     marks = max((len(_marks(comparison, row, name)) for row in rows for name in names), default=0)
     for metric, group in groupby(rows, key=lambda row: row.metric):
-        # With points, a long label goes on beside the next of them.
-        lines = wrap(label(metric), _LABEL_WIDTH if swept else WIDTH)
+        # With points or bands, a long label goes on beside the next line.
+        lines = wrap(label(metric), label_width)
         if swept and grid.row_count:
             grid.add_row()
         for row in group:
             name = Text(lines.pop(0) if lines else "")
             grid.add_row(name, *_cells(comparison, row, names, against_first, marks))
+            if comparison.has_bands:
+                name = Text(lines.pop(0) if lines else "")
+                grid.add_row(name, *_band_cells(comparison, row, names, against_first, marks), style="dim")
     return grid
 
 
@@ -94,18 +101,40 @@ def _cells(
     for key, value in zip(comparison.keys, row.point, strict=True):
         yield Text(comparison.written(key, value), style="dim")
     for name in names:
-        yield shown.show(row.means[name].mean) + _marks(comparison, row, name).ljust(marks)
+        yield _value_texts(comparison, row, name)[0] + _marks(comparison, row, name).ljust(marks)
     if against_first:
-        yield _distance(row.differences[against_first], shown.show_difference, 0.0, plus="+")
-        yield _distance(row.ratios[against_first], show.number, 1.0)
+        width = not comparison.has_bands
+        yield _distance(row.differences[against_first], shown.show_difference, 0.0, plus="+", width=width)
+        yield _distance(row.ratios[against_first], show.number, 1.0, width=width)
+
+
+def _band_cells(
+    comparison: Comparison, row: Row, names: Sequence[str], against_first: str, marks: int
+) -> Iterator[str]:
+    """Yield what stands below each of `_cells`: the band of its draws."""
+    shown = unit(row.metric)
+    yield from [""] * len(comparison.keys)
+    for name in names:
+        yield _value_texts(comparison, row, name)[1] + " " * marks
+    if against_first:
+        difference, ratio = row.differences[against_first], row.ratios[against_first]
+        yield show.between(difference.low, difference.high, shown.show_difference)
+        yield show.between(ratio.low, ratio.high, show.number)
 
 
 def _marks(comparison: Comparison, row: Row, name: str) -> str:
     return ("†" if _has_fewer(comparison, row, name) else "") + ("*" if name in row.thin else "")
 
 
-def _distance(estimate: Estimate, shown: Callable[[float | None], str], equal: float, plus: str = "") -> Text:
-    """Return an estimate and half its interval: bold if the interval leaves out what equal scenarios have."""
+def _distance(
+    estimate: Estimate,
+    shown: Callable[[float | None], str],
+    equal: float,
+    plus: str = "",
+    *,
+    width: bool,
+) -> Text:
+    """Return an estimate and, for `width`, half its interval: bold if that leaves out what equals have."""
     if estimate.value is None:
         return Text(show.MISSING, style="dim")
     text = (plus if estimate.value > 0 else "") + shown(estimate.value)
@@ -113,14 +142,14 @@ def _distance(estimate: Estimate, shown: Callable[[float | None], str], equal: f
         return Text(text)
     half = estimate.high - estimate.value
     # What is left of sums that cancel out is no width.
-    if half > abs(estimate.value) * 1e-9:
+    if width and half > abs(estimate.value) * 1e-9:
         text += f" ± {shown(half)}"
     return Text(text, style="bold" if estimate.excludes(equal) else "dim")
 
 
 def _has_fewer(comparison: Comparison, row: Row, name: str) -> bool:
-    """Whether a value is missing for some seeds, but not for all."""
-    return 0 < row.means[name].n < len(comparison.seeds)
+    """Whether a value is missing for some seeds or draws, but not for all."""
+    return 0 < row.spreads[name].n < comparison.cases
 
 
 def key_headers(keys: Sequence[str]) -> list[str]:
@@ -158,8 +187,17 @@ def _pages(comparison: Comparison, rows: Sequence[Row]) -> Iterator[tuple[str, .
 
 
 def _width(comparison: Comparison, rows: Sequence[Row], name: str) -> int:
-    cells = [len(unit(row.metric).show(row.means[name].mean) + _marks(comparison, row, name)) for row in rows]
+    cells = [
+        max(map(len, _value_texts(comparison, row, name))) + len(_marks(comparison, row, name))
+        for row in rows
+    ]
     return _GAP + max(*map(len, folded(name).splitlines()), *cells, 0)
+
+
+def _value_texts(comparison: Comparison, row: Row, name: str) -> tuple[str, str]:
+    """Return what is shown of a number: its middle, and below that its band or nothing."""
+    shown, spread = unit(row.metric).show, row.spreads[name]
+    return shown(spread.middle), show.between(spread.low, spread.high, shown) if comparison.has_bands else ""
 
 
 def _paired_note(comparison: Comparison) -> list[str]:
@@ -171,9 +209,16 @@ def _paired_note(comparison: Comparison) -> list[str]:
     return [f"± is half of a {level} interval over the seeds, paired by seed; bold: equal is outside of it"]
 
 
+def _band_note(comparison: Comparison) -> list[str]:
+    notes = [f"below each number: {BAND_WORDS}"]
+    if len(comparison.scenarios) > 1:
+        notes.append("differences and ratios are paired by draw; bold: equal is outside of the band")
+    return notes + few_note(comparison.draws)
+
+
 def _fewer_note(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
     if any(_has_fewer(comparison, row, name) for row in rows for name in comparison.scenarios):
-        return ["† without some of the seeds: nothing was measured there"]
+        return ["† without some of the runs: nothing was measured there"]
     return []
 
 

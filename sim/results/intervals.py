@@ -1,8 +1,13 @@
-"""Several runs that differ in their seed only: the mean of every number, and how well it is known."""
+"""Several runs of a scenario: the mean of every number over seeds, and how well it is known.
 
-from collections.abc import Mapping, Sequence
+Runs that also draw their coefficients have bands in place of means and intervals (`sim.results.bands`).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from math import cos, fsum, pi, sin, sqrt, tan
 from typing import Any, NamedTuple
+
+from sim.results.bands import COVERAGE, Band, band
 
 CONFIDENCE = 0.95
 
@@ -19,6 +24,11 @@ class Interval(NamedTuple):
     n: int
     """Runs that had a value."""
 
+    @property
+    def middle(self) -> float | None:
+        """The number to show when there is room for one."""
+        return self.mean
+
 
 def interval(values: Sequence[float]) -> Interval:
     """Return the interval of a mean: mean -+ t s / sqrt(n), s the sample's standard deviation."""
@@ -33,19 +43,31 @@ def interval(values: Sequence[float]) -> Interval:
     return Interval(mean, mean - half, mean + half, min(values), max(values), n)
 
 
-def combine(seeds: Sequence[int], summaries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the summaries of several seeds and, in the same shape, the interval of each of their numbers.
+def combine(
+    seeds: Sequence[int], summaries: Sequence[Mapping[str, Any]], draws: Sequence[int] = ()
+) -> dict[str, Any]:
+    """Return the summaries of several runs and, in the same shape, the spread of each of their numbers.
 
-    A percentile's interval is that of the mean over runs of each run's percentile. A number that is None in
-    some runs is averaged over the others; its `n` says over how many.
+    Over seeds it is the interval of the mean, and a percentile's is that of the mean over runs of each run's
+    percentile. Over draws it is the band of all runs. A number that is None in some runs is taken over the
+    others; its `n` says over how many.
+
+    Args:
+        seeds: of the runs.
+        summaries: of the runs, every draw of every seed.
+        draws: of the coefficients; none if their values were taken.
+
     """
     apart = ("schema_version", "thin_percentiles", "slo", "notes")
     numbers = [{key: value for key, value in run.items() if key not in apart} for run in summaries]
+    if draws:
+        spread = {"draws": list(draws), "coverage": COVERAGE, "bands": _combine(numbers, band)}
+    else:
+        spread = {"confidence": CONFIDENCE, "intervals": _combine(numbers, interval)}
     return {
         "schema_version": summaries[0]["schema_version"],
         "seeds": list(seeds),
-        "confidence": CONFIDENCE,
-        "intervals": _combine(numbers),
+        **spread,
         "thin_percentiles": list(
             dict.fromkeys(name for run in summaries for name in run["thin_percentiles"])
         ),
@@ -53,13 +75,13 @@ def combine(seeds: Sequence[int], summaries: Sequence[Mapping[str, Any]]) -> dic
     }
 
 
-def _combine(nodes: Sequence[Any]) -> Any:
+def _combine(nodes: Sequence[Any], spread: Callable[[Sequence[float]], Interval | Band]) -> Any:
     """Combine the same place of every run: a mapping by its keys, anything else as numbers or None."""
     inner = [node for node in nodes if isinstance(node, Mapping)]
     if inner:
         keys = dict.fromkeys(key for node in inner for key in node)
-        return {key: _combine([node.get(key) for node in inner]) for key in keys}
-    return interval([node for node in nodes if node is not None])._asdict()
+        return {key: _combine([node.get(key) for node in inner], spread) for key in keys}
+    return spread([node for node in nodes if node is not None])._asdict()
 
 
 def student_t(freedom: int) -> float:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from sim.results.account import CAUSES
 from sim.results.gauge import Occupancy
-from sim.results.rows import Table, Values
+from sim.results.rows import Rows, Table, Values
 from sim.results.slo import Slo
 from sim.results.transfers import PullCounts
 from sim.results.weighted import WeightedSample
@@ -127,6 +127,12 @@ def summarise(requests: Table, itl_s: WeightedSample, facts: RunFacts) -> dict[s
         "gpu_hours": facts.gpus * facts.simulated_s / 3600,
         "simulated_s": facts.simulated_s,
     }
+
+
+def empty_summary() -> dict[str, Any]:
+    """Return the summary of no request: all names, with null in place of tables that only some runs have."""
+    facts = RunFacts(0.0, 0, pool=Occupancy(None, 0.0), cpu_tier=None)
+    return summarise(Rows().tables["requests"], WeightedSample(), facts)
 
 
 def to_json(summary: Mapping[str, Any]) -> str:

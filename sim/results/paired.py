@@ -1,12 +1,14 @@
-"""How far one scenario is from another, from runs of both with the same seeds.
+"""How far one scenario is from another, from runs of both with the same seeds and draws.
 
-Equal seeds mean equal workloads, so the seeds are pairs: what a hard workload does to both cancels out.
+Equal seeds mean equal workloads, so runs are pairs: what a hard workload does to both cancels out, and so
+does what slow coefficients do to both.
 """
 
 from collections.abc import Sequence
 from math import fsum, sqrt
 from typing import Any, NamedTuple
 
+from sim.results.bands import band
 from sim.results.intervals import CONFIDENCE, student_t
 
 LEAST_PAIRS = 3
@@ -14,12 +16,12 @@ LEAST_PAIRS = 3
 
 
 class Estimate(NamedTuple):
-    """A difference or ratio over seeds, and its 95 % confidence interval."""
+    """A difference or ratio, with its 95 % confidence interval over seeds or the 95 % band of draws."""
 
     value: float | None
     """None without pairs, and for a ratio to 0."""
     low: float | None
-    """None for fewer than three pairs."""
+    """None for too few pairs: three make an interval, two a band."""
     high: float | None
     n: int
     """Pairs."""
@@ -53,6 +55,23 @@ def ratio(first: Sequence[float], other: Sequence[float]) -> Estimate:
     r = _mean(other) / below
     half = _half_width([b - r * a for a, b in zip(first, other, strict=True)])
     return _estimate(r, None if half is None else half / abs(below), n)
+
+
+def drawn_difference(first: Sequence[float], other: Sequence[float]) -> Estimate:
+    """Return the median of other - first over pairs, with the band of the draws."""
+    return _of_draws([b - a for a, b in zip(first, other, strict=True)])
+
+
+def drawn_ratio(first: Sequence[float], other: Sequence[float]) -> Estimate:
+    """Return the median of other / first over pairs, with the band of the draws; none if a first one is 0."""
+    if not all(first):
+        return Estimate(None, None, None, len(first))
+    return _of_draws([b / a for a, b in zip(first, other, strict=True)])
+
+
+def _of_draws(values: Sequence[float]) -> Estimate:
+    found = band(values)
+    return Estimate(found.median, found.low, found.high, found.n)
 
 
 def bootstrap_difference(first: Sequence[float], other: Sequence[float]) -> Estimate:

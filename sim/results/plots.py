@@ -1,7 +1,8 @@
 """Pictures of a comparison: small multiples, a panel for each number, a colour for each scenario.
 
 A swept key with numbers gives a line for each scenario, one with names gives bars; without a swept key there
-is one bar a scenario. Bands and error bars are 95 % intervals of the mean over seeds.
+is one bar a scenario. Bands and error bars are 95 % intervals of the mean over seeds; if coefficients were
+drawn, they are the 95 % band of the draws around the median.
 """
 
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
+from sim.results.bands import COVERAGE, band
 from sim.results.compared import Comparison, Point
 from sim.results.intervals import CONFIDENCE, interval
 from sim.results.paired import LEAST_PAIRS
@@ -73,9 +75,9 @@ def plot_metric(comparison: Comparison, metric: str, ax: "Axes | None") -> "Axes
     ax = given_or_new(ax)
     panels.row([ax], metric)
     if legend := ax.get_legend():
-        legend.set_title(means_of(comparison.seeds))
+        legend.set_title(runs_of(comparison))
     else:
-        ax.set_title(means_of(comparison.seeds))
+        ax.set_title(runs_of(comparison))
     return ax
 
 
@@ -99,16 +101,26 @@ def _figure(panels: "_Panels", metrics: Sequence[str]) -> "Figure":
             panel.set_title(facet)
         for panel in grid.flat:
             panel.label_outer()
-    _explain(figure, means_of(panels.comparison.seeds))
+    _explain(figure, runs_of(panels.comparison))
     return figure
 
 
 def means_of(seeds: Sequence[int]) -> str:
-    """Return what points and bands are."""
+    """Return what points and bands over seeds are."""
     if len(seeds) == 1:
         return f"seed {seeds[0]}"
     says = f"means of {len(seeds)} seeds"
     return says + (f" with {100 * CONFIDENCE:.0f} % intervals" if len(seeds) >= LEAST_PAIRS else "")
+
+
+def runs_of(comparison: Comparison) -> str:
+    """Return what points and bands are."""
+    seeds, draws = comparison.seeds, comparison.draws
+    if not comparison.has_bands:
+        return means_of(seeds)
+    some = f"seed {seeds[0]}" if len(seeds) == 1 else f"{len(seeds)} seeds"
+    band_words = f"{100 * COVERAGE:.0f} % bands of the draws"
+    return f"medians of {len(draws)} draws of the coefficients, {some}, with {band_words}"
 
 
 def _explain(figure: "Figure", says: str) -> None:
@@ -163,10 +175,11 @@ class _Panels:
         import pandas as pd  # noqa: PLC0415
 
         rows = []
-        for scenario, point, _, metric, value in self.comparison.records():
-            facet = self._facet(point)
+        for one in self.comparison.records():
+            facet = self._facet(one.point)
             place = "" if self._joined else facet
-            rows.append((self._name(scenario, facet), self._x(point), place, metric, float(value)))
+            series = self._name(one.scenario, facet)
+            rows.append((series, self._x(one.point), place, one.metric, float(one.value)))
         return pd.DataFrame(rows, columns=["series", "x", "facet", "metric", "value"])
 
     def _name(self, scenario: str, facet: str) -> str:
@@ -201,7 +214,8 @@ class _Panels:
             "hue": "series",
             "hue_order": names,
             "palette": sns.color_palette("colorblind", len(names)),
-            "errorbar": error_bar,
+            "estimator": "median" if self.comparison.has_bands else "mean",
+            "errorbar": _band_ends if self.comparison.has_bands else error_bar,
         }
         if not self._key:
             sns.barplot(data, x="value", y="series", order=names, err_kws=WHISKER, ax=panel, **hue)
@@ -249,6 +263,12 @@ def set_scale(axis: "Axis", shown: Unit, values: "pd.Series[float]", *, logarith
         set_limits(0, 1)
     if shown is TOKENS and largest > 0:
         axis.set_major_formatter(EngFormatter(sep=""))
+
+
+def _band_ends(values: "pd.Series[float]") -> tuple[float, float]:
+    """Return the band of the draws, as tables have it."""
+    found = band(list(values))
+    return (nan, nan) if found.low is None or found.high is None else (found.low, found.high)
 
 
 def error_bar(values: "pd.Series[float]") -> tuple[float, float]:

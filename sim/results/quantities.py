@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from sim.errors import InputError
+from sim.limits import Limit
 from sim.results import show
 from sim.results.summary import CAUSE_LABELS, LATENCY_LABELS, SOURCE_LABELS
 
@@ -166,6 +167,11 @@ def si_unit(name: str) -> str:
     if shown is TOKENS:
         return "tokens"
     return _UNITS.get(last, "")
+
+
+def written_limit(limit: Limit) -> str:
+    """Return a limit as a person writes it: "ITL p99 < 200 ms"."""
+    return f"{label(limit.metric)} {'<' if limit.below else '>'} {unit(limit.metric).show(limit.bound)}"
 
 
 def _leaves(node: Any, name: str) -> Iterator[tuple[str, float | None]]:

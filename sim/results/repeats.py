@@ -1,4 +1,4 @@
-"""What a person reads after several seeds of one scenario: the main numbers, each with its interval."""
+"""What a person reads after several runs of one scenario: the main numbers with their intervals or bands."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -6,9 +6,14 @@ from typing import Any
 from rich.console import Group, RenderableType
 
 from sim.results import show
+from sim.results.bands import COVERAGE, FEW
 from sim.results.intervals import CONFIDENCE
 from sim.results.summary import CAUSE_LABELS, footnotes, heading, table, thin_note
 
+BAND_WORDS = (
+    f"the {100 * COVERAGE:.0f} % band of the draws, 2.5th to 97.5th percentile of runs over the ranges of "
+    "the coefficients; no interval of a mean"
+)
 _Show = Callable[[float | None], str]
 
 _SECTIONS: tuple[tuple[tuple[str, str, _Show], ...], ...] = (
@@ -55,24 +60,37 @@ _SECTIONS: tuple[tuple[tuple[str, str, _Show], ...], ...] = (
 
 
 def render_repeats(combined: Mapping[str, Any], title: str, notes: Sequence[str] = ()) -> RenderableType:
-    """Return the summary of several seeds (`sim.results.intervals.combine`), ready to print."""
-    seeds, thin = combined["seeds"], combined["thin_percentiles"]
-    rows = table("", "mean", f"{100 * CONFIDENCE:.0f} % interval", "least", "most")
+    """Return the summary of several runs (`sim.results.intervals.combine`), ready to print."""
+    seeds, draws, thin = combined["seeds"], combined.get("draws", ()), combined["thin_percentiles"]
+    if draws:
+        middle, spread, spreads = "median", f"{100 * COVERAGE:.0f} % band", combined["bands"]
+        words = [f"The band is {BAND_WORDS}.", *few_note(draws)]
+    else:
+        middle, spread, spreads = "mean", f"{100 * CONFIDENCE:.0f} % interval", combined["intervals"]
+        words = ["The interval is that of the mean over the seeds, by Student's t."]
+    rows, n = table("", middle, spread, "least", "most"), len(combined["runs"])
     for section in _SECTIONS:
         rows.add_row()
         for label, path, shown in section:
-            number = _at(combined["intervals"], path.split("/"))
+            number = _at(spreads, path.split("/"))
             if number is not None:
                 mark = " *" if path.replace("/", ".") in thin else ""
-                runs = f" ({number['n']} of {len(seeds)} runs)" if number["n"] < len(seeds) else ""
-                rows.add_row(label + mark + runs, *_cells(number, shown))
-    return Group(
-        heading(title, f"{len(seeds)} seeds: {', '.join(map(str, seeds))}"),
-        rows,
-        footnotes(
-            ["The interval is that of the mean over the seeds, by Student's t."], thin_note(thin), notes
-        ),
-    )
+                runs = f" ({number['n']} of {n} runs)" if number["n"] < n else ""
+                rows.add_row(label + mark + runs, *_cells(number, middle, shown))
+    return Group(heading(title, runs_text(seeds, draws)), rows, footnotes(words, thin_note(thin), notes))
+
+
+def runs_text(seeds: Sequence[int], draws: Sequence[int] = ()) -> str:
+    """Return which runs numbers stand for: "20 draws, 2 seeds: 0, 1"."""
+    some = f"seed {seeds[0]}" if len(seeds) == 1 else f"{len(seeds)} seeds: {', '.join(map(str, seeds))}"
+    return f"{len(draws)} draws, {some}" if len(draws) > 1 else some
+
+
+def few_note(draws: Sequence[int]) -> list[str]:
+    """Return what to say of too few draws."""
+    if len(draws) >= FEW:
+        return []
+    return [f"with fewer than {FEW} draws the ends of a band are about the least and the most of them"]
 
 
 def _at(node: Any, keys: Sequence[str]) -> Mapping[str, Any] | None:
@@ -85,6 +103,6 @@ def _at(node: Any, keys: Sequence[str]) -> Mapping[str, Any] | None:
     return found
 
 
-def _cells(number: Mapping[str, Any], shown: _Show) -> list[str]:
-    interval = show.MISSING if number["low"] is None else f"{shown(number['low'])} to {shown(number['high'])}"
-    return [shown(number["mean"]), interval, shown(number["least"]), shown(number["most"])]
+def _cells(number: Mapping[str, Any], middle: str, shown: _Show) -> list[str]:
+    spread = show.between(number["low"], number["high"], shown)
+    return [shown(number[middle]), spread, shown(number["least"]), shown(number["most"])]

@@ -43,13 +43,14 @@ def read_runs(folder: Path, name: str) -> list[Run]:
         return _compared_runs(folder)
     if (folder / SWEEP).is_file():
         return list(read_sweep(folder).runs)
-    parts = sorted((part for part in folder.glob("seed-*") if part.is_dir()), key=_natural)
+    parts = [part for kind in ("seed-*", "draw-*") for part in folder.glob(kind) if part.is_dir()]
     if not parts and not (folder / SUMMARY).is_file():
         raise InputError(
-            f"{folder}: holds no results: no {SUMMARY}, no {COMPARISON}, no {SWEEP}, no folders seed-*; "
+            f"{folder}: holds no results: no {SUMMARY}, {COMPARISON}, {SWEEP}, no folders seed-* or draw-*; "
             "give a folder that --out of `sim run`, `sim compare` or `sim sweep` made"
         )
-    return [_single_run(part, name) for part in parts or [folder]]
+    runs = [_single_run(part, name) for part in parts or [folder]]
+    return sorted(runs, key=lambda run: (run.seed, run.draw))
 
 
 def read_comparison(folder: Path) -> Comparison:
@@ -148,7 +149,8 @@ def read_sweep(folder: Path) -> Sweep:
 def _single_run(folder: Path, name: str) -> Run:
     settings = read_toml(folder / SCENARIO)
     summary = read_json(folder / SUMMARY)
-    return Run(name, settings, {}, settings.get("seed", 0), summary, summary.get("notes", ()))
+    draw = settings.get("timing", {}).get("draw", 0)
+    return Run(name, settings, {}, settings.get("seed", 0), summary, summary.get("notes", ()), draw=draw)
 
 
 def _compared_runs(folder: Path) -> list[Run]:
@@ -171,6 +173,7 @@ def _compared_run(folder: Path, run: dict[str, Any]) -> Run:
         run["summary"],
         run["notes"],
         run["error"] or "",
+        run.get("draw", 0),
     )
 
 
@@ -198,8 +201,3 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise InputError(f"{path}: must hold a JSON object")
     return content
-
-
-def _natural(part: Path) -> tuple[int, str]:
-    digits = part.name.removeprefix("seed-")
-    return (int(digits) if digits.isdecimal() else -1, part.name)

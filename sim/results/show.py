@@ -1,5 +1,7 @@
 """Numbers as a person reads them in a table: a fixed number of digits, a dash where nothing was measured."""
 
+from collections.abc import Callable
+
 MISSING = "-"
 
 _TIMES = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6))
@@ -33,6 +35,17 @@ def percent(share: float | None) -> str:
 def number(value: float | None) -> str:
     """Return a number without a unit to three digits: "6.18", "1,234"."""
     return MISSING if value is None else _digits(value, 3)
+
+
+def between(low: float | None, high: float | None, shown: Callable[[float | None], str]) -> str:
+    """Return a range: "1.20 to 3.40 s", "950 ms to 1.10 s", "3.40 s" if both ends read so; a dash if none."""
+    if low is None or high is None:
+        return MISSING
+    first, last = shown(low), shown(high)
+    if first == last:
+        return last
+    number, space, unit = first.partition(" ")
+    return f"{number if space and last.endswith(space + unit) else first} to {last}"
 
 
 def bar(share: float, cells: int) -> str:

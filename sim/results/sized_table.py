@@ -7,10 +7,9 @@ from rich.table import Table
 from rich.text import Text
 
 from sim.results import show
-from sim.results.quantities import label, unit
+from sim.results.quantities import label, unit, written_limit
 from sim.results.sized import Sized, Tried
 from sim.results.summary import footnotes, heading, table
-from sim.results.tuned_table import written_limit
 from sim.units import format_bytes
 
 _MOST_ROWS = 12

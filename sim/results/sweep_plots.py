@@ -33,7 +33,9 @@ _MOST_TICKS = 11
 
 
 def write_sweep_plots(sweep: Sweep, metrics: Sequence[str], folder: Path) -> None:
-    """Write a PNG for each number, named after it."""
+    """Write a PNG for each number, named after it; those of an earlier sweep that are not asked for go."""
+    for stale in set(sweep.metrics) - set(metrics):
+        (folder / f"{stale}.png").unlink(missing_ok=True)
     with style():
         for metric in metrics:
             plot_sweep(sweep, metric).savefig(folder / f"{metric}.png", metadata={"Software": None})
@@ -137,14 +139,15 @@ class _Panels:
         import pandas as pd  # noqa: PLC0415
 
         rows = []
-        for _, point, _, name, value in self._sweep.records():
-            if name == metric:
+        for record in self._sweep.records():
+            if record.metric == metric:
+                point = record.point
                 shown = {
                     key: at if self._is_numeric(key) else self._sweep.written(key, at)
                     for key, at in zip(self._sweep.keys, point, strict=True)
                 }
                 shown |= {"": "", self._hue: self._colour(point)}
-                rows.append({**shown, "value": float(value), "facet": self._facet(point)})
+                rows.append({**shown, "value": float(record.value), "facet": self._facet(point)})
         columns = dict.fromkeys(["", self._hue, *self._sweep.keys, "value", "facet"])
         return pd.DataFrame(rows, columns=list(columns))
 

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sim.results.compared import Row
-from sim.results.comparison import common_notes, folded, key_headers, seeds_line
+from sim.results.comparison import common_notes, folded, key_headers, runs_line
 from sim.results.intervals import CONFIDENCE
 from sim.results.paired import LEAST_PAIRS
 from sim.results.quantities import label, unit
@@ -43,9 +43,9 @@ def point_line(sweep: Sweep, metrics: Sequence[str]) -> str:
         for key, header, value in zip(sweep.keys, key_headers(sweep.keys), point, strict=True)
     )
     numbers = (
-        f"{label(row.metric)} {unit(row.metric).show(mean.mean)}"
+        f"{label(row.metric)} {unit(row.metric).show(mean.middle)}"
         for row in sweep.rows(metrics)
-        for mean in row.means.values()
+        for mean in row.spreads.values()
     )
     return f"{where}: {', '.join(numbers)}"
 
@@ -92,20 +92,20 @@ def _written(sweep: Sweep, key: str) -> list[str]:
 
 def _cell(sweep: Sweep, row: Row) -> str:
     """Return a mean with half its interval, and marks for what a reader must know."""
-    (mean,) = row.means.values()
+    (mean,) = row.spreads.values()
     shown = unit(row.metric)
-    text = shown.show(mean.mean)
+    text = shown.show(mean.middle)
     if sweep.seeds_a_draw and mean.n > 1:
         text += f" ({shown.show(mean.least)} to {shown.show(mean.most)})"
-    elif mean.n >= LEAST_PAIRS and mean.high is not None and mean.mean is not None:
-        text += f" ± {shown.show_difference(mean.high - mean.mean)}"
+    elif mean.n >= LEAST_PAIRS and mean.high is not None and mean.middle is not None:
+        text += f" ± {shown.show_difference(mean.high - mean.middle)}"
     return text + ("†" if mean.n < len(sweep.seeds) else "") + ("*" if row.thin else "")
 
 
 def _replicates(sweep: Sweep) -> str:
     if sweep.seeds_a_draw:
         return f"means of {len(sweep.seeds)} draws of {sweep.seeds_a_draw} seeds each"
-    return seeds_line(sweep.seeds)
+    return runs_line(sweep)
 
 
 def _interval_note(sweep: Sweep) -> list[str]:
@@ -119,7 +119,7 @@ def _interval_note(sweep: Sweep) -> list[str]:
 
 
 def _missing_note(sweep: Sweep, columns: dict[str, list[Row]]) -> list[str]:
-    means = (mean for rows in columns.values() for row in rows for mean in row.means.values())
+    means = (mean for rows in columns.values() for row in rows for mean in row.spreads.values())
     if any(mean.n < len(sweep.seeds) for mean in means):
         return ["† without some of the seeds: the run failed, or nothing was measured there"]
     return []

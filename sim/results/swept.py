@@ -93,4 +93,5 @@ def _mean_run(runs: Sequence[Run]) -> Run:
     first = runs[0]
     written = {key: text for key, text in first.written.items() if key != DRAW}
     failed = all(run.summary is None for run in runs)
-    return replace(first, written=written, seed=int(first.written[DRAW]), summary=None if failed else numbers)
+    draw = int(first.written[DRAW])
+    return replace(first, written=written, seed=draw, draw=0, summary=None if failed else numbers)

@@ -6,12 +6,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from sim.limits import Limit
 from sim.results import show
 from sim.results.comparison import common_notes
 from sim.results.intervals import CONFIDENCE
 from sim.results.paired import Estimate
-from sim.results.quantities import Unit, label, unit
+from sim.results.quantities import Unit, label, unit, written_limit
 from sim.results.summary import footnotes, heading, table
 from sim.results.tuned import BEST, DEFAULT, Tuned
 
@@ -30,11 +29,6 @@ def render_tuned(tuned: Tuned) -> RenderableType:
         _numbers(tuned),
         footnotes(_notes(tuned), common_notes(tuned.check)),
     )
-
-
-def written_limit(limit: Limit) -> str:
-    """Return a limit as a person writes it: "ITL p99 < 200 ms"."""
-    return f"{label(limit.metric)} {'<' if limit.below else '>'} {unit(limit.metric).show(limit.bound)}"
 
 
 def _settings(tuned: Tuned) -> Table:

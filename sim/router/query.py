@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from sim.router.config import Overrides
+from sim.router.index import Overlap
 
 NO_OVERRIDES = Overrides()
 NO_TAINTS: Mapping[str, float] = MappingProxyType({})
@@ -31,3 +32,5 @@ class Query(NamedTuple):
     """Taints that a rank must have."""
     preferred_taints: Mapping[str, float] = NO_TAINTS
     """Weights of taints that make a rank cheaper (positive) or dearer (negative)."""
+    overlap: Overlap | None = None
+    """What each rank holds of the prompt, where that is known from elsewhere: the index is not asked then."""

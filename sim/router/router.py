@@ -98,7 +98,9 @@ class Router:
         blocks = BlockRuns.of(query.blocks)
         prefill_tokens, active_blocks, requests = self.loads.columns()
         new_blocks = self._new_blocks(blocks, among, reuse)
-        overlap = NO_OVERLAP if self._index is None else self._index.overlap(blocks, among)
+        overlap = query.overlap
+        if overlap is None:
+            overlap = NO_OVERLAP if self._index is None else self._index.overlap(blocks, among)
         taint_factors = self._taint_factors(query)
         known = Known(prefill_tokens, active_blocks, requests, new_blocks, *overlap, taint_factors)
         if len(ranks) < len(self._ranks):

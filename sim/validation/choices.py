@@ -3,12 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sim.measured.formula import as_logged
 from sim.measured.router_log import Decision
 from sim.validation.recording import Recording, pools
 from sim.validation.replay import Replay
-
-LOGGED = 0.5e-3
-"""Costs are logged to 3 decimals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +35,7 @@ def compare_choices(replayed: Replay) -> dict[str, Choices]:
         taken = _taken(recorded, index, leg, first_decode)
         # A replay may have workers that the run had lost.
         pairs = [(by_worker[worker], cost) for worker, cost in logged.items()]
-        equal = all(abs(ours - theirs) <= LOGGED * 1.001 for ours, theirs in pairs)
+        equal = all(as_logged(theirs, ours) for ours, theirs in pairs)
         cheapest = by_worker[taken] <= min(ours for ours, _ in pairs) if taken is not None else False
         count = counts.setdefault(leg, [0, 0, 0])
         for place, value in enumerate((True, equal, cheapest)):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sim.measured.run import MeasuredRun
 from sim.scenario import Scenario
 from sim.validation import lru
-from sim.validation.blocks import HeldBlocks, held_blocks, sample_times
+from sim.validation.blocks import HeldBlocks, held_blocks
 from sim.validation.choices import Choices, compare_choices
 from sim.validation.quantities import Numbers, measured_numbers, predicted_numbers, requests
 from sim.validation.recording import Recording, recording
@@ -65,18 +65,17 @@ def forced(run: MeasuredRun, scenario: Scenario) -> Forced:
 
     """
     recorded = recording(run)
-    samples_s = sample_times(recorded)
-    replayed = replay(recorded, scenario, forced=True, samples_s=samples_s)
+    replayed = replay(recorded, scenario, forced=True)
     predicted = {
         row["index"]: (row["local_hit_tokens"] or 0) + (row["external_hit_tokens"] or 0)
         for row in requests(replayed)
     }
     return Forced(
-        measured_numbers(recorded, replayed.block_bytes),
+        measured_numbers(run, replayed.block_bytes),
         predicted_numbers(replayed),
         lru.numbers(recorded, scenario),
         _agreement(recorded, predicted, lru.cached_tokens(recorded, scenario)),
-        tuple(held_blocks(replayed, samples_s)),
+        tuple(held_blocks(replayed)),
         compare_choices(replayed),
         tuple(recorded.notes),
     )

@@ -1,9 +1,11 @@
 """Free routing: times of sending and of answers are recorded, the simulated router chooses.
 
-Equal costs are settled by chance, in the router and here: a run is compared with many seeds. Recorded times
-are one draw, too: the same run again would have others. With a `spread`, each seed draws every request's
-durations anew, the recorded ones times exp(spread x Z), Z standard normal. Where runs were repeated with the
-same arrivals, the spread is the standard deviation of the log of two runs' ratio, divided by the root of 2.
+Equal costs are settled by chance, in the router and here: a run is compared with many seeds. And recorded
+times are one draw of many: each seed draws every request's durations from those of the run
+(`sim.validation.durations`). A client with a limit of requests in flight sends as the drawn answers let it.
+
+Asked for a `spread`, durations stay with their requests instead, wherever they go: the recorded ones times
+exp(spread x Z), Z standard normal and each request's own.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,9 +18,11 @@ import numpy as np
 from sim.draw import draw
 from sim.measured.run import MeasuredRun
 from sim.scenario import Scenario
-from sim.validation.quantities import measured_numbers, predicted_numbers
+from sim.validation.durations import DrawnTimes, Durations
+from sim.validation.quantities import Numbers, measured_numbers, predicted_numbers
 from sim.validation.recording import Recording, Times, recording
 from sim.validation.replay import replay
+from sim.validation.sending import as_due, limit_in_flight
 
 PREDICTED = ("recomputed_tokens", "workers_per_session", "decode_hit_tokens")
 COVERAGE = 0.95
@@ -46,7 +50,8 @@ class Free:
     """Predictions by the names of `sim.validation.quantities.LABELS`."""
 
     seeds: int
-    spread: float
+    spread: float | None
+    """None: durations are drawn from those of the run."""
     predictions: dict[str, Prediction]
     notes: tuple[str, ...]
 
@@ -55,7 +60,7 @@ def free(
     run: MeasuredRun,
     scenario: Scenario,
     seeds: int,
-    spread: float = 0.0,
+    spread: float | None = None,
     on_seed: Callable[[], None] = lambda: None,
 ) -> Free:
     """Predict routing and caching of a run with `seeds` seeds, from the scenario's own on.
@@ -65,19 +70,40 @@ def free(
 
     """
     recorded = recording(run)
-    measured = measured_numbers(recorded, scenario.capacity().block_bytes)
+    measured = measured_numbers(run, scenario.capacity().block_bytes)
+    one_seed = _drawn(recorded, scenario) if spread is None else _spread(recorded, spread)
     drawn: dict[str, list[float]] = {}
     for n in range(seeds):
-        seeded = scenario.model_copy(update={"seed": scenario.seed + n})
-        drawn_anew = _other_durations(recorded, seeded.seed, spread) if spread else recorded
-        numbers = predicted_numbers(replay(drawn_anew, seeded, forced=False))
+        numbers = one_seed(scenario.model_copy(update={"seed": scenario.seed + n}))
         for name in PREDICTED:
             value = numbers[name]
             if value is not None:
                 drawn.setdefault(name, []).append(value)
         on_seed()
-    predictions = {name: _prediction(measured[name], values) for name, values in drawn.items()}
+    predictions = {name: prediction(measured[name], values) for name, values in drawn.items()}
     return Free(seeds, spread, predictions, tuple(recorded.notes))
+
+
+def _drawn(recorded: Recording, scenario: Scenario) -> Callable[[Scenario], Numbers]:
+    """Return what predicts a seed with durations drawn from those of the run."""
+    durations = Durations(recorded, replay(recorded, scenario, forced=True))
+    due, limit = as_due(recorded), limit_in_flight(recorded)
+
+    def one_seed(seeded: Scenario) -> Numbers:
+        timing = DrawnTimes(due, durations, seeded.seed)
+        return predicted_numbers(replay(due, seeded, forced=False, timing=timing, limit=limit))
+
+    return one_seed
+
+
+def _spread(recorded: Recording, spread: float) -> Callable[[Scenario], Numbers]:
+    """Return what predicts a seed with recorded durations, each request's times a factor of its own."""
+
+    def one_seed(seeded: Scenario) -> Numbers:
+        drawn = _other_durations(recorded, seeded.seed, spread) if spread else recorded
+        return predicted_numbers(replay(drawn, seeded, forced=False))
+
+    return one_seed
 
 
 def _other_durations(recorded: Recording, seed: int, spread: float) -> Recording:
@@ -102,7 +128,8 @@ def _stretched(seen: Times, sent_s: float, factor: float) -> Times:
     )
 
 
-def _prediction(measured: float | None, values: Sequence[float]) -> Prediction:
+def prediction(measured: float | None, values: Sequence[float]) -> Prediction:
+    """Return mean and interval of a number that each seed gave a value of."""
     tail = (1 - COVERAGE) / 2
     low, high = np.quantile(values, [tail, 1 - tail]).tolist()
     return Prediction(measured, sum(values) / len(values), low, high)

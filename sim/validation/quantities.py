@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sim.measured.run import MeasuredRun
 from sim.measured.summary import summarise
-from sim.validation.recording import Recording
 from sim.validation.replay import Replay
 
 Numbers = Mapping[str, float | None]
@@ -45,9 +45,8 @@ def error(measured: float | None, predicted: float | None) -> Error | None:
     return Error(difference, difference / measured if measured else None)
 
 
-def measured_numbers(recording: Recording, block_bytes: int) -> Numbers:
+def measured_numbers(run: MeasuredRun, block_bytes: int) -> Numbers:
     """Return what the files of the run say."""
-    run = recording.run
     summary = summarise(run)
     prefill, decode, overlap = summary["prefill"], summary["decode"], summary["overlap"]
     by_source: Mapping[str, int] = prefill["by_source"] or {}

@@ -48,6 +48,12 @@ class Recording:
     """Second 0 of the replay, in seconds of the run."""
 
     @property
+    def unix_s(self) -> float | None:
+        """Second 0 of the replay, in Unix time; None if no file ties the run to it."""
+        unix_s = self.requests[0].clock.unix_s
+        return None if unix_s is None else unix_s + self.start_s
+
+    @property
     def completed(self) -> list[int]:
         """Requests that are compared: the others are load only."""
         return [index for index, request in enumerate(self.requests) if request.completed]

@@ -1,11 +1,16 @@
 """Runs a recording through a simulated cluster: recorded times, and recorded or chosen workers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from math import inf
+from operator import add
+from typing import Literal
 
-from sim.clock import Phase, at_time
 from sim.cluster import Cluster
 from sim.errors import InputError
+from sim.kv.events import KvEvent
+from sim.measured.workers import Worker
 from sim.results.rows import Rows
 from sim.router import Policy
 from sim.router.candidates import Candidates
@@ -13,8 +18,17 @@ from sim.router.cost import CostTerms
 from sim.router.policies import make_policy
 from sim.router.query import Query
 from sim.scenario import Scenario
-from sim.validation.pace import RecordedAnswers, RecordedPace, RecordedTransfers
+from sim.validation.engine_times import engine_times
+from sim.validation.pace import (
+    RecordedAnswers,
+    RecordedArrivals,
+    RecordedPace,
+    RecordedTimes,
+    RecordedTransfers,
+    Timing,
+)
 from sim.validation.recording import Recording, pools
+from sim.validation.stored import engine_logs
 
 _NO_FRONT_DOOR = {"alpha_in_s": 0.0, "alpha_in_s_per_token": 0.0, "alpha_out_s": 0.0}
 """Requests come when their worker was chosen, and answers are timed where the client is."""
@@ -43,62 +57,93 @@ class Replay:
     scenario: Scenario
     rows: Rows
     block_bytes: int
-    held_blocks: Sequence[Sequence[int]]
-    """By sample, then by worker: blocks of the attention group in GPU memory that carry a hash."""
+    published: Sequence[Sequence[tuple[float, KvEvent]]]
+    """KV events of each worker, with the time of the output that published them."""
+    prompts: Sequence[Sequence[int]]
+    """What those events call the full blocks of every prompt, by index."""
 
 
 def replay(
-    recording: Recording, scenario: Scenario, *, forced: bool, samples_s: Sequence[float] = ()
+    recording: Recording,
+    scenario: Scenario,
+    *,
+    forced: bool,
+    timing: Timing | None = None,
+    limit: int | None = None,
 ) -> Replay:
     """Run the recording on the cluster of a scenario, whose own workload, client and front door go unused.
 
     Args:
         recording: what is sent, and what was recorded of it.
         scenario: the cluster; its law times only what nothing was recorded of.
-        forced: whether requests go to their recorded workers; else the scenario's router chooses.
-        samples_s: when to count the blocks that are held, in seconds of the replay.
+        forced: whether requests go to their recorded workers, and recorded KV events time the engines; else
+            the scenario's router chooses, and what engines did elsewhere tells nothing.
+        timing: of answers; by default as recorded.
+        limit: requests that the client lets be in flight at once.
 
     Raises:
         InputError: the scenario has fewer workers than the run.
 
     """
-    _check_workers(recording, scenario)
-    changed = {
-        "frontend": scenario.frontend.model_copy(update=_NO_FRONT_DOOR),
-        "replay": scenario.replay.model_copy(update={"client": "open-loop", "speedup": 1.0}),
-        "output": scenario.output.model_copy(update={"tables": ("decisions",) if forced else ()}),
-    }
+    check_workers(recording, scenario)
+    timing = timing or RecordedTimes(recording.times)
+    changed = scenario.model_copy(
+        update={
+            "frontend": scenario.frontend.model_copy(update=_NO_FRONT_DOOR),
+            "replay": scenario.replay.model_copy(update=_client(limit)),
+            "output": scenario.output.model_copy(update={"tables": ("decisions",) if forced else ()}),
+        }
+    )
+    logs = engine_logs(recording, scenario.block_tokens) if forced else []
+    pull_s = median_s(recording.run.workers, "pull_s") or 0.0
+    policy = make_policy(scenario.router)
     cluster = Cluster(
-        scenario.model_copy(update=changed),
+        changed,
         recording.trace,
         scenario.capacity(),
-        scenario.model_copy(update=changed).coefficients(),
-        policy=RecordedChoice(recording.ranks, make_policy(scenario.router)) if forced else None,
-        decode_policy=RecordedChoice(recording.decode_ranks, make_policy(scenario.router))
-        if forced
-        else None,
-        pace=RecordedPace(recording.times),
+        changed.coefficients(),
+        policy=RecordedChoice(recording.ranks, policy) if forced else None,
+        decode_policy=RecordedChoice(recording.decode_ranks, policy) if forced else None,
+        pace=RecordedPace(
+            timing,
+            logs,
+            block_tokens=scenario.block_tokens,
+            token_s=median_s(recording.run.workers, "itl_s") or inf,
+        ),
     )
-    cluster.frontend.answers = RecordedAnswers(recording.times)
+    engines = engine_times(logs, changed.frontend.dispatch_s)
+    frontend = cluster.frontend
+    frontend.answers = RecordedAnswers(timing)
+    frontend.arrivals = RecordedArrivals(cluster.env, engines, timing)
     if cluster.pulls is not None:
-        cluster.pulls.network = RecordedTransfers(recording.times)
-    held: list[list[int]] = []
-    for sample_s in samples_s:
-        event = at_time(cluster.env, sample_s, Phase.SCHEDULE, len(cluster.workers))
-        event.callbacks.append(lambda _: held.append(_held_blocks(cluster)))
+        cluster.pulls.network = RecordedTransfers(timing, engines, pull_s)
+    published: list[list[tuple[float, KvEvent]]] = [[] for _ in cluster.workers]
+    frontend.published = lambda worker, events, now_s: published[worker].extend((now_s, e) for e in events)
     cluster.run()
-    return Replay(recording, scenario, cluster.recorder.rows, cluster.capacity.block_bytes, held)
+    prompts = [frontend.blocks_of(request) for request in recording.trace.requests] if forced else []
+    return Replay(
+        recording, scenario, cluster.recorder.rows, cluster.capacity.block_bytes, published, prompts
+    )
 
 
-def _held_blocks(cluster: Cluster) -> list[int]:
-    group = cluster.scenario.model.state_groups
-    return [
-        sum(stop - start for start, stop, _ in worker.engine.cache.pool.cached[group].changed())
-        for worker in cluster.workers
+def _client(limit: int | None) -> dict[str, object]:
+    if limit is None:
+        return {"client": "open-loop", "speedup": 1.0}
+    return {"client": "max-concurrency", "max_concurrency": limit, "speedup": 1.0}
+
+
+def median_s(workers: Iterable[Worker], name: Literal["itl_s", "pull_s"]) -> float | None:
+    """Return the median of a duration that the engines of a run counted; None if none of them did."""
+    found = [
+        histogram
+        for worker in workers
+        if worker.counters and (histogram := getattr(worker.counters, name)) is not None
     ]
+    return reduce(add, found).quantile(0.5) if found else None
 
 
-def _check_workers(recording: Recording, scenario: Scenario) -> None:
+def check_workers(recording: Recording, scenario: Scenario) -> None:
+    """Raise InputError if the scenario has fewer workers than the run."""
     counts = scenario.workers.prefill or scenario.workers.count or 0, scenario.workers.decode or 0
     keys = "prefill" if scenario.workers.prefill else "count", "decode"
     for pool, count, key in zip(pools(recording.run), counts, keys, strict=True):

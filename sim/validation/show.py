@@ -1,7 +1,6 @@
 """What a person reads of a validation, made for a terminal of 100 columns."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import isclose
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -11,10 +10,12 @@ from rich.text import Text
 from sim.results import show
 from sim.results.summary import footnotes, heading, table
 from sim.validation.quantities import LABELS
+from sim.validation.show_log import render_log
+from sim.validation.show_numbers import RATIOS, cell, error, inside, label, span, spread
+from sim.validation.show_timed import law, overview, render_timed
 
 MISSES = 5
 """Worst misses that are printed; JSON has them all."""
-_RATIOS = ("workers_per_session", "decode_workers_per_session")
 
 
 def render(runs: Sequence[Mapping[str, Any]], scenario: str) -> RenderableType:
@@ -23,28 +24,49 @@ def render(runs: Sequence[Mapping[str, Any]], scenario: str) -> RenderableType:
     for run in runs:
         parts += [heading(run["title"], f"validated on {scenario}"), Text()]
         if run["forced"]:
-            parts += [*_forced(run["forced"]), Text()]
+            parts += [*_forced(run["forced"], run["repeats"]), Text()]
         if run["free"]:
-            parts.append(_free(run["free"]))
-        parts += [footnotes([run["settings"]], run["notes"]), Text()]
-    if len(runs) > 1:
+            parts.append(_free(run["free"], run["repeats"]))
+        if run["timed"]:
+            parts += render_timed(run)
+        if run["router_log"]:
+            parts += render_log(run["router_log"])
+        about = (_varied(run["free"]), _repeats(run["repeats"]), law(run))
+        parts += [footnotes([run["settings"]], *about, run["notes"]), Text()]
+    if len(runs) > 1 and any(run["forced"] or run["free"] for run in runs):
         parts.append(_overview(runs))
+    if len(runs) > 1 and all(run["timed"] for run in runs):
+        parts.append(overview(runs))
     return Group(*parts)
 
 
-def _forced(forced: Mapping[str, Any]) -> Iterable[RenderableType]:
-    rows = table("Workers and times as recorded", "measured", "predicted", "error", "LRU", "error")
-    for name, label in LABELS.items():
+def _varied(free: Mapping[str, Any] | None) -> list[str]:
+    if not free:
+        return []
+    if free["spread"] is None:
+        return ["each seed draws durations from those of the run"]
+    return [f"each seed takes recorded durations times exp({free['spread']:g} Z), Z standard normal"]
+
+
+def _repeats(repeats: Mapping[str, Any] | None) -> list[str]:
+    return [f"repeats of each other: {', '.join(repeats['runs'])}"] if repeats else []
+
+
+def _forced(forced: Mapping[str, Any], repeats: Mapping[str, Any] | None) -> Iterable[RenderableType]:
+    columns = ["measured", *(["repeats"] if repeats else []), "predicted", "error", "LRU", "error"]
+    rows = table("Workers and times as recorded", *columns)
+    for name, text in LABELS.items():
         numbers = forced["numbers"][name]
         known = numbers["measured"] is not None and (numbers["measured"] or numbers["predicted"])
-        if known and name not in _RATIOS:
+        if known and name not in RATIOS:
             rows.add_row(
-                label,
+                text,
                 show.count(numbers["measured"]),
+                *([spread(name, repeats)] if repeats else []),
                 show.count(numbers["predicted"]),
-                _error(numbers["error"]),
+                error(numbers["error"]),
                 show.count(numbers["baseline"]),
-                _error(numbers["baseline_error"]),
+                error(numbers["baseline_error"]),
             )
     yield rows
     agreement = forced["agreement"]
@@ -80,38 +102,33 @@ def _misses(misses: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _held(held: Sequence[Mapping[str, Any]]) -> Table:
-    rows = table("Blocks held in GPU memory", "measured at end", "predicted", "mean difference")
+    rows = table("Blocks held in GPU memory", "measured at end", "predicted", "same prompt blocks", "mean")
     for worker in held:
         rows.add_row(
             worker["worker"],
             show.count(worker["measured_at_end"]),
             show.count(worker["predicted_at_end"]),
-            show.number(worker["mean_difference"]),
+            f"{show.count(worker['same_at_end'])} of {show.count(worker['prompt_blocks_at_end'])}",
+            show.percent(worker["mean_share_same"]),
         )
     return rows
 
 
-def _free(free: Mapping[str, Any]) -> Table:
-    spread = f", durations x e^({free['spread']:g} Z)" if free["spread"] else ""
-    rows = table(
-        f"Router chooses, {free['seeds']} seeds{spread}", "measured", "mean", "95 % of seeds", "measured is"
-    )
+def _free(free: Mapping[str, Any], repeats: Mapping[str, Any] | None) -> Table:
+    columns = ["measured", *(["repeats"] if repeats else []), "mean", "error"]
+    interval = f"95 % of {free['seeds']} seeds"
+    rows = table("Router chooses", *columns, interval, "")
     for name, numbers in free["predictions"].items():
-        shown = show.number if name in _RATIOS else show.count
         rows.add_row(
-            LABELS[name].strip().replace("of them", "Tokens"),
-            shown(numbers["measured"]),
-            shown(numbers["mean"]),
-            f"{shown(numbers['low'])} to {shown(numbers['high'])}",
-            _inside(numbers["inside"]),
+            label(name),
+            cell(name, numbers["measured"]),
+            *([spread(name, repeats)] if repeats else []),
+            cell(name, numbers["mean"]),
+            error(numbers["error"]),
+            span(name, numbers["low"], numbers["high"]),
+            inside(numbers["inside"]),
         )
     return rows
-
-
-def _inside(inside: bool | None) -> Text | str:
-    if inside is None:
-        return show.MISSING
-    return Text("inside") if inside else Text("outside", style="bold red")
 
 
 def _overview(runs: Sequence[Mapping[str, Any]]) -> Table:
@@ -126,24 +143,10 @@ def _overview(runs: Sequence[Mapping[str, Any]]) -> Table:
         rows.add_row(
             run["title"],
             show.count(numbers.get("measured", free and free["measured"])),
-            _error(numbers.get("error")),
-            _error(numbers.get("baseline_error")),
+            error(numbers.get("error")),
+            error(numbers.get("baseline_error")),
             f"{agreement['right']}/{agreement['compared']}" if agreement["compared"] else show.MISSING,
             f"{show.count(free['low'])} to {show.count(free['high'])}" if free else show.MISSING,
-            _inside(free["inside"]) if free else show.MISSING,
+            inside(free["inside"]) if free else show.MISSING,
         )
     return rows
-
-
-def _error(error: Mapping[str, float | None] | None) -> str:
-    """Return a signed error in percent; of nothing measured, the difference."""
-    if error is None:
-        return show.MISSING
-    relative, difference = error["relative"], error["difference"]
-    assert difference is not None
-    sign = "" if isclose(difference, 0.0, abs_tol=1e-9) else "+" if difference > 0 else "-"
-    if not sign:
-        return "0"
-    if relative is None:
-        return f"{sign}{show.count(abs(difference))}"
-    return f"{sign}{100 * abs(relative):.2f} %"

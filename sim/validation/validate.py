@@ -1,88 +1,113 @@
-"""Validates one run: forced and free routing as one object, ready for JSON."""
+"""Validates runs: everything that was asked for as one object, ready for JSON."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from sim.measured.run import load_run
-from sim.validation.forced import Forced, forced
-from sim.validation.free import Free, free
-from sim.validation.quantities import LABELS, error
+from sim.errors import InputError
+from sim.measured.run import MeasuredRun, load_run
+from sim.scenario import Scenario
+from sim.validation.as_json import (
+    forced_json,
+    free_json,
+    log_json,
+    repeats_json,
+    timed_json,
+)
+from sim.validation.fit import Fitted, fit
+from sim.validation.forced import forced
+from sim.validation.free import free
+from sim.validation.log_diff import diff_router_log
+from sim.validation.quantities import Numbers
+from sim.validation.repeats import kind_of, repeats
 from sim.validation.settings import scenario_of
+from sim.validation.timed import measured_of, timed
 
-Step = Literal["forced", "free", "all"]
+Step = Literal["forced", "free", "timed", "all"]
 SCHEMA_VERSION = 1
+_NO_COSTS = (
+    "no costs in a router's log, nothing to compute again: it needs the lines that start with Formula "
+    "(DYN_LOG=info,dynamo_kv_router::scheduling::selector=debug); round robin and its like log none"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to do with each run."""
+
+    step: Step | None = "all"
+    """Recorded workers, workers that the router chooses, both of them ("all"), everything simulated; or
+    nothing of that."""
+    diff: bool = False
+    """Whether to compute the costs of the router's log again."""
+    seeds: int = 100
+    """Of what chance decides."""
+    spread: float | None = None
+    """Of recorded durations from seed to seed, which else are drawn: see `sim.validation.free`."""
+    fit_to: Sequence[Path] = ()
+    """Runs to fit the step-time law to, for "timed"; none: the scenario's law."""
+    on_seed: Callable[[], None] = field(default=lambda: None)
+    """Called whenever a seed is done."""
 
 
 def validate(
-    folder: Path,
-    scenario: str,
-    overrides: Sequence[str] = (),
-    *,
-    step: Step = "all",
-    seeds: int = 100,
-    spread: float = 0.0,
-    on_seed: Callable[[], None] = lambda: None,
-) -> dict[str, Any]:
-    """Return what the simulator predicts of the run in a folder, beside what was measured.
+    folders: Sequence[Path], scenario: str, overrides: Sequence[str] = (), wanted: Wanted | None = None
+) -> list[dict[str, Any]]:
+    """Return what the simulator predicts of the runs in these folders, beside what was measured.
 
     Args:
-        folder: the files of the run.
+        folders: a run each.
         scenario: a file, or the name of a shipped scenario, of the cluster that was measured.
-        overrides: `key=value`, win over what the run tells of itself.
-        step: which routing: the recorded one, the simulated router's, or both.
-        seeds: of free routing.
-        spread: of durations from seed to seed: see `sim.validation.free`.
-        on_seed: called whenever a seed is done.
+        overrides: `key=value`, win over what a run tells of itself.
+        wanted: what to do.
 
     Raises:
         InputError: a file that cannot be used, or a run and a scenario that do not go together.
 
     """
-    run = load_run(folder)
-    settings, told = scenario_of(run, scenario, overrides)
-    by_force = forced(run, settings) if step != "free" else None
-    freely = free(run, settings, seeds, spread, on_seed) if step != "forced" else None
-    notes = [*run.notes, *(found.notes if (found := by_force or freely) else ())]
+    wanted = wanted or Wanted()
+    for place, folder in enumerate(folders):
+        if folder.resolve() in [other.resolve() for other in folders[:place]]:
+            raise InputError(f"--measured {folder}: is given twice")
+    if wanted.fit_to and wanted.step != "timed":
+        raise InputError("--fit: only --step timed uses step times")
+    fitted = _fitted(wanted.fit_to, scenario, overrides)
+    fitted_to = {folder.resolve() for folder in wanted.fit_to}
+    contents: list[dict[str, Any]] = []
+    measured: list[tuple[str, Hashable, Numbers]] = []
+    for folder in folders:
+        run = load_run(folder)
+        settings, told = scenario_of(run, scenario, overrides)
+        found = _validated(run, settings, wanted, fitted)
+        contents.append({**found, "settings": told, "fitted_to": folder.resolve() in fitted_to})
+        measured.append((run.title, kind_of(run, told), measured_of(run, settings)))
+    for content, together in zip(contents, repeats(measured), strict=True):
+        content["repeats"] = repeats_json(together) if together else None
+    return contents
+
+
+def _fitted(folders: Sequence[Path], scenario: str, overrides: Sequence[str]) -> Fitted | None:
+    runs = [load_run(folder) for folder in folders]
+    return fit([(run, scenario_of(run, scenario, overrides)[0]) for run in runs]) if runs else None
+
+
+def _validated(run: MeasuredRun, settings: Scenario, wanted: Wanted, fitted: Fitted | None) -> dict[str, Any]:
+    step, seeds, on_seed = wanted.step, wanted.seeds, wanted.on_seed
+    by_force = forced(run, settings) if step in ("forced", "all") else None
+    freely = free(run, settings, seeds, wanted.spread, on_seed) if step in ("free", "all") else None
+    simulated = timed(run, settings, seeds, fitted, on_seed) if step == "timed" else None
+    again = diff_router_log(run, settings) if wanted.diff else None
+    parts = (by_force, freely, simulated, again)
+    notes = [*run.notes, *(note for found in parts if found for note in found.notes)]
+    if wanted.diff and again is None:
+        notes.append(_NO_COSTS)
     return {
         "schema_version": SCHEMA_VERSION,
         "title": run.title,
-        "settings": told,
-        "forced": _forced(by_force) if by_force else None,
-        "free": _free(freely) if freely else None,
-        "notes": notes,
-    }
-
-
-def _forced(found: Forced) -> dict[str, Any]:
-    return {
-        "numbers": {name: _numbers(found, name) for name in LABELS},
-        "agreement": asdict(found.agreement),
-        "choices": {leg: asdict(choices) for leg, choices in found.choices.items()},
-        "held_blocks": [asdict(worker) for worker in found.held_blocks],
-    }
-
-
-def _numbers(found: Forced, name: str) -> Mapping[str, Any]:
-    measured, predicted = found.measured[name], found.predicted[name]
-    baseline = found.baseline.get(name)
-    errors = error(measured, predicted), error(measured, baseline)
-    return {
-        "measured": measured,
-        "predicted": predicted,
-        "error": asdict(errors[0]) if errors[0] else None,
-        "baseline": baseline,
-        "baseline_error": asdict(errors[1]) if errors[1] else None,
-    }
-
-
-def _free(found: Free) -> dict[str, Any]:
-    return {
-        "seeds": found.seeds,
-        "spread": found.spread,
-        "predictions": {
-            name: {**asdict(prediction), "inside": prediction.inside}
-            for name, prediction in found.predictions.items()
-        },
+        "forced": forced_json(by_force) if by_force else None,
+        "free": free_json(freely) if freely else None,
+        "timed": timed_json(simulated, fitted) if simulated else None,
+        "router_log": log_json(again, run) if again else None,
+        "notes": [*dict.fromkeys(notes)],
     }

@@ -128,8 +128,16 @@ def test_wrong_input_is_a_message_and_status_2(arguments: list[str], message: st
     assert not result.stdout
 
 
-def test_an_unknown_number_ends_it_as_soon_as_every_scenario_ran_once(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("name", "runs"),
+    [
+        ("nonsense", 0),
+        # Only some runs have pulls: which numbers these are, a run of each scenario says.
+        ("pulls.nonsense", 2),
+    ],
+)
+def test_an_unknown_number_ends_it_as_soon_as_it_is_known_to_be_none(
+    name: str, runs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     count = 0
 
@@ -139,8 +147,9 @@ def test_an_unknown_number_ends_it_as_soon_as_every_scenario_ran_once(
         return run(scenario)
 
     monkeypatch.setattr(sim.jobs.job, "run", counting)
-    assert call("agg8", "agg4", *SMALL, "--repeat", "5", "--metric", "nonsense").exit_code == 2
-    assert count == 2
+    arguments = ("agg8", "1p3d-no-offload", *SMALL, "--repeat", "5", "--jobs", "1", "--metric", name)
+    assert call(*arguments).exit_code == 2
+    assert count == runs
 
 
 def test_a_run_that_fails_is_told_and_the_others_are_shown(
@@ -159,7 +168,7 @@ def test_a_run_that_fails_is_told_and_the_others_are_shown(
     assert result.stderr.splitlines() == [
         f"Failed: agg4 at router.policy={policy}, seed 0, 1: no room" for policy in ("kv", "random")
     ]
-    assert "† without some of the seeds" in result.stdout
+    assert "† without some of the runs" in result.stdout
     assert (tmp_path / "out" / "comparison.png").is_file()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typer.testing import CliRunner, Result
 
 from sim.cli import app
-from tests.measured.small_run import SMALL, copy
+from tests.measured.small_run import SMALL, bench, copy
 
 
 def call(*arguments: str) -> Result:
@@ -21,9 +21,14 @@ def test_it_prints_measured_beside_predicted() -> None:
     assert "Workers and times as recorded measured predicted error LRU error" in lines
     assert "of them recomputed 32 32 0 32 0" in lines
     assert "Engine's cached tokens right for 3 of 3 requests, by the LRU for 3" in lines
-    assert "worker0 2 2 1.33" in lines
+    assert "worker0 2 2 2 of 2 33.3 %" in lines
     assert any(line.startswith("Tokens recomputed 32 ") for line in lines)
     assert max(map(len, result.stdout.splitlines())) <= 100
+
+
+def test_a_spread_of_durations_is_told() -> None:
+    result = call("cpu-agg2", "--measured", str(SMALL), "--step", "free", "--seeds", "1", "--spread", "0.2")
+    assert "· each seed takes recorded durations times exp(0.2 Z), Z standard normal" in result.stdout
 
 
 def test_several_runs_end_with_a_line_for_each(tmp_path: Path) -> None:
@@ -47,6 +52,69 @@ def test_json_has_every_number() -> None:
         'as the run\'s own files tell: workers.count = 2, engine.kv_blocks = 320, router.policy = "kv", '
         "router.prefill_load_scale = 1.0, router.overlap_score_credit = 1.0"
     )
+
+
+def test_everything_can_be_simulated_with_a_law_fitted_to_other_runs(tmp_path: Path) -> None:
+    other = copy(tmp_path / "other")
+    runs = ("--measured", str(SMALL), "--measured", str(other))
+    result = call("cpu-agg2", *runs, "--step", "timed", "--fit", str(other), "--seeds", "2")
+    assert result.exit_code == 0
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert "All simulated measured repeats mean error 95 % of 2 seeds" in lines
+    assert any(line.startswith("TTFT p50 200 ms 200 to 200 ms ") for line in lines)
+    assert "· repeats of each other: small, other" in lines
+    assert "· this run was held out of the fit" in lines
+    assert "· this run was fitted to" in lines
+    assert lines[-3].startswith("Error of the mean TTFT p50")
+    assert lines[-1].startswith("other (fitted to) ")
+    assert max(map(len, result.stdout.splitlines())) <= 100
+
+
+def test_a_run_is_given_once() -> None:
+    result = call("cpu-agg2", "--measured", str(SMALL), "--measured", f"{SMALL}/../small")
+    assert (result.exit_code, result.stderr) == (2, f"Error: --measured {SMALL}/../small: is given twice\n")
+
+
+def test_a_fit_without_simulated_times_is_refused() -> None:
+    result = call("cpu-agg2", "--measured", str(SMALL), "--fit", str(SMALL))
+    assert (result.exit_code, result.stderr) == (2, "Error: --fit: only --step timed uses step times\n")
+
+
+def test_json_has_the_spread_of_repeats(tmp_path: Path) -> None:
+    content = bench() | {"ttfts": [0.3, 0.3, 0.1]}
+    other = copy(tmp_path / "other", bench_json=json.dumps(content))
+    runs = ("--measured", str(SMALL), "--measured", str(other))
+    result = call("cpu-agg2", *runs, "--step", "timed", "--seeds", "1", "--format", "json")
+    first, second = json.loads(result.stdout)["runs"]
+    assert first["repeats"] == second["repeats"]
+    assert first["repeats"]["runs"] == ["small", "other"]
+    assert first["repeats"]["numbers"]["ttft_s.p50"] == {"values": [0.2, 0.3], "low": 0.2, "high": 0.3}
+    assert first["timed"]["fitted"] is None
+    assert first["timed"]["predictions"]["ttft_s.p50"]["error"]["difference"] < 0
+
+
+def test_a_routers_log_is_computed_again() -> None:
+    result = call("cpu-agg2", "--measured", str(SMALL), "--diff", "router-log")
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert "Of 6 logged costs 6 are what the terms in their lines come to (100 %)" in lines
+    assert "aggregated, logged overlap 3 1 (33.3 %) 2 2 prefill, 2 decode" in lines
+    assert (
+        "With the logged overlap they first part at 100 ms, at the aggregated choice for row 1 of session b: "
+        "worker0 has 0 prefill tokens booked in the log and 40 in the books; the first token of row 0 there "
+        "was seen 100 ms later."
+    ) in " ".join(lines)
+    assert "row 2, aggregated 1.05 s worker1 decode 4 5 end, row 1 1.95 s" in lines
+    assert not any("recorded" in line for line in lines)  # no other step was asked for
+    assert max(map(len, result.stdout.splitlines())) <= 100
+
+
+def test_a_log_without_costs_is_a_note(tmp_path: Path) -> None:
+    log = "".join(line for line in (SMALL / "router.log").open() if "Formula" not in line)
+    folder = copy(tmp_path / "run", router_log=log)
+    result = call("cpu-agg2", "--measured", str(folder), "--diff", "router-log", "--format", "json")
+    (run,) = json.loads(result.stdout)["runs"]
+    assert run["router_log"] is run["forced"] is run["free"] is None
+    assert run["notes"][-1].startswith("no costs in a router's log")
 
 
 def test_set_wins_over_what_the_run_tells() -> None:

@@ -38,6 +38,16 @@ def swept(scenario: str, values: Mapping[int, list[float]]) -> list[Run]:
     ]
 
 
+def drawn() -> Comparison:
+    """Two scenarios with 41 draws: latencies from 1 to 5 s, and twice that."""
+    runs = [
+        made(name, factor * (1 + k / 10), draw=k + 1)
+        for name, factor in (("fast", 1.0), ("slow", 2.0))
+        for k in range(41)
+    ]
+    return Comparison(["fast", "slow"], runs)
+
+
 def two_points() -> Comparison:
     """Two scenarios at two points with three seeds."""
     fast = swept("fast", {12: [1.0, 2.0, 3.0], 20: [2.0, 2.0, 2.0]})

@@ -15,6 +15,7 @@ def test_a_frame_has_a_row_a_run_and_a_column_a_number() -> None:
         "scenario",
         "workload.sessions",
         "seed",
+        "draw",
         "error",
         "ttft_s.p50",
         "prefill.recomputation",

@@ -3,7 +3,7 @@
 import pytest
 
 from sim.results.compared import Comparison
-from tests.results.comparisons import made, swept, two_points
+from tests.results.comparisons import drawn, made, swept, two_points
 
 
 def rows(comparison, metric="ttft_s.p50"):
@@ -24,7 +24,7 @@ def test_runs_find_their_point_and_seed():
 def test_a_row_has_means_and_distances_from_the_first():
     row = rows(two_points())[(12,)]
 
-    assert (row.means["fast"].mean, row.means["slow"].mean) == (2.0, 4.0)
+    assert (row.spreads["fast"].mean, row.spreads["slow"].mean) == (2.0, 4.0)
     assert row.differences.keys() == row.ratios.keys() == {"slow"}
     assert row.differences["slow"].value == 2.0
     assert row.ratios["slow"][:3] == (2.0, 2.0, 2.0)
@@ -35,7 +35,7 @@ def test_only_seeds_that_both_have_are_paired():
     slow = [made("slow", value, seed) for seed, value in ((0, 3.0), (1, 3.0), (7, 5.0))]
     row = rows(Comparison(["fast", "slow"], [*fast, *slow]))[()]
 
-    assert row.means["fast"].n == 3
+    assert row.spreads["fast"].n == 3
     assert (row.differences["slow"].value, row.differences["slow"].n) == (2.0, 2)
 
 
@@ -45,7 +45,7 @@ def test_a_failed_run_is_missing_not_zero():
     row = rows(comparison)[()]
 
     assert [run.error for run in comparison.failed] == ["no room"]
-    assert row.means["slow"][0] == 4.0
+    assert row.spreads["slow"][0] == 4.0
     assert row.differences["slow"].n == 0
     assert len(list(comparison.records())) == 2 * 4
 
@@ -56,7 +56,7 @@ def test_a_run_that_was_not_swept_stands_where_its_settings_say():
 
     assert comparison.points == ((12,), (20,))
     assert rows(comparison)[(20,)].ratios["old"].value == 4.5
-    assert rows(comparison)[(12,)].means["old"].n == 0
+    assert rows(comparison)[(12,)].spreads["old"].n == 0
 
 
 def test_values_are_shown_as_they_were_written():
@@ -98,7 +98,7 @@ def test_every_number_is_a_record():
     records = list(two_points().records())
 
     assert len(records) == 12 * 4
-    assert ("slow", (12,), 2, "prefill.by_cause.elsewhere", 6000) in records
+    assert ("slow", (12,), 2, 0, "prefill.by_cause.elsewhere", 6000) in records
 
 
 def test_settings_files_have_a_name_that_is_a_file_name_and_their_own():
@@ -127,3 +127,23 @@ def test_to_dict_names_points_and_keeps_the_summaries():
     assert first["scenarios"]["slow"]["mean"] == 4.0
     assert first["against_first"]["slow"]["difference"]["value"] == 2.0
     assert [run["summary"] for run in content["runs"]] == [run.summary for run in comparison.runs]
+
+
+def test_draws_give_bands_and_pairs_of_equal_draws():
+    comparison = drawn()
+    row = rows(comparison)[()]
+
+    assert comparison.has_bands
+    assert comparison.draws == tuple(range(1, 42))
+    assert row.spreads["fast"][:5] == pytest.approx((3.0, 1.1, 4.9, 1.0, 5.0))
+    assert row.differences["slow"][:3] == pytest.approx((3.0, 1.1, 4.9))
+    assert row.ratios["slow"][:3] == pytest.approx((2.0, 2.0, 2.0))
+    content = comparison.to_dict(["ttft_s.p50"])
+    assert (content["coverage"], content["rows"][0]["scenarios"]["slow"]["median"]) == (0.95, 6.0)
+    assert [run["draw"] for run in content["runs"][:2]] == [1, 2]
+
+
+def test_every_seed_has_every_draw():
+    runs = [made("a", seed + draw / 10, seed, draw=draw) for seed in (0, 1) for draw in (1, 2, 3)]
+    row = rows(Comparison(["a"], runs))[()]
+    assert (row.spreads["a"].n, row.spreads["a"].least, row.spreads["a"].most) == (6, 0.1, 1.3)

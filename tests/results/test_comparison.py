@@ -7,7 +7,7 @@ from rich.console import Console
 
 from sim.results.compared import Comparison
 from sim.results.comparison import render_comparison
-from tests.results.comparisons import made, swept, two_points
+from tests.results.comparisons import drawn, made, swept, two_points
 from tests.results.test_summary import lines
 
 METRICS = ["ttft_s.p50", "prefill.recomputation", "requests.completed"]
@@ -96,7 +96,7 @@ def test_what_was_measured_for_some_seeds_only_is_marked():
     text = printed(Comparison(["a", "b"], runs), METRICS[:1])
 
     assert text[5].split() == ["TTFT", "p50", "1.00", "s", "3.00", "s†", "+2.00", "s", "3.00"]
-    assert "· † without some of the seeds: nothing was measured there" in text
+    assert "· † without some of the runs: nothing was measured there" in text
 
 
 def test_names_are_not_markup():
@@ -159,3 +159,26 @@ def test_only_what_leaves_out_equality_is_bold():
 
     assert "\x1b[1m+1.00 s" in text
     assert "\x1b[2m0 s ± " in text
+
+
+# The 2.5th and 97.5th percentile are the second and the last but one of 41.
+DRAWN = """\
+Compared with fast                                                       medians of 41 draws, seed 0
+fast  The fast one
+slow  The slow one
+
+                     fast          slow   slow - fast  slow / fast
+TTFT p50           3.00 s        6.00 s       +3.00 s         2.00
+           1.10 to 4.90 s  2.20 to 9.80 s  1.10 to 4.90 s         2.00
+
+· below each number: the 95 % band of the draws, 2.5th to 97.5th percentile of runs over the ranges
+  of the coefficients; no interval of a mean
+· differences and ratios are paired by draw; bold: equal is outside of the band
+"""
+
+
+def test_draws_have_their_bands_below():
+    assert [line.split() for line in printed(drawn(), ["ttft_s.p50"])] == [
+        line.split() for line in DRAWN.splitlines()
+    ]
+    assert max(map(len, printed(drawn()))) <= 100

@@ -10,7 +10,8 @@ from pydantic import ValidationError
 
 from sim.results.account import CAUSES
 from sim.results.gauge import Occupancy
-from sim.results.metrics import RunFacts, distribution, latency, summarise, to_json
+from sim.results.metrics import RunFacts, distribution, empty_summary, latency, summarise, to_json
+from sim.results.quantities import flat
 from sim.results.rows import Rows
 from sim.results.slo import Slo
 from sim.results.weighted import WeightedSample
@@ -126,6 +127,14 @@ def test_an_empty_run_that_takes_no_time_divides_by_nothing():
     assert found["requests"]["total"] == 0
     assert found["throughput"] == {"requests_per_s": None, "output_tokens_per_s": None}
     assert json.loads(to_json(found)) == found
+
+
+def test_the_summary_of_nothing_has_the_names_of_all_others():
+    names = set(flat(empty_summary()))
+    tables = {"occupancy.cpu_tier", "occupancy.decode_pool", "pulls", "slo", "goodput"}
+    found = {name for name in flat(summary(completed())) if name not in tables}
+    assert found <= names
+    assert tables <= names
 
 
 def test_only_completed_requests_have_latencies_in_the_summary():

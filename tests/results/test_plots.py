@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from sim.errors import InputError
 from sim.results.compared import Comparison, Run
 from sim.results.plots import PLOTTED, plot, write_plot
-from tests.results.comparisons import made, swept, two_points
+from tests.results.comparisons import drawn, made, swept, two_points
 
 
 def at(scenario: str, ttft_s: float, seed: int = 0, **keys: tuple[object, str]) -> Run:
@@ -49,6 +49,17 @@ def test_a_swept_number_gives_a_line_a_scenario_and_a_band() -> None:
     assert band.min() == pytest.approx(4 - 4.968275, abs=1e-5)
     assert band.max() == pytest.approx(4 + 4.968275, abs=1e-5)
     assert ttft.get_ylim()[0] == 0
+
+
+def test_draws_give_bands_around_the_median() -> None:
+    figure = plot(drawn(), ["ttft_s.p50"])
+    panel = figure.axes[0]
+
+    says = "medians of 41 draws of the coefficients, seed 0, with 95 % bands of the draws"
+    assert figure.get_suptitle() == says
+    assert [bar.get_width() for bar in panel.patches] == pytest.approx([3.0, 6.0])
+    ends = [sorted(line.get_xdata()) for line in panel.get_lines()]
+    assert ends == [pytest.approx([1.1, 4.9]), pytest.approx([2.2, 9.8])]
 
 
 def test_short_times_are_in_milliseconds() -> None:

@@ -63,10 +63,11 @@ def test_what_a_comparison_writes(tmp_path: Path) -> None:
     assert sorted(named)[0] == "1_fast_workload.sessions=12.toml"
 
     table = pq.read_table(tmp_path / "comparison.parquet")
-    assert table.column_names == ["scenario", "workload.sessions", "seed", "metric", "value"]
-    assert [str(kind) for kind in table.schema.types] == ["string", "int64", "int64", "string", "double"]
-    row = {"scenario": "slow", "workload.sessions": 20, "seed": 1, "metric": "ttft_s.p50", "value": 3.5}
-    assert row in table.to_pylist()
+    assert table.column_names == ["scenario", "workload.sessions", "seed", "draw", "metric", "value"]
+    kinds = ["string", "int64", "int64", "int64", "string", "double"]
+    assert [str(kind) for kind in table.schema.types] == kinds
+    row = {"scenario": "slow", "workload.sessions": 20, "seed": 1, "draw": 0, "metric": "ttft_s.p50"}
+    assert row | {"value": 3.5} in table.to_pylist()
 
 
 @pytest.mark.parametrize(
@@ -101,7 +102,7 @@ def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("")
     with pytest.raises(
         InputError,
-        match=r"no summary\.json, no comparison\.json, no sweep\.json, no folders seed-",
+        match=r"no summary\.json, comparison\.json, sweep\.json, no folders seed-",
     ):
         read_runs(tmp_path, "x")
 

@@ -58,3 +58,17 @@ def test_number(value, text):
 )
 def test_bar(share, text):
     assert show.bar(share, 4) == text
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (1.2, 3.4, "1.20 to 3.40 s"),
+        (0.95, 1.1, "950 ms to 1.10 s"),
+        (2.0, 2.0001, "2.00 s"),
+        (None, 1.0, "-"),
+        (1.0, None, "-"),
+    ],
+)
+def test_between(low, high, text):
+    assert show.between(low, high, show.seconds) == text

@@ -89,12 +89,27 @@ def test_the_summary_of_several_seeds():
     assert rows["TTFT p50"].split() == ["1.01", "s", "985", "ms", "to", "1.03", "s", "1.00", "s", "1.02", "s"]
     assert rows["TTFT p99 *"].split()[:2] == ["1.01", "s"]
     assert rows["ITL p50 (2 of 3 runs)"].split()[:2] == ["13.2", "ms"]
-    assert rows["Tokens again: on another worker"].split() == ["150", "150", "to", "150", "150", "150"]
+    assert rows["Tokens again: on another worker"].split() == ["150"] * 4
     assert text[-3:] == [
         "· The interval is that of the mean over the seeds, by Student's t.",
         "· * fewer than ten samples expected beyond this percentile",
         "· Step times are priors.",
     ]
+
+
+def test_the_summary_of_several_draws():
+    runs = [example(ttft_s=ttft) for ttft in (1.0, 1.4, 1.2)]
+    text = lines(render_repeats(combine([4], runs, [1, 2, 3]), "agg8"))
+
+    assert text[0].split() == ["agg8", "3", "draws,", "seed", "4"]
+    rows = dict(line.split("  ", 1) for line in text if "  " in line)
+    assert text[1].split() == ["median", "95", "%", "band", "least", "most"]
+    # A twentieth of the way to the median at each end.
+    assert rows["TTFT p50"].split() == ["1.20", "s", "1.01", "to", "1.39", "s", "1.00", "s", "1.40", "s"]
+    assert any(
+        "· The band is the 95 % band of the draws, 2.5th to 97.5th percentile" in line for line in text
+    )
+    assert "· with fewer than 40 draws the ends of a band are about the least and the most of them" in text
 
 
 def test_what_no_run_has_is_left_out_of_the_summary_of_seeds():

@@ -158,6 +158,13 @@ def test_nothing_swept_is_one_bar() -> None:
     assert [bar.get_height() for bar in panel.patches] == [2.0]
 
 
+def test_pictures_of_an_earlier_sweep_do_not_stay_beside_others(tmp_path: Path) -> None:
+    for name in ("ttft_s.p50.png", "mine.png"):
+        (tmp_path / name).touch()
+    write_sweep_plots(credits_and_sessions(), [], tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.png"]
+
+
 def test_equal_sweeps_give_equal_files(tmp_path: Path) -> None:
     written = []
     for name in ("a", "b"):

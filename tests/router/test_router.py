@@ -2,6 +2,7 @@ from collections.abc import Sequence
 from math import exp, tanh
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from sim.draw import draw
 from sim.errors import InputError
 from sim.router import CostTerms, NoEligibleWorkerError, Query, Router, RouterConfig
+from sim.router.index import Overlap
 from tests.router.helpers import BLOCK, book_on, load, query
 
 # Cost and booking together
@@ -27,6 +29,16 @@ def test_a_request_goes_where_its_prefix_is_and_books_what_is_left() -> None:
     booking = router.book(query([1, 2, 3, 4, 5], tail_tokens=8), decision.chosen, now_s=0.0)
     assert booking.credit_tokens == 60
     assert load(router) == ([0, 28, 0], [0, 5, 0], [0, 1, 0])
+
+
+def test_what_a_query_says_of_overlap_is_taken_for_what_the_index_says() -> None:
+    router = Router(RouterConfig(), BLOCK, 2)
+    router.stored(0, None, [1, 2], "device")
+    told = query([1, 2])._replace(overlap=Overlap(np.array([0, 1]), 0, 0))
+    assert [t.overlap_credit_blocks for t in router.terms(told, 0.0)] == [0, 1]
+    allowed = told._replace(allowed=frozenset({1}))
+    assert [t.overlap_credit_blocks for t in router.terms(allowed, 0.0)] == [1]
+    assert [t.overlap_credit_blocks for t in router.terms(query([1, 2]), 0.0)] == [2, 0]
 
 
 def test_asking_changes_nothing() -> None:

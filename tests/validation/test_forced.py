@@ -41,7 +41,7 @@ def test_logged_choices_are_compared_with_the_costs_of_the_replay() -> None:
 
 def test_blocks_held_are_counted_at_the_end_of_each_answer() -> None:
     # Events of worker 0 come 0.5 s after the start: its two blocks are not there at the first two ends.
-    assert validate(SMALL).held_blocks == (HeldBlocks("worker0", 2, 2, pytest.approx(4 / 3), 0),)
+    assert validate(SMALL).held_blocks == (HeldBlocks("worker0", 2, 2, 2, 2, pytest.approx(1 / 3), 0),)
 
 
 def test_misses_are_named_the_farthest_off_first(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from sim.errors import InputError
 from sim.jobs.job import Job
-from sim.tune import WEIGHTS, Search, plan, tune
+from sim.tuning import WEIGHTS, Search, plan, tune
 from tests.jobs.fakes import fake_runner
 
 pytest.importorskip("optuna", reason="Optuna is not installed")

@@ -10,7 +10,7 @@ from sim.errors import InputError
 from sim.jobs.job import Job
 from sim.results.compared import Run
 from sim.results.sized import Sized
-from sim.size import size
+from sim.sizing import size
 from tests.jobs.fakes import fake_runner
 
 GIB = 2**30

@@ -1,0 +1,78 @@
+"""`sim calibrate`: coefficients from measurements."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sim.errors import InputError
+
+app = typer.Typer(no_args_is_help=True, help="Fit coefficients to measurements.")
+
+
+@app.callback()
+def about() -> None:
+    """Fit coefficients to measurements."""
+
+
+@app.command()
+def kernels(
+    tables: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="TABLE",
+            help="CSV tables of kernel times, plain or gzipped: matrix products, prefill and decode "
+            "attention, for hybrid models gated delta nets; their columns say which is which.",
+        ),
+    ],
+    *,
+    model: Annotated[str, typer.Option(help="A preset, or a Hugging Face config.json.")],
+    gpu: Annotated[str, typer.Option(help="A preset: the GPU that the tables were measured on.")],
+    vllm_version: Annotated[
+        str | None,
+        typer.Option(metavar="VERSION", help="Rows to take; the newest version in each table if absent."),
+    ] = None,
+    draws: Annotated[
+        int, typer.Option(min=2, metavar="N", help="Joint draws of the coefficients for the file.")
+    ] = 100,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File of coefficients to make (TOML).")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Let --out replace a file.")] = False,
+) -> None:
+    """Add up kernels that were measured alone to the coefficients of a model on a GPU."""
+    from sim.calibration.coefficient_toml import to_toml
+    from sim.calibration.kernel_file import calibrate
+    from sim.calibration.kernel_show import head_lines, render_kernels
+    from sim.calibration.kernel_tables import read_tables
+    from sim.commands.console import console
+    from sim.model import GpuSettings, ModelSettings
+    from sim.presets import resolve
+    from sim.results.summary import WIDTH
+
+    if out is not None and out.exists() and not force:
+        raise InputError(f"--out {out}: exists; give a new file, or --force to replace it")
+    shape = ModelSettings.model_validate(resolve("models", model))
+    measured_on = GpuSettings.model_validate(resolve("gpus", gpu))
+    found = calibrate(read_tables(tables), shape, measured_on, draws, vllm_version)
+    if out is not None:
+        write_text(out, to_toml(found.content, head_lines(found)))
+    console(WIDTH).print(render_kernels(found))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file as a whole or not at all.
+
+    Raises:
+        InputError: it cannot be written.
+
+    """
+    building = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        building.write_text(text, encoding="utf-8")
+        building.replace(path)
+    except OSError as error:
+        raise InputError(f"--out {path}: {error.strerror}") from error
+    finally:
+        building.unlink(missing_ok=True)

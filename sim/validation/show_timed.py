@@ -1,0 +1,62 @@
+"""What a person reads of free runs with simulated times, for a terminal of 100 columns."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import exp
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+
+from sim.results import show
+from sim.results.summary import table
+from sim.validation.show_numbers import cell, error, inside, label, span, spread
+
+_SHOWN = ("ttft_s.p50", "ttft_s.p99", "tpot_s.p50", "e2e_s.p50", "e2e_s.p99", "recomputed_tokens")
+"""Of several runs."""
+
+
+def render_timed(run: Mapping[str, Any]) -> Iterator[RenderableType]:
+    """Yield the parts of one run's results (of `sim.validation.validate.validate`)."""
+    timed = run["timed"]
+    columns = ["measured", *(["repeats"] if run["repeats"] else []), "mean", "error"]
+    rows = table("All simulated", *columns, f"95 % of {timed['seeds']} seeds", "")
+    for name, numbers in timed["predictions"].items():
+        rows.add_row(
+            label(name),
+            cell(name, numbers["measured"]),
+            *([spread(name, run["repeats"])] if run["repeats"] else []),
+            cell(name, numbers["mean"]),
+            error(numbers["error"]),
+            span(name, numbers["low"], numbers["high"]),
+            inside(numbers["inside"]),
+        )
+    yield rows
+
+
+def law(run: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what simulated step times rest on, a sentence each; nothing of a run without."""
+    timed = run["timed"]
+    if timed is None:
+        return
+    drawn = "; drawn anew with every seed" if timed["law_drawn"] else ""
+    fitted = timed["fitted"]
+    if fitted is None:
+        yield f"{timed['law']}{drawn}"
+        return
+    values = ", ".join(
+        f"{name} {show.seconds(found['value'])} ({span('.', found['low'], found['high'])})"
+        for name, found in fitted["coefficients"].items()
+    )
+    yield f"step times fitted to {', '.join(fitted['runs'])}, workers as recorded: {values}{drawn}"
+    off = show.number(exp(fitted["mean_error"]))
+    yield f"there TTFT and E2E of a request are off by a factor of {off} (geometric mean)"
+    yield "this run was fitted to" if run["fitted_to"] else "this run was held out of the fit"
+
+
+def overview(runs: Sequence[Mapping[str, Any]]) -> Table:
+    """Return the errors of the mean of each run, a line each, those fitted to marked."""
+    rows = table("Error of the mean", *(label(name).removeprefix("Tokens ") for name in _SHOWN))
+    for run in runs:
+        errors = [run["timed"]["predictions"].get(name, {}).get("error") for name in _SHOWN]
+        rows.add_row(run["title"] + (" (fitted to)" if run["fitted_to"] else ""), *map(error, errors))
+    return rows
