@@ -3,10 +3,10 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from sim.calibration.coefficient_toml import written
 from sim.coefficient_file import CoefficientFile
 from sim.results.summary import table
 from sim.talk.fit import Fit, row_loss
-from sim.talk.fit_file import written
 from sim.talk.show import band, place, quantity
 
 
