@@ -124,7 +124,7 @@ def _sensitivity(rows: "TargetFile", plans: "Plans", maker: "Maker", out: Path |
     if out is not None:
         write(found.scored, out / "sensitivity.csv")
         write_sentences(found, out / "sentences.csv")
-        write_sensitivity(found.scored, out / "sensitivity.png")
+        write_sensitivity(found.scored, out / "sensitivity.svg")
     return {**to_dict(found.scored), "sentences": found.sentences}, render_sentences(found)
 
 

@@ -1,6 +1,6 @@
 """What the slides leave open, moved one at a time to what else it could be: which rows hang on it?"""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sim.scenario import Scenario
@@ -52,15 +52,21 @@ class Moved:
         return Variant(f"{self.name} {self.text}", (f"{self.key}={self.text}",))
 
 
-def moved(scenario: Scenario) -> Iterator[Moved]:
-    """Yield every assumption with every other value; what is assumed now is what the scenario says."""
+def moved(scenarios: Sequence[Scenario]) -> Iterator[Moved]:
+    """Yield every assumption with every other value.
+
+    What is assumed now is what the first of these scenarios says that has the section; without one, there is
+    nothing to move.
+    """
     for name, key, text in _CHOICES:
-        yield Moved(name, key, text)
+        if any(_section(scenario, key) for scenario in scenarios):
+            yield Moved(name, key, text)
     for name, key, unit, scale, others in _SETTINGS:
-        assumed = _value(scenario, key) / scale
-        for other in others:
+        having = [scenario for scenario in scenarios if _section(scenario, key)]
+        for other in others if having else ():
+            assumed = _value(having[0], key) / scale
             yield Moved(name, key, f"{other:g}{unit}", (assumed, other), unit)
-    times = scenario.coefficients()
+    times = scenarios[0].coefficients()
     entries = times.file.entries if times.file else {}
     for name, section, key, unit, scale in _COEFFICIENTS:
         part = times.step if section == "timing" else times.frontend
@@ -68,6 +74,15 @@ def moved(scenario: Scenario) -> Iterator[Moved]:
         ends = [end / scale for end in entries[key].range] if key in entries else []
         for other in ends:
             yield Moved(name, f"{section}.{key}", f"{other:g}{unit}", (assumed, other), unit)
+
+
+def _section(scenario: Scenario, key: str) -> object:
+    """Return the section of a key, None where the scenario has none or it means nothing."""
+    section = key.partition(".")[0]
+    if section == "disaggregation" and scenario.workers.count:
+        return None
+    found: object = getattr(scenario, section)
+    return found
 
 
 def _value(scenario: Scenario, key: str) -> float:

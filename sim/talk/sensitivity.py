@@ -66,8 +66,9 @@ def study(targets: Sequence[Target], plans: Plans, maker: Maker) -> Sensitivity:
     """Score the rows with every assumption moved, at a few session counts, and on every workload."""
     narrow = [narrowed(target, PLACES) for target in targets if target.holds == "every"]
     generated = plans.workloads[0]
-    scenario = scenario_at(generated, points(narrow)[0], generated.replicates[0], plans.overrides)
-    assumptions = {found.variant: found for found in moved(scenario)}
+    first = generated.replicates[0]
+    scenarios = [scenario_at(generated, point, first, plans.overrides) for point in points(narrow)]
+    assumptions = {found.variant: found for found in moved(scenarios)}
     others = [Variant(f"recorded {workload.name}", workload=workload) for workload in plans.workloads[1:]]
     variants = [Variant("as assumed"), *assumptions, *others]
     scored = list(score_variants(narrow, variants, plans, maker))

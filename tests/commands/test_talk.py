@@ -109,13 +109,13 @@ def test_the_sensitivity_study_says_a_sentence_for_each_row(tmp_path: Path) -> N
     assert result.exit_code == 0, result.stderr
     assert result.stdout.startswith("hard")
     assert "printed 500 to 900 s" in " ".join(result.stdout.split())
-    tables = {"sensitivity.csv", "sentences.csv", "sensitivity.png"}
+    tables = {"sensitivity.csv", "sentences.csv", "sensitivity.svg"}
     assert {path.name for path in out.iterdir()} == {"runs.jsonl", *tables}
     with (out / "sentences.csv").open() as file:
         (said,) = csv.DictReader(file)
     assert (said["id"], said["holds"]) == ("hard", "no")
     assert said["sentence"] in " ".join(result.stdout.split())
-    assert (out / "sensitivity.png").stat().st_size < 150_000
+    assert (out / "sensitivity.svg").stat().st_size < 150_000
 
 
 @pytest.mark.parametrize(
