@@ -35,8 +35,8 @@ def test_a_row_that_holds_costs_nothing() -> None:
 
 
 def test_a_rows_loss() -> None:
-    # Twice too high: ln 2 is 6.93 scales of 10 %; a Student density with 4 degrees of freedom.
-    assert row_loss(at(4.0)) == pytest.approx(5 * log(1 + log(2) ** 2 / 0.04))
+    # Twice too high: ln 2 is 2.31 scales of 30 %; a Student density with 4 degrees of freedom.
+    assert row_loss(at(4.0)) == pytest.approx(5 * log(1 + log(2) ** 2 / 0.36))
     # The mean over places.
     assert row_loss(at(1.5, 4.0, row=target(sessions_max="8"))) == pytest.approx(row_loss(at(4.0)) / 2)
 
