@@ -26,7 +26,7 @@ class FrontendCoefficients(Settings):
 
 
 class Coefficient(Settings):
-    """One entry of a coefficient file: seconds, and a plain number for `smooth_max_p`."""
+    """One entry of a coefficient file: seconds, and a plain number for `smooth_max_p` and `tile_tokens`."""
 
     value: Seconds
     """What a run takes unless it draws."""
@@ -61,6 +61,16 @@ class DataFile(Settings):
     """Rows that were used, for the fit or to test it."""
 
 
+class FittedRun(Settings):
+    """A run of a data file that coefficients were fitted to."""
+
+    run: str
+    """Its name in the file."""
+    arrivals: str
+    """Fingerprint of the times at which its requests were meant to be sent: another run with the same is a
+    repeat of this one (`sim.measured.requests_csv.arrivals_fingerprint`)."""
+
+
 class HeldOut(Settings):
     """How well a fit hit data that it had not seen."""
 
@@ -88,6 +98,8 @@ class CoefficientFile(Settings):
     """By name of the field of `FrontendCoefficients`."""
     data: tuple[DataFile, ...] = ()
     """What they were fitted to."""
+    fitted_runs: tuple[FittedRun, ...] = ()
+    """The runs of it that were fitted, where it has several; the others test the fit."""
     held_out: tuple[HeldOut, ...] = ()
     """Errors of the fit on what it was not fitted to."""
     draws: Mapping[str, tuple[Seconds, ...]] = {}

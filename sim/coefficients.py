@@ -10,9 +10,12 @@ from sim.coefficient_file import CoefficientFile, FrontendCoefficients, read_coe
 from sim.errors import InputError
 from sim.model import GpuSettings, ModelSettings
 from sim.shipped import PresetKind, coefficients_named, coefficients_path, preset, preset_names
+from sim.worker import mocker_law
 from sim.worker.timing import StepCoefficients, peak_roofline, roofline
 
-Origin = Literal["fitted", "prior", "roofline", "peak-roofline", "dynamo-mocker"]
+Preset = Literal["dynamo-mocker", "roofline", "peak-roofline"]
+"""Times to compare with."""
+Origin = Literal["fitted", "prior"] | Preset
 
 _WITHOUT_EFFECT_ON_TIME = {
     "max_model_len",
@@ -49,6 +52,23 @@ class Coefficients:
         values = self.file.drawn(k)
         step, frontend = self.file.step_coefficients(values), self.file.frontend_coefficients(values)
         return replace(self, step=step, frontend=frontend)
+
+
+def times(model: ModelSettings, gpu: GpuSettings, preset: Preset | None, file: str | None) -> Coefficients:
+    """Return the times that `timing.preset` and `timing.coefficients` of a scenario ask for.
+
+    Raises:
+        InputError: as `coefficients`.
+
+    """
+    match preset:
+        case "roofline":
+            return roofline_coefficients(model, gpu, "as the scenario wants it")
+        case "peak-roofline":
+            return peak_roofline_coefficients(model, gpu)
+        case "dynamo-mocker":
+            return replace(coefficients(model, gpu), origin=preset, summary=mocker_law.SUMMARY)
+    return coefficients(model, gpu, file)
 
 
 def coefficients(model: ModelSettings, gpu: GpuSettings, file: str | None = None) -> Coefficients:

@@ -9,7 +9,7 @@ channel of their own.
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from math import inf
-from typing import Literal, Protocol
+from typing import Literal
 
 import simpy
 
@@ -17,6 +17,7 @@ from sim.agenda import Agenda
 from sim.channel import Channel
 from sim.clock import Phase, at, at_time
 from sim.coefficient_file import FrontendCoefficients
+from sim.delays import Answers, Arrivals, Delays
 from sim.draw import draw
 from sim.kv.events import KvEvent
 from sim.kv.prefix import PrefixTable
@@ -30,35 +31,6 @@ from sim.worker.engine import StepOutput
 from sim.worker.plan import StepPlan
 from sim.worker.worker import Worker
 from sim.workload.request import Request
-
-
-class Delays(Protocol):
-    """Seconds on the way: to the worker, and of KV events to the index."""
-
-    @property
-    def dispatch_s(self) -> float:
-        """From the routing choice to the worker's queue."""
-
-    @property
-    def event_delay_s(self) -> float:
-        """From a worker's output to the router's index."""
-
-
-class Answers(Protocol):
-    """When answers are seen at the front door, where something else than a delay decides it: a recording."""
-
-    def seen_s(self, request: ActiveRequest, *, ended: bool) -> float | None:
-        """Return when the first token of a request is seen, or the last; None: after the usual delay."""
-
-
-class Arrivals(Protocol):
-    """When requests come to their engines, where something else than a delay decides it: a recording."""
-
-    def queued(self, request: int, *, decode: bool) -> tuple[float, int] | None:
-        """Return when a request comes, and its place among those that come then; None: the usual delay.
-
-        `decode`: to the engine that was chosen second.
-        """
 
 
 class Frontend:
@@ -226,7 +198,10 @@ class Frontend:
         group, tiers = self._attention_group, self._tiers
         seen = [event for event in events if event.group == group and event.tier in tiers and event.blocks]
         if seen:
-            pool.news.send(output_s + self.event_delay_s, worker - pool.first, seen)
+            heard_s = self.arrivals.heard_s(worker, output_s) if self.arrivals is not None else None
+            if heard_s is None:
+                heard_s = output_s + self.event_delay_s
+            pool.news.send(heard_s, worker - pool.first, seen)
 
     def _send_tokens(self, worker: int, output: StepOutput) -> None:
         for request in output.tokens:

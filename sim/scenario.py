@@ -13,12 +13,7 @@ from typing import Any, Self
 from pydantic import NonNegativeInt, ValidationError, model_validator
 
 from sim.capacity import Capacity, capacity, cpu_blocks
-from sim.coefficients import (
-    Coefficients,
-    coefficients,
-    peak_roofline_coefficients,
-    roofline_coefficients,
-)
+from sim.coefficients import Coefficients, times
 from sim.errors import InputError
 from sim.model import KERNEL_BLOCK_TOKENS
 from sim.overrides import Overrides, apply, as_table, as_texts, parse_override
@@ -40,7 +35,6 @@ from sim.settings import Settings
 from sim.shipped import is_path, read_toml, scenario_path
 from sim.uncertainty import draw_defaults
 from sim.units import format_bytes
-from sim.worker import mocker_law
 from sim.worker.network import NetworkSettings
 from sim.worker.transfer import LinkSettings
 from sim.workload.settings import NOT_BESIDE, ReplaySettings, WorkloadSettings
@@ -148,7 +142,7 @@ class Scenario(Settings):
             InputError: the file of coefficients cannot be used, or there is none to draw from.
 
         """
-        found = self._times()
+        found = times(self.model, self.gpu, self.timing.preset, self.timing.coefficients)
         if self.timing.draw:
             found = found.drawn(self.timing.draw)
         step = _given(self.timing, type(found.step).model_fields)
@@ -162,17 +156,6 @@ class Scenario(Settings):
             frontend=found.frontend.model_copy(update=frontend),
             summary=f"{found.summary}; given in the scenario: {', '.join([*step, *frontend])}{label}",
         )
-
-    def _times(self) -> Coefficients:
-        match self.timing.preset:
-            case "roofline":
-                return roofline_coefficients(self.model, self.gpu, "as the scenario wants it")
-            case "peak-roofline":
-                return peak_roofline_coefficients(self.model, self.gpu)
-            case "dynamo-mocker":
-                times = coefficients(self.model, self.gpu)
-                return replace(times, origin="dynamo-mocker", summary=mocker_law.SUMMARY)
-        return coefficients(self.model, self.gpu, self.timing.coefficients)
 
     def draws(self, n: int | None) -> list[Self]:
         """Return the scenario with draws 1 to `n` of its coefficients; as it is if `n` is None.

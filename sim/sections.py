@@ -170,12 +170,16 @@ class TimingSettings(Settings):
     """Reading the weights once: the shortest step."""
     c_tok_s_per_token: Seconds | None = None
     """Dense layers, for each token of the step."""
+    tile_tokens: PositiveInt | None = None
+    """Dense layers compute whole tiles of so many tokens; 1: every token counts by itself."""
     smooth_max_p: float | None = Field(default=None, ge=1)
     """How sharply a step turns from reading weights to computing."""
     a_pair_s: Seconds | None = None
     """Prefill attention, for each pair of a new token and a token it attends to."""
     c_kv_s_per_token: Seconds | None = None
     """Decode attention, for each token of context."""
+    c_mixed_s_per_token: Seconds | None = None
+    """Decode attention in a step with prefill, on top, for each token of context."""
     c_seq_s: Seconds | None = None
     """For each sequence of the step."""
     c_pf_s: Seconds | None = None

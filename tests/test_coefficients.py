@@ -40,6 +40,9 @@ def test_priors_of_the_talks_model() -> None:
     )
 
 
+OFF_UNLESS_GIVEN = {"tile_tokens", "c_mixed_s_per_token"}
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_every_entry_has_a_source_and_lies_in_its_range(path: Path) -> None:
     content = read_coefficient_file(path)
@@ -47,18 +50,22 @@ def test_every_entry_has_a_source_and_lies_in_its_range(path: Path) -> None:
     assert path.stem == named or path.stem.startswith(f"{named}-")
     preset("models", content.model)
     preset("gpus", content.gpu)
-    assert set(content.step) == set(StepCoefficients.model_fields)
+    assert set(content.step) | OFF_UNLESS_GIVEN == set(StepCoefficients.model_fields)
     assert set(content.frontend) == set(FrontendCoefficients.model_fields)
     assert all(len(entry.source) > 5 for entry in content.entries.values())
 
 
-def test_the_fit_of_the_14b_model_is_its_rates_over_its_shape() -> None:
-    found = coefficients(QWEN14, H100)
-    assert found.origin == "fitted"
-    assert found.step.t_floor_s == pytest.approx(QWEN14.step_weights_bytes / 2.9547e12, rel=1e-3)
-    assert found.step.c_tok_s_per_token == pytest.approx(QWEN14.flop_per_token / 624.09e12, rel=1e-3)
-    assert found.step.a_pair_s == pytest.approx(QWEN14.attention_flop_per_pair / 680e12, rel=1e-3)
-    assert found.step.c_kv_s_per_token == pytest.approx(QWEN14.kv_bytes_per_token / 2.86e12, rel=1e-3)
+def test_the_fit_of_the_14b_model_holds_what_kernels_tell() -> None:
+    found, kernels = (
+        coefficients(QWEN14, H100),
+        coefficients(QWEN14, H100, "qwen3-14b-bf16_h100-80gb-kernels"),
+    )
+    assert (found.origin, kernels.origin) == ("fitted", "prior")
+    for name in ("t_floor_s", "a_pair_s", "c_kv_s_per_token", "smooth_max_p"):
+        assert getattr(found.step, name) == getattr(kernels.step, name)
+    # Dense layers of an engine reach less than their matrix products alone: 660 TFLOP/s of 989.
+    assert found.step.c_tok_s_per_token == pytest.approx(QWEN14.flop_per_token / 660e12, rel=1e-2)
+    assert found.step.tile_tokens == 128
 
 
 def test_without_a_file_the_roofline_is_taken_and_said() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from sim.coefficient_file import Coefficient, CoefficientFile
 
 _UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9), ("ps", 1e-12))
-_WITHOUT_UNIT = {"smooth_max_p"}
+_WITHOUT_UNIT = {"smooth_max_p", "tile_tokens"}
 _DIGITS = 4
 
 
@@ -29,6 +29,7 @@ def to_toml(content: CoefficientFile, head: Sequence[str]) -> str:
         "step": {name: _entry(name, entry) for name, entry in content.step.items()},
         "frontend": {name: _entry(name, entry) for name, entry in content.frontend.items()},
         "data": [one.model_dump() for one in content.data],
+        "fitted_runs": [one.model_dump() for one in content.fitted_runs],
         "held_out": [one.model_dump(exclude_none=True) for one in content.held_out],
         "draws": {name: list(column) for name, column in content.draws.items()},
     }
@@ -45,6 +46,11 @@ def written(seconds: float) -> str:
     value = rounded(seconds)
     unit, scale = next((row for row in _UNITS if value >= row[1]), _UNITS[0 if not value else -1])
     return f"{value / scale:.{_DIGITS}g}{unit}"
+
+
+def shown(name: str, value: float) -> str:
+    """Return a coefficient as it is written, for people to read."""
+    return f"{rounded(value):g}" if name in _WITHOUT_UNIT else written(value)
 
 
 def _entry(name: str, entry: Coefficient) -> dict[str, Any]:

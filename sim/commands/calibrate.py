@@ -1,11 +1,12 @@
 """`sim calibrate`: coefficients from measurements."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from sim.commands import calibrate_requests
+from sim.commands.whole_file import write_text
 from sim.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Fit coefficients to measurements.")
@@ -14,6 +15,9 @@ app = typer.Typer(no_args_is_help=True, help="Fit coefficients to measurements."
 @app.callback()
 def about() -> None:
     """Fit coefficients to measurements."""
+
+
+app.command()(calibrate_requests.requests)
 
 
 @app.command()
@@ -59,20 +63,3 @@ def kernels(
     if out is not None:
         write_text(out, to_toml(found.content, head_lines(found)))
     console(WIDTH).print(render_kernels(found))
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file as a whole or not at all.
-
-    Raises:
-        InputError: it cannot be written.
-
-    """
-    building = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        building.write_text(text, encoding="utf-8")
-        building.replace(path)
-    except OSError as error:
-        raise InputError(f"--out {path}: {error.strerror}") from error
-    finally:
-        building.unlink(missing_ok=True)

@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from sim.commands.options import Format, Overrides, ScenarioName
+from sim.commands.validate_requests import validate_requests
+from sim.errors import InputError
 
 
 class Step(StrEnum):
@@ -32,7 +34,18 @@ def validate(
         typer.Option(
             metavar="DIR", help="A recorded run of that cluster: see sim measured inspect. Repeatable."
         ),
-    ],
+    ] = [],  # noqa: B006 - typer only reads it
+    requests: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="CSV",
+            help="In place of --measured: runs of one engine, a row a request, columns run, arrival_s, "
+            "send_s, input_tokens, output_tokens, ttft_ms, e2e_ms; plain or gzipped. Predicts latencies.",
+        ),
+    ] = None,
+    baselines: Annotated[
+        bool, typer.Option(help="With --requests: other step times beside the scenario's.")
+    ] = True,
     step: Annotated[
         Step | None,
         typer.Option(
@@ -63,6 +76,11 @@ def validate(
     format: Annotated[Format, typer.Option(help="How to print the results.")] = Format.TEXT,
 ) -> None:
     """Print what the simulator predicts of measured runs, beside what was measured."""
+    if bool(measured) == (requests is not None):
+        raise InputError("give either --measured DIR or --requests CSV")
+    if requests is not None:
+        validate_requests(scenario, requests, overrides, format, baselines=baselines)
+        return
     from sim.commands.console import console
     from sim.progress import count_bar
     from sim.results.metrics import to_json

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from sim.results.compared import Comparison, Value
+from sim.results.compared import Comparison
+from sim.results.compared_rows import Value
 from sim.results.paired import NO_ESTIMATE
 from sim.results.quantities import si_unit
 

@@ -5,11 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from sim.results.bands import COVERAGE, Band, band
+from sim.results.compared_rows import Case, Point, Record, Row, Value
 from sim.results.intervals import CONFIDENCE, Interval, interval
-from sim.results.paired import Estimate, difference, drawn_difference, drawn_ratio, ratio
+from sim.results.paired import difference, drawn_difference, drawn_ratio, ratio
 from sim.results.quantities import MAIN, flat, names_in, select
 from sim.results.shown import Shown
 
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 SCHEMA_VERSION = 1
-
-Value = str | int | float | bool | None
-"""What a key of a scenario is set to; a table stands for itself as text."""
 
 
 @dataclass(frozen=True)
@@ -64,38 +62,6 @@ class Run:
     def thin_percentiles(self) -> Sequence[str]:
         """The percentiles with few samples beyond them."""
         return [] if self.summary is None else self.summary.get("thin_percentiles", [])
-
-
-Point = tuple[Value, ...]
-"""Values of the swept keys, in their order."""
-Case = tuple[int, int]
-"""A seed and a draw: runs of equal cases are pairs."""
-
-
-class Record(NamedTuple):
-    """One number of one run."""
-
-    scenario: str
-    point: Point
-    seed: int
-    draw: int
-    metric: str
-    value: float
-
-
-class Row(NamedTuple):
-    """One number at one point, for every scenario."""
-
-    metric: str
-    point: Point
-    spreads: dict[str, Interval | Band]
-    """Over seeds or, if there are any, over draws, by scenario."""
-    differences: dict[str, Estimate]
-    """Less the first scenario, by scenario: all but the first."""
-    ratios: dict[str, Estimate]
-    """Divided by the first scenario."""
-    thin: Sequence[str]
-    """The scenarios where it is a percentile with too few samples beyond it, in some run."""
 
 
 class Comparison(Shown):

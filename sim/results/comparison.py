@@ -13,7 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from sim.results import show
-from sim.results.compared import Comparison, Row
+from sim.results.compared import Comparison
+from sim.results.compared_rows import Row
 from sim.results.intervals import CONFIDENCE
 from sim.results.paired import LEAST_PAIRS, Estimate
 from sim.results.quantities import label, unit

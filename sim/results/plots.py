@@ -12,7 +12,8 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from sim.results.bands import COVERAGE, band
-from sim.results.compared import Comparison, Point
+from sim.results.compared import Comparison
+from sim.results.compared_rows import Point
 from sim.results.intervals import CONFIDENCE, interval
 from sim.results.paired import LEAST_PAIRS
 from sim.results.quantities import MILLISECONDS, SECONDS, TOKENS, Unit, label, unit

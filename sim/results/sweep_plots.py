@@ -10,7 +10,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from sim.results.compared import Point
+from sim.results.compared_rows import Point
 from sim.results.comparison import key_headers
 from sim.results.plots import BAND, WHISKER, axis_unit, error_bar, means_of, set_scale
 from sim.results.quantities import label, unit

@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from sim.results.compared import Row
+from sim.results.compared_rows import Row
 from sim.results.comparison import common_notes, folded, key_headers, runs_line
 from sim.results.intervals import CONFIDENCE
 from sim.results.paired import LEAST_PAIRS

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from sim.measured.kv_events import EventType
 from sim.validation.identity import BlockEvent, identify, prompt_blocks
-from sim.validation.recording import pools
-from sim.validation.replay import Replay
+from sim.validation.replay import Replay, numbered
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +49,11 @@ def held_blocks(replayed: Replay) -> Iterator[HeldBlocks]:
     identified = identify(recorded, prompts)
     ours = _same_names(replayed.prompts, prompts)
     samples_s = sorted(times.tokens_s[-1] for times in recorded.times.values())
-    for name, worker in _places(replayed):
+    for name, worker in numbered(recorded, scenario):
         if name in identified and samples_s:
             measured = _held_at(identified[name], samples_s)
             predicted = _held_at(_published(replayed, worker, ours), samples_s)
             yield _compared(name, measured, predicted, recorded.run.kv_events[name].missing_batches)
-
-
-def _places(replayed: Replay) -> Iterator[tuple[str, int]]:
-    """Yield each engine of the run with its number among the workers of the replay."""
-    for pool, first in zip(
-        pools(replayed.recording.run), (0, replayed.scenario.workers.prefill or 0), strict=True
-    ):
-        yield from ((worker.name, first + rank) for rank, worker in enumerate(pool))
 
 
 def _same_names(ours: Iterable[Sequence[int]], theirs: Iterable[Sequence[int]]) -> dict[int, int]:
@@ -78,7 +69,7 @@ def _published(replayed: Replay, worker: int, names: Mapping[int, int]) -> Itera
         if event.group == group and event.tier == "GPU":
             blocks = tuple(names.get(block, -1 - block) for block in event.blocks)
             kind = EventType.STORED if event.stored else EventType.REMOVED
-            yield BlockEvent(time_s, kind, blocks, None, 0)
+            yield BlockEvent(time_s, time_s, kind, blocks, None, 0)
 
 
 def _held_at(events: Iterable[BlockEvent], samples_s: Sequence[float]) -> list[_Held]:

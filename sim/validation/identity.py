@@ -28,6 +28,8 @@ class BlockEvent:
 
     time_s: float
     """When the engine published it, in seconds of the replay."""
+    heard_s: float
+    """When a subscriber had it."""
     type: EventType
     blocks: tuple[int, ...]
     """Blocks of prompts as `prompt_blocks` numbers them; others have negative numbers."""
@@ -109,7 +111,10 @@ class _Search:
             self._learn(name, place, before, time_s)
         blocks = tuple(self._known_or_other(found).block for found in event.block_hashes)
         start = before.stop if before else 0
-        return BlockEvent(time_s, event.type, blocks, before.block if before else None, start + len(blocks))
+        heard_s = time_s if event.received_s is None else event.received_s - self._start_s
+        return BlockEvent(
+            time_s, heard_s, event.type, blocks, before.block if before else None, start + len(blocks)
+        )
 
     def _known_or_other(self, found: BlockHash) -> _Known:
         """Return what is known of a hash; one of before the recording belongs to no prompt."""

@@ -152,18 +152,37 @@ class RecordedAnswers:
 
 
 class RecordedArrivals:
-    """An `Arrivals` of what KV events say. Tells a `Timing` what is sent."""
+    """An `Arrivals` of what KV events say. Tells a `Timing` what is sent.
 
-    def __init__(self, env: simpy.Environment, engines: EngineTimes, times: Timing) -> None:
+    The router's index hears of an output when the recording subscriber did: both wait for the same machine.
+    """
+
+    def __init__(
+        self,
+        env: simpy.Environment,
+        times: Timing,
+        engines: EngineTimes,
+        logs: Mapping[int, EngineLog],
+        event_delay_s: float,
+    ) -> None:
+        """`logs` are by worker of the replay."""
         self._env = env
-        self._engines = engines
         self._times = times
+        self._engines = engines
+        self._logs = logs
+        self._event_delay_s = event_delay_s
 
     def queued(self, request: int, *, decode: bool) -> tuple[float, int] | None:
         """See `Arrivals`."""
         self._times.sent(request, self._env.now)
         found = self._engines.queued.get((request, decode))
         return None if found is None else (found.time_s, found.order)
+
+    def heard_s(self, worker: int, output_s: float) -> float | None:
+        """See `Arrivals`."""
+        log = self._logs.get(worker)
+        heard_s = None if log is None else log.heard_output_s(output_s)
+        return None if heard_s is None else max(heard_s, output_s + self._event_delay_s)
 
 
 class RecordedTransfers:

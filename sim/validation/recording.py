@@ -9,6 +9,7 @@ from sim.measured.account import account
 from sim.measured.request import MeasuredRequest
 from sim.measured.run import MeasuredRun
 from sim.measured.workers import Worker
+from sim.validation.stale import stale_tokens
 from sim.workload.request import Request, Trace
 
 
@@ -78,6 +79,13 @@ class Recording:
             found.append(f"{untimed} of {n} requests have no recorded times: the scenario's law times them")
         if len(self.ranks) < n:
             found.append(f"the worker of {n - len(self.ranks)} of {n} requests is not known")
+        block_tokens = self.run.block_tokens
+        stale = stale_tokens(self.requests, self.trace, block_tokens) if block_tokens else {}
+        if stale:
+            found.append(
+                f"the router credited {sum(stale.values()):,} tokens, to {len(stale)} of {n} requests, that "
+                "no earlier request had sent: its index was not empty at the start, as that of a replay is"
+            )
         return found
 
 

@@ -1,6 +1,6 @@
 """Runs a recording through a simulated cluster: recorded times, and recorded or chosen workers."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from math import inf
@@ -28,7 +28,7 @@ from sim.validation.pace import (
     Timing,
 )
 from sim.validation.recording import Recording, pools
-from sim.validation.stored import engine_logs
+from sim.validation.stored import EngineLog, engine_logs
 
 _NO_FRONT_DOOR = {"alpha_in_s": 0.0, "alpha_in_s_per_token": 0.0, "alpha_out_s": 0.0}
 """Requests come when their worker was chosen, and answers are timed where the client is."""
@@ -114,7 +114,9 @@ def replay(
     engines = engine_times(logs, changed.frontend.dispatch_s)
     frontend = cluster.frontend
     frontend.answers = RecordedAnswers(timing)
-    frontend.arrivals = RecordedArrivals(cluster.env, engines, timing)
+    frontend.arrivals = RecordedArrivals(
+        cluster.env, timing, engines, _by_worker(recording, scenario, logs), frontend.event_delay_s
+    )
     if cluster.pulls is not None:
         cluster.pulls.network = RecordedTransfers(timing, engines, pull_s)
     published: list[list[tuple[float, KvEvent]]] = [[] for _ in cluster.workers]
@@ -124,6 +126,17 @@ def replay(
     return Replay(
         recording, scenario, cluster.recorder.rows, cluster.capacity.block_bytes, published, prompts
     )
+
+
+def numbered(recording: Recording, scenario: Scenario) -> Iterator[tuple[str, int]]:
+    """Yield each engine of the run with its number among the workers of the replay."""
+    for pool, first in zip(pools(recording.run), (0, scenario.workers.prefill or 0), strict=True):
+        yield from ((worker.name, first + rank) for rank, worker in enumerate(pool))
+
+
+def _by_worker(recording: Recording, scenario: Scenario, logs: Iterable[EngineLog]) -> dict[int, EngineLog]:
+    numbers = dict(numbered(recording, scenario))
+    return {numbers[log.leg.worker]: log for log in logs}
 
 
 def _client(limit: int | None) -> dict[str, object]:

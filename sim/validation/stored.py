@@ -8,6 +8,7 @@ tells when a step ended, and which requests were in it.
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from math import inf
 
 from sim.measured.kv_events import EventType
@@ -39,6 +40,8 @@ class EngineLog:
     leg: Leg
     outputs_s: Sequence[float]
     """When outputs were processed that had events to publish, ascending."""
+    heard_s: Sequence[float]
+    """When a subscriber had those events, ascending."""
     stored: Mapping[int, Sequence[Stored]]
     """By request: what it stored, in order."""
     prompt_blocks: Mapping[int, int]
@@ -53,6 +56,11 @@ class EngineLog:
         """Return when the next output after a time was processed of which there is an event."""
         place = bisect_right(self.outputs_s, time_s)
         return self.outputs_s[place] if place < len(self.outputs_s) else inf
+
+    def heard_output_s(self, time_s: float) -> float | None:
+        """Return when a subscriber had the events of the last output up to a time; None without one."""
+        place = bisect_right(self.outputs_s, time_s) - 1
+        return self.heard_s[place] if place >= 0 else None
 
     def output_before_s(self, time_s: float, *, steps: int = 1) -> float:
         """Return when the output that came `steps` before the one of a time was processed; else 0."""
@@ -83,9 +91,12 @@ def _log(
     for order, event in enumerate(events):
         if event.type is EventType.STORED and event.blocks:
             told.add(event, order)
-    outputs_s = sorted({event.time_s for event in events if event.type is not EventType.CLEARED})
+    outputs = [event for event in events if event.type is not EventType.CLEARED and event.time_s >= 0.0]
+    heard_s = {event.time_s: event.heard_s for event in outputs}
+    outputs_s = sorted(heard_s)
+    later_s = [*accumulate((heard_s[time_s] for time_s in outputs_s), max)]
     lengths = {index: len(prompts[index]) for index in leg.begins_s}
-    return EngineLog(leg, [time_s for time_s in outputs_s if time_s >= 0.0], told.stored, lengths)
+    return EngineLog(leg, outputs_s, later_s, told.stored, lengths)
 
 
 class _Attribution:

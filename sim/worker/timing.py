@@ -3,11 +3,11 @@
 One step computes prefill chunks (`new` tokens on a prefix of tokens already computed) and one token for each
 decoding sequence. Its time is a sum of resources:
 
-    smooth_max_p(t_floor, c_tok * tokens)      weights read, or dense layers computed
+    smooth_max_p(t_floor, c_tok * rows)        weights read, or dense layers computed: tokens in whole tiles
     + c_seq * sequences + c_step
     + c_kv * context of the decodes            attention of decodes reads their KV cache
     + a_pair * sum of new * (prefix + new / 2) attention of prefills pairs every token with all before it
-    + c_pf                                     if the step has any prefill
+    + c_pf + c_mixed * context of the decodes  if the step has any prefill
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, PositiveInt
 
 from sim.model import AchievedShares, GpuSettings, ModelSettings
 from sim.settings import Settings
@@ -33,12 +33,17 @@ class StepCoefficients(Settings):
     """Reading the weights once: the shortest step."""
     c_tok_s_per_token: Seconds
     """Dense layers, for each token of the step."""
+    tile_tokens: PositiveInt = 1
+    """Matrix products compute whole tiles of so many tokens: with tiles of 128, 1,030 tokens take as long as
+    1,152. 1: every token counts by itself."""
     smooth_max_p: float = Field(default=1.61, ge=1)
     """How sharply a step turns from reading weights to computing: 1 adds them, infinity takes the longer."""
     a_pair_s: Seconds
     """Prefill attention, for each pair of a new token and a token it attends to."""
     c_kv_s_per_token: Seconds
     """Decode attention, for each token of context."""
+    c_mixed_s_per_token: Seconds = 0.0
+    """How much longer that takes in a step with prefill, whose attention kernel is made for long chunks."""
     c_seq_s: Seconds = 0.0
     """For each sequence of the step."""
     c_pf_s: Seconds = 0.0
@@ -65,8 +70,10 @@ class StepLaw:
     __slots__ = (
         "_dense_s",
         "_p",
+        "_tile",
         "a_pair_s",
         "c_kv_s",
+        "c_mixed_s",
         "c_pf_s",
         "c_seq_s",
         "c_step_s",
@@ -79,10 +86,12 @@ class StepLaw:
         self.c_tok_s = coefficients.c_tok_s_per_token
         self.a_pair_s = coefficients.a_pair_s
         self.c_kv_s = coefficients.c_kv_s_per_token
+        self.c_mixed_s = coefficients.c_mixed_s_per_token
         self.c_seq_s = coefficients.c_seq_s
         self.c_pf_s = coefficients.c_pf_s
         self.c_step_s = coefficients.c_step_s
         self._p = coefficients.smooth_max_p
+        self._tile = coefficients.tile_tokens
         self._dense_s: dict[int, float] = {}
 
     def step_s(
@@ -105,7 +114,8 @@ class StepLaw:
             tokens += new
             pairs += new * (prefix + new / 2)
         fixed = self._fixed_s(tokens, len(prefill) + decode_batch)
-        return fixed + self.c_kv_s * decode_context_tokens + (self.a_pair_s * pairs + self.c_pf_s)
+        decodes = (self.c_kv_s + self.c_mixed_s) * decode_context_tokens
+        return fixed + decodes + (self.a_pair_s * pairs + self.c_pf_s)
 
     def decode_s(self, batch: int, sum_context_tokens: int, n: int) -> NDArray[np.float64]:
         """Return the times of `n` successive steps in seconds, shape (n,).
@@ -123,7 +133,8 @@ class StepLaw:
         """Return what does not depend on contexts. A scalar: NumPy's power differs in the last bit."""
         dense = self._dense_s.get(tokens)
         if dense is None:
-            dense = self._dense_s[tokens] = smooth_max(self.t_floor_s, self.c_tok_s * tokens, self._p)
+            rows = -(-tokens // self._tile) * self._tile
+            dense = self._dense_s[tokens] = smooth_max(self.t_floor_s, self.c_tok_s * rows, self._p)
         return dense + self.c_seq_s * sequences + self.c_step_s
 
 

@@ -33,7 +33,7 @@ def test_it_is_of_one_run(tmp_path: Path) -> None:
     file = tmp_path / "run.json"
     result = call("--trace-events", str(file), "--repeat", "2")
     assert result.exit_code == 2
-    assert result.stderr == f"Error: --trace-events {file}: shows one run; leave --repeat out\n"
+    assert result.stderr == f"Error: --trace-events {file}: shows one run; leave --repeat and --draws out\n"
     assert not list(tmp_path.iterdir())
 
 

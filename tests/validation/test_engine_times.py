@@ -9,10 +9,8 @@ DISPATCH_S = 0.5
 
 def log(begins_s: dict[int, float], outputs_s: list[float], stored: dict[int, Stored], *, decode=False):
     """Return the log of an engine whose prompts have 4 blocks each."""
-    leg = Leg("engine", decode, begins_s, {})
-    return EngineLog(
-        leg, outputs_s, {index: [one] for index, one in stored.items()}, dict.fromkeys(begins_s, 4)
-    )
+    leg, spans = Leg("engine", decode, begins_s, {}), {index: [one] for index, one in stored.items()}
+    return EngineLog(leg, outputs_s, outputs_s, spans, dict.fromkeys(begins_s, 4))
 
 
 def queued(found: EngineLog) -> dict[int, Queued]:

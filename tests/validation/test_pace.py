@@ -113,7 +113,8 @@ def test_the_router_sees_first_tokens_ends_and_the_answers_of_prefill_workers() 
 def engine(outputs_s: list[float], *, decode: bool = False, **stored: Stored) -> EngineLog:
     """Return the log of an engine that served requests 0 and 1, with what some of them stored."""
     found = {int(name[1:]): [one] for name, one in stored.items()}
-    return EngineLog(Leg("engine", decode, {0: 0.0, 1: 0.0}, {}), outputs_s, found, {0: 2, 1: 2})
+    heard_s = [time_s + 1.0 for time_s in outputs_s]
+    return EngineLog(Leg("engine", decode, {0: 0.0, 1: 0.0}, {}), outputs_s, heard_s, found, {0: 2, 1: 2})
 
 
 def paced(*logs: EngineLog, token_s: float = inf) -> RecordedPace:
@@ -161,10 +162,20 @@ def test_requests_come_when_events_say_and_tell_when_they_were_sent() -> None:
 
     heard: list[tuple[int, float]] = []
     engines = EngineTimes({(0, False): Queued(2.5, 7)}, {})
-    arrivals = RecordedArrivals(simpy.Environment(initial_time=1.0), engines, Sent({}))
+    arrivals = RecordedArrivals(simpy.Environment(initial_time=1.0), Sent({}), engines, {}, 0.25)
     assert arrivals.queued(0, decode=False) == (2.5, 7)
     assert arrivals.queued(0, decode=True) is None
     assert heard == [(0, 1.0), (0, 1.0)]
+
+
+def test_the_router_hears_of_an_output_when_the_subscriber_did() -> None:
+    logs = {3: engine([3.0, 4.0])}
+    arrivals = RecordedArrivals(simpy.Environment(), RecordedTimes({}), EngineTimes({}, {}), logs, 0.25)
+    assert arrivals.heard_s(3, 3.0) == 4.0
+    assert arrivals.heard_s(3, 3.5) == 4.0  # what came before is heard before
+    assert arrivals.heard_s(3, 4.9) == pytest.approx(5.15)
+    assert arrivals.heard_s(3, 2.0) is None
+    assert arrivals.heard_s(0, 3.0) is None
 
 
 def test_pulls_that_ended_together_end_when_the_last_has_started() -> None:

@@ -30,8 +30,9 @@ laws = st.builds(
     ),
     st.floats(1e-4, 0.1),
     st.floats(1e-7, 1e-3),
+    st.integers(1, 256),
     st.floats(1, 6),
-    *[st.floats(0, 1e-8)] * 2,
+    *[st.floats(0, 1e-8)] * 3,
     *[st.floats(0, 0.01)] * 3,
 )
 
@@ -54,6 +55,35 @@ def test_one_step_by_hand() -> None:
     assert law.step_s([(4, 10), (2, 0)], 2, 40) == pytest.approx(expected, rel=1e-15)
     # Decodes only: 2 tokens, no pairs, no prefill cost.
     assert law.step_s([], 2, 40) == pytest.approx((9 + 1) ** 0.5 + 20 + 1000 + 5, rel=1e-15)
+
+
+def test_dense_layers_compute_whole_tiles() -> None:
+    law = StepLaw(
+        StepCoefficients(
+            t_floor_s=0.0, c_tok_s_per_token=0.5, tile_tokens=128, a_pair_s=0.0, c_kv_s_per_token=0.0
+        )
+    )
+    # 1 + 1 of 2 tiles, 120 + 8 of one, 120 + 9 of two.
+    assert [law.step_s([(new, 0)], batch, 0) for new, batch in ((129, 1), (120, 8), (120, 9))] == [
+        128,
+        64,
+        128,
+    ]
+    assert law.decode_s(3, 1000, 2).tolist() == [64.0, 64.0]
+
+
+def test_decode_attention_may_cost_more_beside_prefill() -> None:
+    law = StepLaw(
+        StepCoefficients(
+            t_floor_s=1.0,
+            c_tok_s_per_token=0.0,
+            a_pair_s=0.0,
+            c_kv_s_per_token=0.25,
+            c_mixed_s_per_token=0.125,
+        )
+    )
+    assert law.step_s([], 2, 40) == 1 + 40 * 0.25
+    assert law.step_s([(5, 0)], 2, 40) == 1 + 40 * 0.375
 
 
 def test_a_step_without_tokens_takes_no_time() -> None:

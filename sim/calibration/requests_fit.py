@@ -1,0 +1,154 @@
+"""Fits coefficients to windows of measured runs: least squares over whole simulations.
+
+Every simulation of a run sends the same requests at the same times, so that two of them differ by nothing but
+the coefficients. Steps of the differences are wide: a percentile of simulated latencies is smooth over such a
+step only.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from sim.calibration.requests_windows import TOLERANCES, Window
+from sim.draw import draw
+from sim.scenario import Scenario
+
+STEP = 0.03
+"""Of a difference, as a share of the width of the coefficient's bounds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """A coefficient that is fitted: where it starts and how far it may go, in its own unit."""
+
+    start: float
+    low: float
+    high: float
+
+    @property
+    def width(self) -> float:
+        """From end to end."""
+        return self.high - self.low
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The best of several starts."""
+
+    values: dict[str, float]
+    cost: float
+    """Half the sum of squared residuals, large ones counting less (soft L1)."""
+    residuals: NDArray[np.float64]
+    """By run and percentile, in tolerances."""
+    costs: tuple[float, ...]
+    """Of all starts, the least first."""
+
+
+class Problem:
+    """Windows of runs, and the simulations that compare coefficients with them; a context of processes."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        windows: Sequence[Window],
+        *,
+        jobs: int = -1,
+        on_simulated: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.windows = tuple(windows)
+        self._scenario = scenario
+        self._parallel = Parallel(n_jobs=jobs, return_as="generator")
+        self._on_simulated = on_simulated
+
+    def residuals(self, points: Sequence[Mapping[str, float]]) -> NDArray[np.float64]:
+        """Return residuals, shape (points, runs, percentiles), of coefficients by name."""
+        tasks = [
+            (window, with_coefficients(self._scenario, point)) for point in points for window in self.windows
+        ]
+        found = []
+        for residuals in self._parallel(delayed(window.residuals)(scenario) for window, scenario in tasks):
+            found.append(residuals)
+            self._on_simulated()
+        return np.array(found).reshape(len(points), len(self.windows), len(TOLERANCES))
+
+    def jacobian(
+        self, values: Mapping[str, float], widths: Mapping[str, float]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return residuals, shape (n,), and slopes, shape (n, coefficients), over these widths each way."""
+        sides = [
+            {**values, name: max(0.0, values[name] + side * width)}
+            for name, width in widths.items()
+            for side in (1, -1)
+        ]
+        here, *there = self.residuals([values, *sides]).reshape(1 + len(sides), -1)
+        slopes = [
+            (up - down) / (above[name] - below[name])
+            for name, up, down, above, below in zip(
+                widths, there[::2], there[1::2], sides[::2], sides[1::2], strict=True
+            )
+        ]
+        return here, np.stack(slopes, axis=1)
+
+
+def with_coefficients(scenario: Scenario, values: Mapping[str, float]) -> Scenario:
+    """Return the scenario with other values of coefficients, by name."""
+    found = {}
+    for section in ("timing", "frontend"):
+        settings = getattr(scenario, section)
+        given = {name: value for name, value in values.items() if name in type(settings).model_fields}
+        found[section] = settings.model_copy(update=given)
+    return scenario.model_copy(update=found)
+
+
+def fit(problem: Problem, free: Mapping[str, Bounds], *, starts: int = 2, iterations: int = 8) -> Fit:
+    """Return the coefficients that hit the windows best.
+
+    Args:
+        problem: what is to be hit.
+        free: the coefficients that are fitted, by name.
+        starts: the first is at the values of `free`, the others anywhere within the bounds.
+        iterations: at most so many steps of each start.
+
+    """
+    found = [_from(problem, free, _start(free, k), iterations) for k in range(starts)]
+    found.sort(key=lambda end: end[1])
+    values, cost, residuals = found[0]
+    return Fit(values, cost, residuals, tuple(end[1] for end in found))
+
+
+def _start(free: Mapping[str, Bounds], k: int) -> list[float]:
+    """Return start `k` as shares of the way from low to high."""
+    if not k:
+        return [(bounds.start - bounds.low) / bounds.width for bounds in free.values()]
+    return [0.1 + 0.8 * draw(k, f"start {name}", 0) for name in free]
+
+
+def _from(
+    problem: Problem, free: Mapping[str, Bounds], start: Sequence[float], iterations: int
+) -> tuple[dict[str, float], float, NDArray[np.float64]]:
+    from scipy.optimize import least_squares  # noqa: PLC0415 - only a fit needs it
+
+    def values(shares: NDArray[np.float64]) -> dict[str, float]:
+        pairs = zip(free.items(), shares.tolist(), strict=True)
+        return {name: bounds.low + share * bounds.width for (name, bounds), share in pairs}
+
+    def slopes(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        widths = {name: STEP * bounds.width for name, bounds in free.items()}
+        _, jacobian = problem.jacobian(values(shares), widths)
+        scaled: NDArray[np.float64] = jacobian * [bounds.width for bounds in free.values()]
+        return scaled
+
+    end = least_squares(
+        lambda shares: problem.residuals([values(shares)]).ravel(),
+        np.clip(start, 1e-6, 1 - 1e-6),
+        slopes,
+        bounds=(0.0, 1.0),
+        loss="soft_l1",
+        max_nfev=iterations,
+        xtol=1e-4,
+        ftol=1e-3,
+    )
+    return values(end.x), float(end.cost), end.fun

@@ -1,0 +1,64 @@
+"""`sim calibrate requests`: the step-time law fitted to whole requests by running the simulator itself."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sim.commands.options import Overrides, ScenarioName
+from sim.commands.whole_file import write_text
+from sim.errors import InputError
+
+
+def requests(
+    scenario: ScenarioName,
+    *,
+    requests: Annotated[
+        Path, typer.Option(metavar="CSV", help="Runs of the engine, as sim validate --requests takes them.")
+    ],
+    fit: Annotated[
+        list[str],
+        typer.Option(metavar="RUN", help="A run of the file to fit; the others test it. Repeatable."),
+    ],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Where the file of coefficients goes.")],
+    free: Annotated[
+        list[str],
+        typer.Option(metavar="NAME", help="A coefficient to fit, in place of the usual ones. Repeatable."),
+    ] = [],  # noqa: B006 - typer only reads it
+    window: Annotated[
+        int, typer.Option(min=20, metavar="N", help="First requests of each run that are simulated.")
+    ] = 1000,
+    starts: Annotated[int, typer.Option(min=1, metavar="N", help="Starts of the fit.")] = 2,
+    draws: Annotated[int, typer.Option(min=0, metavar="N", help="Joint draws for the file.")] = 50,
+    cross_validate: Annotated[
+        bool, typer.Option(help="Also predict each fitted run by a fit to the others.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Let --out replace a file.")] = False,
+    overrides: Overrides = [],  # noqa: B006 - typer only reads it
+) -> None:
+    """Fit step times to whole requests by running the simulator itself, and try the fit on the other runs.
+
+    The scenario's coefficients are the start; those that are not fitted are held.
+    """
+    from sim.calibration.coefficient_toml import to_toml
+    from sim.calibration.requests import FREE, Settings, calibrate
+    from sim.calibration.requests_show import head_lines, render
+    from sim.commands.console import console
+    from sim.measured.requests_csv import read_requests
+    from sim.progress import count_bar
+    from sim.results.summary import WIDTH
+    from sim.scenario import load_scenario
+
+    if out.exists() and not force:
+        raise InputError(f"--out {out}: exists; give a new file, or --force to replace it")
+    if not out.parent.is_dir():
+        raise InputError(f"--out {out}: there is no folder {out.parent}")
+    settings = Settings(
+        free=tuple(free) or FREE, window=window, starts=starts, draws=draws, cross_validate=cross_validate
+    )
+    with count_bar("windows simulated", None) as on_simulated:
+        found = calibrate(
+            read_requests(requests), load_scenario(scenario, overrides), fit, settings, on_simulated
+        )
+    write_text(out, to_toml(found.content, head_lines(found.content)))
+    console(WIDTH).print(render(found, scenario, str(out)))

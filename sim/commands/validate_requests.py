@@ -1,0 +1,30 @@
+"""`sim validate --requests`: latencies of one engine's requests, predicted and measured."""
+
+from pathlib import Path
+
+import typer
+
+from sim.commands.options import Format
+
+
+def validate_requests(
+    scenario: str, path: Path, overrides: list[str], format: Format, *, baselines: bool
+) -> None:
+    """Print how far predicted latencies are off, for every run of a file."""
+    from sim.commands.console import console
+    from sim.measured.requests_csv import read_requests
+    from sim.progress import count_bar
+    from sim.results.metrics import to_json
+    from sim.results.summary import WIDTH
+    from sim.scenario import load_scenario
+    from sim.validation.requests.show import render
+    from sim.validation.requests.validate import n_predictions
+    from sim.validation.requests.validate import validate_requests as predict
+
+    settings, file = load_scenario(scenario, overrides), read_requests(path)
+    with count_bar("requests", n_predictions(file, settings, baselines=baselines)) as on_run:
+        result = predict(file, settings, baselines=baselines, on_run=on_run)
+    if format is Format.JSON:
+        typer.echo(to_json(result), nl=False)
+    else:
+        console(WIDTH).print(render(result, scenario))

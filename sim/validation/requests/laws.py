@@ -1,0 +1,59 @@
+"""The step times that runs are predicted with: the scenario's own, and those that it has to beat."""
+
+from dataclasses import dataclass
+
+from sim.errors import InputError
+from sim.scenario import Scenario
+from sim.shipped import coefficients_named
+
+KERNELS = "kernels"
+"""Variant of a file of coefficients: from kernel measurements alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """One way to predict."""
+
+    name: str
+    label: str
+    """For a table."""
+    scenario: Scenario
+
+
+def laws(scenario: Scenario) -> list[Law]:
+    """Return the scenario as it is, then with each of the other laws in place of its step times.
+
+    The law of kernel measurements stands among them where a file `<model>_<gpu>-kernels` is shipped.
+    """
+    found = [Law("scenario", "this scenario", scenario)]
+    if _has_kernels(scenario):
+        kernels = _with_timing(scenario, coefficients=_kernels(scenario))
+        found.append(Law("kernels", "kernel priors, no fit", kernels))
+    for preset, label in (
+        ("roofline", "achieved roofline"),
+        ("peak-roofline", "peak-spec roofline"),
+        ("dynamo-mocker", "Dynamo's mocker"),
+    ):
+        found.append(Law(preset, label, _with_timing(scenario, preset=preset)))
+    return found
+
+
+def _with_timing(scenario: Scenario, **timing: str) -> Scenario:
+    """Return the scenario with other step times, and with the front door's times that come with them."""
+    bare = scenario.frontend.model_copy(
+        update={"alpha_in_s": None, "alpha_in_s_per_token": None, "alpha_out_s": None}
+    )
+    settings = type(scenario.timing)(**timing)
+    return scenario.model_copy(update={"timing": settings, "frontend": bare})
+
+
+def _kernels(scenario: Scenario) -> str:
+    return f"{scenario.model.name}_{scenario.gpu.name}-{KERNELS}"
+
+
+def _has_kernels(scenario: Scenario) -> bool:
+    try:
+        coefficients_named(_kernels(scenario))
+    except InputError:
+        return False
+    return True

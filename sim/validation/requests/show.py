@@ -1,0 +1,88 @@
+"""What a person reads of predicted requests, made for a terminal of 100 columns."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from sim.results.summary import footnotes, heading
+from sim.validation.requests.validate import COLUMNS
+
+_KINDS = {
+    ("fitted", False): "fitted",
+    ("new", False): "held out, new arrivals",
+    ("repeat", False): "held out, repeats of fitted arrivals",
+    ("fitted", True): "fitted, saturated",
+    ("new", True): "held out, new arrivals, saturated",
+    ("repeat", True): "held out, repeats, saturated",
+}
+"""By how a run was seen, and whether it is saturated; in the order of the table."""
+_NAME_WIDTH = 42
+
+
+def render(result: Mapping[str, Any], scenario: str) -> RenderableType:
+    """Return the result of `sim.validation.requests.validate.validate_requests`, ready to print."""
+    notes = [
+        f"step times: {result['step_times']}",
+        "saturated: requests waited over twice as long in the last quarter of a run as in the first",
+        "repeats: runs that were sent the arrivals of a fitted one, to the millisecond",
+        "a request: mean absolute error of E2E, request by request",
+    ]
+    return Group(
+        heading(f"{len(result['runs'])} runs of {result['file']['name']}", f"validated on {scenario}"),
+        Text(),
+        _runs(result),
+        Text(),
+        _groups(result),
+        footnotes(notes),
+    )
+
+
+def _table(first: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    table.add_column(first, no_wrap=True, max_width=_NAME_WIDTH)
+    for column in COLUMNS:
+        name, percentile = column.split("_")
+        table.add_column(f"{name.upper()}\n{percentile}", justify="right", no_wrap=True)
+    table.add_column("a request\nE2E", justify="right", no_wrap=True)
+    return table
+
+
+def _runs(result: Mapping[str, Any]) -> Table:
+    """Return signed errors of the scenario's own law, a line a run, alike runs together."""
+    table = _table("Error of the prediction, %")
+    law = result["laws"][0]["name"]
+    for kind, label in _KINDS.items():
+        runs = [run for run in result["runs"] if (run["seen"], run["saturated"]) == kind]
+        if runs:
+            table.add_row(Text(label, style="dim"))
+        for run in runs:
+            table.add_row(f"  {run['name']}", *_cells(run["errors"][law], signed=True))
+    return table
+
+
+def _groups(result: Mapping[str, Any]) -> Table:
+    """Return mean absolute errors, a line a law, for each group of runs."""
+    table = _table("Mean absolute error, %")
+    for group in result["groups"]:
+        count = f"{group['runs']} run{'s' if group['runs'] > 1 else ''}"
+        table.add_row(Text(f"{group['label']}, {count}", style="dim"))
+        for law in result["laws"]:
+            style = "bold" if law is result["laws"][0] else ""
+            numbers = group["mean_absolute_error"][law["name"]]
+            table.add_row(f"  {law['label']}", *_cells(numbers, signed=False), style=style)
+    return table
+
+
+def _cells(numbers: Mapping[str, float], *, signed: bool) -> Iterable[str]:
+    for column in COLUMNS:
+        yield _percent(numbers[column], signed=signed)
+    yield _percent(numbers["request_e2e"], signed=False)
+
+
+def _percent(share: float, *, signed: bool) -> str:
+    size = abs(100 * share)
+    sign = ("+" if share > 0 else "-") if signed else ""
+    return f"{sign}{size:,.1f}" if size < 99.95 else f"{sign}{size:,.0f}"

@@ -1,0 +1,128 @@
+"""Coefficients of an engine that the simulator itself plays are found again from its requests alone."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from sim.calibration.coefficient_toml import to_toml
+from sim.calibration.requests import Settings, calibrate
+from sim.calibration.requests_fit import Bounds, Problem, fit, with_coefficients
+from sim.calibration.requests_show import head_lines
+from sim.calibration.requests_windows import TOLERANCES, window
+from sim.cli import app
+from sim.coefficient_file import read_coefficient_file
+from sim.errors import InputError
+from sim.measured.requests_csv import RequestsFile, read_requests
+from sim.scenario import load_scenario
+from tests.engine_runs import engine, simulated_run, write_csv
+
+TRUE = {"c_tok_s_per_token": 40e-6, "alpha_in_s": 12e-3}
+FREE = tuple(TRUE)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> RequestsFile:
+    real = with_coefficients(engine(), TRUE)
+    runs = [
+        simulated_run(real, "slow", 5.0, 40, output=8),
+        simulated_run(real, "fast", 12.0, 50, output=8, seed=1),
+        simulated_run(real, "other", 8.0, 40, output=8, seed=2),
+    ]
+    return read_requests(write_csv(tmp_path_factory.mktemp("data") / "runs.csv", runs))
+
+
+def test_no_residual_is_left_of_the_true_coefficients(data: RequestsFile) -> None:
+    start = window(data.run("fast"), 40)
+    right = start.residuals(with_coefficients(engine(), TRUE))
+    assert right == pytest.approx(np.zeros(len(TOLERANCES)), abs=1e-6)
+    # One millisecond more on the way in is one more in every TTFT.
+    later = start.residuals(with_coefficients(engine(), TRUE | {"alpha_in_s": 13e-3}))
+    assert later[0] == pytest.approx(np.log1p(1e-3 / start.measured[0]) / 0.01, rel=1e-3)
+
+
+def test_requests_count_that_no_later_one_can_have_changed(data: RequestsFile) -> None:
+    run = data.run("fast")
+    start = window(run, 40)
+    assert len(start.run) == 40
+    assert start.counted.tolist() == (run.send_s + run.e2e_s <= run.send_s[39])[:40].tolist()
+    with pytest.raises(InputError, match=r"run fast: \d of its first 5 requests were answered before"):
+        window(run, 5)
+
+
+def test_a_fit_finds_the_true_coefficients_from_any_start(data: RequestsFile) -> None:
+    problem = Problem(engine(), [window(data.run("fast"), 30)], jobs=1)
+    bounds = {"c_tok_s_per_token": Bounds(32e-6, 30e-6, 48e-6), "alpha_in_s": Bounds(2e-3, 0.0, 20e-3)}
+    found = fit(problem, bounds, starts=2, iterations=10)
+    assert found.values == pytest.approx(TRUE, rel=0.01)
+    assert len(found.costs) == 2
+    assert found.cost == found.costs[0] < 0.05
+
+
+def test_a_calibration_is_a_file_of_coefficients(data: RequestsFile, tmp_path: Path) -> None:
+    start = engine("timing.c_tok_s_per_token=40.2us", "frontend.alpha_in_s=11.8ms")
+    settings = Settings(free=FREE, window=40, starts=1, iterations=3, draws=20, jobs=1)
+    found = calibrate(data, start, ["slow", "fast"], settings)
+    path = tmp_path / "fit.toml"
+    path.write_text(to_toml(found.content, head_lines(found.content)))
+    content = read_coefficient_file(path)
+    assert content == found.content
+    assert content.origin == "fitted"
+    assert {name: content.values[name] for name in FREE} == pytest.approx(found.fit.values, rel=1e-3)
+    assert found.fit.values == pytest.approx(TRUE, rel=0.02)
+    assert content.step["c_kv_s_per_token"].value == engine().coefficients().step.c_kv_s_per_token
+    assert (content.data[0].sha256, content.data[0].rows) == (data.sha256, 130)
+    assert [run.run for run in content.fitted_runs] == ["slow", "fast"]
+    assert {entry.quantity for entry in content.held_out} >= {"ttft p50, unsaturated runs"}
+    assert all(entry.n == 1 and entry.mape < 0.02 for entry in content.held_out)
+    for name in FREE:
+        assert content.entries[name].range[0] <= content.values[name] <= content.entries[name].range[1]
+    # A floor that is drawn higher is made up for: TTFT and E2E stay as they were.
+    assert {len(column) for column in content.draws.values()} == {20}
+    assert np.corrcoef(content.draws["t_floor_s"], content.draws["alpha_in_s"])[0, 1] < -0.2
+    assert "tile_tokens" not in content.draws
+
+
+def test_runs_are_predicted_by_a_fit_to_the_others(data: RequestsFile) -> None:
+    near = engine("timing.c_tok_s_per_token=40us", "frontend.alpha_in_s=11ms")
+    settings = Settings(
+        free=("alpha_in_s",), window=40, starts=1, iterations=3, draws=0, cross_validate=True, jobs=1
+    )
+    found = calibrate(data, near, ["slow", "fast"], settings)
+    assert set(found.cross_validation) == {"slow", "fast"}
+    assert max(found.cross_validation.values()) < 0.5
+    assert found.draws == {}
+
+
+def test_what_cannot_be_fitted_is_refused(data: RequestsFile) -> None:
+    for names, message in (
+        (("c_tok",), "'c_tok' cannot be fitted; what can are t_floor_s, c_tok_s_per_token, smooth_max_p"),
+        (("tile_tokens",), "'tile_tokens' cannot be fitted"),
+    ):
+        with pytest.raises(InputError, match=message):
+            calibrate(data, engine(), ["slow"], Settings(free=names, jobs=1))
+    with pytest.raises(InputError, match="no run 'fats'"):
+        calibrate(data, engine(), ["fats"], Settings(jobs=1))
+    roofline = load_scenario("h100-qwen3-14b", ["timing.preset=roofline"])
+    with pytest.raises(InputError, match="a fit starts from a file of coefficients"):
+        calibrate(data, roofline, ["slow"], Settings(jobs=1))
+
+
+def test_the_command_writes_the_file_and_shows_the_fit(data: RequestsFile, tmp_path: Path) -> None:
+    out = tmp_path / "fit.toml"
+    options = ["--requests", str(data.path), "--fit", "slow", "--free", "alpha_in_s"]
+    options += ["--window", "30", "--starts", "1", "--draws", "3"]
+    options += ["--set", "timing.coefficients=qwen3-14b-bf16_h100-80gb-kernels"]
+    options += ["--set", "timing.c_tok_s_per_token=40us"]
+    arguments = ["calibrate", "requests", "h100-qwen3-14b", *options]
+    result = CliRunner().invoke(app, [*arguments, "--out", str(out)], terminal_width=100)
+    assert result.exit_code == 0, result.output
+    assert read_coefficient_file(out).frontend["alpha_in_s"].value == pytest.approx(12e-3, rel=0.02)
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert lines[0] == "Coefficient start fitted 95 % of draws"
+    assert lines[1].startswith("alpha_in_s 9.3ms ")
+    assert max(map(len, result.stdout.splitlines())) <= 100
+    refused = CliRunner().invoke(app, [*arguments, "--out", str(tmp_path / "no" / "fit.toml")])
+    assert refused.exit_code == 2
+    assert "there is no folder" in refused.stderr
