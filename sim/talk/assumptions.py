@@ -17,6 +17,7 @@ _CHOICES = (
 
 _SETTINGS = (
     ("session starts apart", "workload.start_gap_s", "s", 1.0, (60.0,)),
+    ("timestamps faster by", "replay.speedup", "", 1.0, (0.5,)),
     ("output lengths times", "workload.output_factor", "", 1.0, (2.0,)),
     ("PCIe", "offload.link.bandwidth_bytes_per_s", "GB/s", 1e9, (20.0,)),
     ("NVLink", "disaggregation.network.nvlink.bandwidth_bytes_per_s", "GB/s", 1e9, (0.5,)),
