@@ -31,8 +31,8 @@ def fit_talk(
     The priors are the shipped coefficients; nothing that ran on two nodes is used.
     """
     from sim.calibration.coefficient_toml import to_toml
-    from sim.commands.calibrate import write_text
     from sim.commands.console import console
+    from sim.commands.whole_file import write_text
     from sim.errors import InputError
     from sim.jobs.engine import local
     from sim.results.journal import journal_in
