@@ -1,5 +1,6 @@
 # make run    installs what is needed, then simulates the shipped cluster of eight H100s
 # make test   runs every test; make lint checks style and types; make clean forgets it all
+# make notebooks runs the notebooks and stores what they show; make tables the sweeps that one of them reads
 # make fast   puts a build with compiled hot modules into .venv, a copy of the sources as they are now (a C compiler
 #             is needed); the next make run, test or lint goes back to the sources themselves
 # Only python3 (3.11 or newer, with venv) and make are needed; packages come from PyPI.
@@ -9,7 +10,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: run test lint fast clean
+.PHONY: run test lint notebooks tables fast clean
 
 run: $(VENV)/run.stamp
 	$(BIN)/sim run scenarios/agg8.toml
@@ -21,6 +22,12 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+notebooks: $(VENV)/test.stamp
+	$(BIN)/python -m tests.notebooks
+
+tables: $(VENV)/run.stamp
+	$(BIN)/python notebooks/tables.py
 
 fast: | $(BIN)/python
 	rm -f $(VENV)/*.stamp

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from pathlib import Path
 
 import pytest
@@ -79,6 +79,8 @@ def test_nothing_below_the_commands_imports_them() -> None:
         ("test", "python -m pytest -n 2"),
         ("lint", "mypy"),
         ("fast", "sim --version"),
+        ("notebooks", "python -m tests.notebooks"),
+        ("tables", "python notebooks/tables.py"),
     ],
 )
 def test_the_makefile_ends_with_what_the_readme_says(target: str, command: str) -> None:
@@ -121,13 +123,28 @@ def test_the_output_in_the_readme_is_that_of_the_command() -> None:
     assert shown == printed, "put what `sim run agg8` prints into README.md"
 
 
-def test_the_comparison_in_the_readme_is_what_its_command_prints() -> None:
-    line = next(block for block in fenced(README, "sh") if block.startswith("sim compare"))
-    result = CliRunner().invoke(app, shlex.split(line)[1:])
-    printed = [line.rstrip() for line in result.stdout.splitlines()]
-    assert fenced(README, "text")[1].splitlines() == printed, (
-        f"put what `{line.strip()}` prints into README.md"
+def tour() -> list[tuple[str, str]]:
+    """Commands of the README that have their output below them."""
+    return re.findall(
+        r"^```sh\n(sim [^\n]+)\n```\n\n```text\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL
     )
+
+
+def test_the_tour_in_the_readme_prints_what_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tests").symlink_to(ROOT / "tests")
+    monkeypatch.chdir(tmp_path)
+    commands = [(f"sim {command}", "") for command in re.findall(r"`sim (run agg8 --out \w+)`", README)] + tour()
+    assert [command.split()[1] for command, _ in commands] == ["run", "explain", "report", "compare", "validate"]
+    for line, shown in commands:
+        result = CliRunner().invoke(app, shlex.split(line)[1:])
+        assert result.exit_code == 0, result.output
+        printed = [printed.rstrip() for printed in result.stdout.splitlines()]
+        assert not shown or shown.splitlines() == printed, f"put what `{line}` prints into README.md"
+
+
+def test_what_the_readme_links_to_is_here() -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", README):
+        assert (ROOT / target).exists(), target
 
 
 def test_the_scenario_in_the_readme_is_one(tmp_path: Path) -> None:
@@ -168,10 +185,13 @@ def commands() -> list[str]:
 
 @pytest.mark.parametrize("line", commands())
 def test_every_command_in_the_readme_is_understood(line: str) -> None:
-    _, command, *arguments = shlex.split(line.partition(" > ")[0])
-    listed = CliRunner().invoke(app, [command, "--help"]).stdout
+    _, *arguments = shlex.split(line.partition(" > ")[0])
+    words = list(takewhile(lambda word: not word.startswith("--"), arguments))
+    help_page = CliRunner().invoke(app, [*words, "--help"])
+    assert help_page.exit_code == 0, help_page.output
+    listed = help_page.stdout
     for option in (argument for argument in arguments if argument.startswith("--")):
         assert option in listed
     overrides = [following for option, following in pairwise(arguments) if option == "--set"]
-    if command == "run" and not any("path=" in override for override in overrides):
-        assert load_scenario(arguments[0], overrides).title
+    if words[0] == "run" and not any("path=" in override for override in overrides):
+        assert load_scenario(arguments[1], overrides).title

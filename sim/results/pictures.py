@@ -151,7 +151,9 @@ class Pictures:
         last = int(self._run.requests[["worker", "decode_worker"]].max().max())
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.set(xlabel="Turn", ylabel="Worker", ylim=(-0.5, last + 0.5), yticks=range(last + 1))
-        ax.set_title(f"Session {turns['session'].iloc[0]}: prefill on {turns['worker'].nunique()} workers")
+        count = turns["worker"].nunique()
+        where = f"{count} worker{'s' if count > 1 else ''}"
+        ax.set_title(f"Session {turns['session'].iloc[0]}: prefill on {where}")
         return ax
 
     def latencies(self, latency: LatencyName = "ttft_s", *, ax: "Axes | None" = None) -> "Axes":

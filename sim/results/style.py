@@ -34,5 +34,7 @@ def given_or_new(ax: "Axes | None", inches: tuple[float, float] = (6.4, 4.0)) ->
         return ax
     import matplotlib.pyplot as plt  # noqa: PLC0415
 
+    # The first figure makes a notebook ready to show figures. In the style, that would end with the style.
+    figure = plt.figure(figsize=inches, layout="constrained")
     with style():
-        return plt.subplots(figsize=inches, layout="constrained")[1]
+        return figure.add_subplot()
