@@ -63,8 +63,8 @@ for command in (
 ):
     app.command()(command)
 app.command("validate talk")(talk.talk)
-app.command("calibrate talk")(talk_fit.fit_talk)
 app.add_typer(measured.app, name="measured")
+calibrate.app.command("talk")(talk_fit.fit_talk)
 app.add_typer(calibrate.app, name="calibrate")
 
 

@@ -67,8 +67,7 @@ class FittedRun(Settings):
     run: str
     """Its name in the file."""
     arrivals: str
-    """Fingerprint of the times at which its requests were meant to be sent: another run with the same is a
-    repeat of this one (`sim.measured.requests_csv.arrivals_fingerprint`)."""
+    """Fingerprint of when its requests were meant to be sent: a run with the same is a repeat."""
 
 
 class HeldOut(Settings):

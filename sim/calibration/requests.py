@@ -12,7 +12,7 @@ from sim.calibration.requests_fit import Bounds, Fit, Problem, fit, with_coeffic
 from sim.calibration.requests_windows import Window, window
 from sim.coefficient_file import CoefficientFile, FittedRun
 from sim.errors import InputError
-from sim.measured.requests_csv import RequestsFile, arrivals_fingerprint
+from sim.measured.requests_csv import RequestsFile
 from sim.scenario import Scenario
 from sim.validation.requests.validate import validate_requests
 
@@ -123,7 +123,7 @@ def calibrate(
         _, others = best([each for each in windows if each is not left_out], nearby, 1)
         residuals = left_out.residuals(with_coefficients(with_held, others.values))
         crossed[left_out.run.name] = float(np.sqrt(np.mean(residuals**2)))
-    names = tuple(FittedRun(run=run.name, arrivals=arrivals_fingerprint(run.arrival_s)) for run in fitted)
+    names = tuple(FittedRun(run=run.name, arrivals=run.arrivals_fingerprint()) for run in fitted)
     accuracy = validate_requests(
         file, with_coefficients(with_held, found.values), baselines=False, fitted=names, jobs=settings.jobs
     )

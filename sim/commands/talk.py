@@ -118,12 +118,13 @@ def _baselines(rows: "TargetFile", plans: "Plans", maker: "Maker", out: Path | N
 def _sensitivity(rows: "TargetFile", plans: "Plans", maker: "Maker", out: Path | None) -> Answer:
     from sim.talk.beside import to_dict, write
     from sim.talk.plots import write_sensitivity
-    from sim.talk.sensitivity import render_sentences, study
+    from sim.talk.sensitivity import render_sentences, study, write_sentences
 
     found = study(rows.of_kind("dynamic"), plans, maker)
     if out is not None:
         write(found.scored, out / "sensitivity.csv")
-        write_sensitivity(found.scored, out / "sensitivity.png")
+        write_sentences(found, out / "sentences.csv")
+        write_sensitivity(found.scored, out / "sensitivity.svg")
     return {**to_dict(found.scored), "sentences": found.sentences}, render_sentences(found)
 
 

@@ -30,14 +30,16 @@ def fit_talk(
 
     The priors are the shipped coefficients; nothing that ran on two nodes is used.
     """
+    from sim.calibration.coefficient_toml import to_toml
     from sim.commands.console import console
+    from sim.commands.whole_file import write_text
     from sim.errors import InputError
     from sim.jobs.engine import local
     from sim.results.journal import journal_in
     from sim.results.summary import WIDTH
     from sim.talk.cells import points
     from sim.talk.fit import PLACES, Search
-    from sim.talk.fit_file import content, write
+    from sim.talk.fit_file import HEAD, content
     from sim.talk.fit_show import render
     from sim.talk.sensitivity import narrowed
     from sim.talk.study import GENERATED, Maker, Plans, Workload, replicates, scenario_at
@@ -56,5 +58,5 @@ def fit_talk(
         maker = Maker(local(jobs), journal, on_total)
         found = Search(rows, plans, maker, times.file).run(rounds)
     prior_name = f"{times.file.model}_{times.file.gpu}"
-    write(content(found, times.file, prior_name, file, workloads), out, "sim calibrate talk")
+    write_text(out, to_toml(content(found, times.file, prior_name, file, workloads), HEAD))
     console(WIDTH).print(render(found, times.file))

@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
@@ -28,6 +29,8 @@ def local(processes: int | None = None) -> Engine:
         left = dict(enumerate(jobs))
         if not left:
             return
+        # joblib starts a process anew that has grown, and warns of it as if work could be lost.
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs were given", UserWarning)
         try:
             with closing(_in_processes(jobs, processes)) as ended:
                 for place, run in ended:

@@ -1,6 +1,5 @@
 """Runs of one engine as a table of requests: CSV, plain or gzipped, a row each, many runs in a file."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -52,6 +51,14 @@ class RequestsRun:
         gaps = np.where(self.output_tokens > 1, self.output_tokens - 1, np.nan)
         tpot_s: NDArray[np.float64] = (self.e2e_s - self.ttft_s) / gaps
         return tpot_s
+
+    def arrivals_fingerprint(self) -> str:
+        """Return what runs share whose first 100 requests were meant to be sent at the same times.
+
+        Counted from the first, to a tenth of a millisecond.
+        """
+        times = np.rint((self.arrival_s[:100] - self.arrival_s[0]) * 1e4).astype(np.int64)
+        return sha256(",".join(map(str, times.tolist())).encode()).hexdigest()[:16]
 
     def first(self, n: int) -> "RequestsRun":
         """Return the run's first `n` requests as a run."""
@@ -169,9 +176,3 @@ def _run(name: str, rows: pd.DataFrame) -> RequestsRun:
         rows["ttft_ms"].to_numpy(float) / 1e3,
         rows["e2e_ms"].to_numpy(float) / 1e3,
     )
-
-
-def arrivals_fingerprint(arrival_s: Sequence[float] | NDArray[np.float64]) -> str:
-    """Return what two runs share that were sent the same arrivals: of their first 100, to the millisecond."""
-    times_ms = np.rint((np.asarray(arrival_s)[:100] - arrival_s[0]) * 1e3).astype(np.int64)
-    return sha256(",".join(map(str, times_ms.tolist())).encode()).hexdigest()[:16]

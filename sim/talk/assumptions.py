@@ -1,6 +1,6 @@
 """What the slides leave open, moved one at a time to what else it could be: which rows hang on it?"""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sim.scenario import Scenario
@@ -17,6 +17,7 @@ _CHOICES = (
 
 _SETTINGS = (
     ("session starts apart", "workload.start_gap_s", "s", 1.0, (60.0,)),
+    ("timestamps faster by", "replay.speedup", "", 1.0, (0.5,)),
     ("output lengths times", "workload.output_factor", "", 1.0, (2.0,)),
     ("PCIe", "offload.link.bandwidth_bytes_per_s", "GB/s", 1e9, (20.0,)),
     ("NVLink", "disaggregation.network.nvlink.bandwidth_bytes_per_s", "GB/s", 1e9, (0.5,)),
@@ -52,15 +53,21 @@ class Moved:
         return Variant(f"{self.name} {self.text}", (f"{self.key}={self.text}",))
 
 
-def moved(scenario: Scenario) -> Iterator[Moved]:
-    """Yield every assumption with every other value; what is assumed now is what the scenario says."""
+def moved(scenarios: Sequence[Scenario]) -> Iterator[Moved]:
+    """Yield every assumption with every other value.
+
+    What is assumed now is what the first of these scenarios says that has the section; without one, there is
+    nothing to move.
+    """
     for name, key, text in _CHOICES:
-        yield Moved(name, key, text)
+        if any(_section(scenario, key) for scenario in scenarios):
+            yield Moved(name, key, text)
     for name, key, unit, scale, others in _SETTINGS:
-        assumed = _value(scenario, key) / scale
-        for other in others:
+        having = [scenario for scenario in scenarios if _section(scenario, key)]
+        for other in others if having else ():
+            assumed = _value(having[0], key) / scale
             yield Moved(name, key, f"{other:g}{unit}", (assumed, other), unit)
-    times = scenario.coefficients()
+    times = scenarios[0].coefficients()
     entries = times.file.entries if times.file else {}
     for name, section, key, unit, scale in _COEFFICIENTS:
         part = times.step if section == "timing" else times.frontend
@@ -68,6 +75,15 @@ def moved(scenario: Scenario) -> Iterator[Moved]:
         ends = [end / scale for end in entries[key].range] if key in entries else []
         for other in ends:
             yield Moved(name, f"{section}.{key}", f"{other:g}{unit}", (assumed, other), unit)
+
+
+def _section(scenario: Scenario, key: str) -> object:
+    """Return the section of a key, None where the scenario has none or it means nothing."""
+    section = key.partition(".")[0]
+    if section == "disaggregation" and scenario.workers.count:
+        return None
+    found: object = getattr(scenario, section)
+    return found
 
 
 def _value(scenario: Scenario, key: str) -> float:

@@ -57,7 +57,8 @@ class Cell(NamedTuple):
 def cells(target: Target) -> Iterator[Cell]:
     """Yield the cells of a row, session counts fastest."""
     if target.combine in {"difference", "ratio"}:
-        label = " / ".join(target.configurations) if target.combine == "ratio" else _minus(target)
+        first, second = target.configurations
+        label = f"{first}/{second}" if target.combine == "ratio" else f"{second}-{first}"
         for sessions in target.session_counts:
             if all(target.speaks_of(Place(name, sessions)) for name in target.configurations):
                 points = (Point(name, sessions, target.replay) for name in target.configurations)
@@ -75,7 +76,3 @@ def cells(target: Target) -> Iterator[Cell]:
 def points(targets: Sequence[Target]) -> list[Point]:
     """Return the runs that rows need, each once."""
     return list(dict.fromkeys(point for row in targets for cell in cells(row) for point in cell.points))
-
-
-def _minus(target: Target) -> str:
-    return " - ".join(reversed(target.configurations))

@@ -1,7 +1,7 @@
 """Fits coefficients of the step time to the rows that may be fitted, and to nothing else.
 
 What is minimised is, in units of -2 log likelihood: of each row, the mean over its places of a Student
-density with 4 degrees of freedom in how far the row is from its band, 10 % being one scale; and of each
+density with 4 degrees of freedom in how far the row is from its band, 30 % being one scale; and of each
 coefficient the square of its distance from its prior in standard deviations. Rows that no coefficient can
 reach therefore do not drag the others along.
 
@@ -32,8 +32,8 @@ STARTS = 8
 """Searches on the lines of a round, which cost nothing."""
 
 _FREEDOM = 4
-_SCALE = 0.1
-"""One scale of a row's distance, a logarithm."""
+_SCALE = 0.3
+"""One scale of a row's distance, a logarithm: one set of sessions differs from the next by as much."""
 _STEP = 1.0
 """To both sides of a centre, in standard deviations."""
 _FAR = 2.0

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sim.talk.scores import RowScore
 from sim.talk.show import band, quantity
@@ -13,23 +13,25 @@ if TYPE_CHECKING:
 
 _CELL_INCHES = (0.62, 0.34)
 _MARGIN_INCHES = (3.4, 2.4)
+_STYLE: dict[Any, Any] = {"font.family": ["DejaVu Sans"], "svg.fonttype": "none", "svg.hashsalt": "sim"}
+"""Text stays text: the file is small, and the numbers can be searched."""
 _MOST_OFF = 1.5
 """Beyond e to this power, colours do not deepen."""
 
 
 def write_sensitivity(found: Sequence[Scored], path: Path) -> None:
-    """Write the picture as PNG, the same bytes for the same numbers: a column for each variant."""
+    """Write the picture as SVG, the same bytes for the same numbers: a column for each variant."""
     import matplotlib as mpl  # noqa: PLC0415 - slow to import
     from matplotlib.figure import Figure  # noqa: PLC0415
 
     columns = [scored.variant.name for scored in found]
     rows = list(zip(*(scored.rows for scored in found), strict=True))
-    with mpl.rc_context({"font.family": ["DejaVu Sans"]}):
+    with mpl.rc_context(_STYLE):
         width = _MARGIN_INCHES[0] + _CELL_INCHES[0] * len(columns)
         height = _MARGIN_INCHES[1] + _CELL_INCHES[1] * len(rows)
         figure = Figure(figsize=(width, height), layout="constrained")
         _draw(figure, columns, rows)
-        figure.savefig(path, metadata={"Software": None}, dpi=110)
+        figure.savefig(path, metadata={"Date": None})
 
 
 def _draw(figure: "Figure", columns: Sequence[str], rows: Sequence[Sequence[RowScore]]) -> None:
@@ -37,7 +39,10 @@ def _draw(figure: "Figure", columns: Sequence[str], rows: Sequence[Sequence[RowS
     import seaborn as sns  # noqa: PLC0415
 
     off = np.array([[signed(score) for score in row] for row in rows])
-    numbers = [[quantity(score.target, score.deciding.median) for score in row] for row in rows]
+    numbers = [
+        ["" if score.holds else quantity(score.target, score.deciding.median) for score in row]
+        for row in rows
+    ]
     panel = figure.subplots()
     sns.heatmap(
         np.clip(off, -_MOST_OFF, _MOST_OFF),
@@ -56,10 +61,7 @@ def _draw(figure: "Figure", columns: Sequence[str], rows: Sequence[Sequence[RowS
     panel.set_yticklabels(
         [f"{row[0].target.id}  ({band(row[0].target)})" for row in rows], rotation=0, fontsize=7
     )
-    panel.set_title(
-        "white: the row holds; red: too high, blue: too low\nnumbers: at the place furthest from the target",
-        fontsize=8,
-    )
+    panel.set_title("white: the row holds; red: too high, blue: too low, and what it is there", fontsize=8)
 
 
 def signed(row: RowScore) -> float:

@@ -70,13 +70,13 @@ def result(targets: TargetFile, study: Study) -> Result:
 
 def _notes(study: Study) -> Iterator[str]:
     yield f"step times: {study.times}"
-    left = {
-        f"{one.workload}, {one.point.configuration} with {one.point.sessions} sessions"
+    hung = [
+        f"{one.workload} seed {one.replicate.seed}, {' '.join(map(str, one.point))}"
         for one in study.made
-        if one.run.numbers["requests.completed"] != one.run.numbers["requests.total"]
-    }
-    if left:
-        yield f"not every request completed: {'; '.join(sorted(left))}"
+        if one.hung
+    ]
+    if hung:
+        yield f"left out, since they hung with requests that could never end: {'; '.join(hung)}"
 
 
 def to_dict(found: Result) -> dict[str, Any]:

@@ -1,8 +1,10 @@
 """Which assumption each row hangs on: all of them moved, one at a time, and what that does to the rows."""
 
+import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
+from pathlib import Path
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -64,8 +66,9 @@ def study(targets: Sequence[Target], plans: Plans, maker: Maker) -> Sensitivity:
     """Score the rows with every assumption moved, at a few session counts, and on every workload."""
     narrow = [narrowed(target, PLACES) for target in targets if target.holds == "every"]
     generated = plans.workloads[0]
-    scenario = scenario_at(generated, points(narrow)[0], generated.replicates[0], plans.overrides)
-    assumptions = {found.variant: found for found in moved(scenario)}
+    first = generated.replicates[0]
+    scenarios = [scenario_at(generated, point, first, plans.overrides) for point in points(narrow)]
+    assumptions = {found.variant: found for found in moved(scenarios)}
     others = [Variant(f"recorded {workload.name}", workload=workload) for workload in plans.workloads[1:]]
     variants = [Variant("as assumed"), *assumptions, *others]
     scored = list(score_variants(narrow, variants, plans, maker))
@@ -77,6 +80,15 @@ def study(targets: Sequence[Target], plans: Plans, maker: Maker) -> Sensitivity:
         ]
         sentences[row.target.id] = sentence(row, effects)
     return Sensitivity(scored, sentences)
+
+
+def write_sentences(found: Sensitivity, path: Path) -> None:
+    """Write a line for each row, as CSV."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        lines = csv.writer(file, lineterminator="\n")
+        lines.writerow(("id", "holds", "sentence"))
+        for row in found.scored[0].rows:
+            lines.writerow((row.target.id, "yes" if row.holds else "no", found.sentences[row.target.id]))
 
 
 def render_sentences(found: Sensitivity) -> RenderableType:

@@ -20,7 +20,7 @@ _SHOWN: dict[str, Callable[[float], str]] = {
     "fraction": show.percent,
     "tokens": show.count,
     "blocks": show.count,
-    "ratio": show.number,
+    **dict.fromkeys(("ratio", "sessions", "workers"), show.number),
 }
 
 
@@ -48,23 +48,30 @@ def quantity(target: Target, value: float | None) -> str:
 def band(target: Target) -> str:
     """Return what a row's number may be."""
     if target.relation == "about":
-        return f"{quantity(target, target.low)} ± {show.percent(target.tolerance)}"
+        return f"{quantity(target, target.low)} ± {100 * (target.tolerance or 0):g} %"
     low, high = target.band
     if low is None or high is None:
         return f"{'at most' if low is None else 'at least'} {quantity(target, high if low is None else low)}"
     if low == high:
         return quantity(target, low)
-    return f"{quantity(target, low)} to {quantity(target, high)}"
+    return _range(target, low, high)
 
 
 def place(score: CellScore) -> str:
     """Return where a number is of."""
-    return f"{score.cell.label} @ {score.cell.sessions}"
+    return f"{score.cell.label}@{score.cell.sessions}"
 
 
 def interval(target: Target, ends: tuple[float, float] | None) -> str:
     """Return from where to where most runs are."""
-    return show.MISSING if ends is None else " to ".join(quantity(target, end) for end in ends)
+    return show.MISSING if ends is None else _range(target, *ends)
+
+
+def _range(target: Target, low: float, high: float) -> str:
+    """Return "100 to 400 ms", or "948 ms to 3.29 s" where the units differ."""
+    first, unit = quantity(target, low).partition(" ")[::2]
+    last = quantity(target, high)
+    return f"{first} to {last}" if last.partition(" ")[2] == unit else f"{first} {unit} to {last}"
 
 
 def _runs(workload: Workload) -> str:
@@ -89,7 +96,7 @@ def _static(rows: Sequence[StaticScore]) -> RenderableType:
 
 
 def _dynamic(rows: Sequence[RowScore]) -> Table:
-    lines = table("Row", "target", "simulated", "95 % of runs", "at", "places", "")
+    lines = table("Row", "target", "median", "95 % of runs", "at", "places")
     for row in rows:
         score = row.deciding
         lines.add_row(
@@ -98,8 +105,7 @@ def _dynamic(rows: Sequence[RowScore]) -> Table:
             quantity(row.target, score.median),
             interval(row.target, score.interval),
             place(score),
-            f"{sum(score.holds for score in row.cells)}/{len(row.cells)}",
-            _verdict(row.holds),
+            _verdict(row.holds, f" {sum(score.holds for score in row.cells)}/{len(row.cells)}"),
         )
     return lines
 
@@ -136,8 +142,8 @@ def _verdict(holds: bool, detail: str = "") -> Text:
 
 def _legend(targets: Sequence[Target]) -> list[str]:
     notes = [
-        "simulated: the median of the runs, at the place that is furthest from the target (nearest, where "
-        "one place is enough); a row is inside if the median is, at every place",
+        "median and 95 % of the runs are of the place that is furthest from the target (nearest, where one "
+        "place is enough); a row is inside if the median is, at every place",
         "differences: second less first; their size is compared",
     ]
     if any(target.fitted for target in targets):

@@ -14,7 +14,7 @@ from sim.jobs.job import Job
 from sim.results.compared import Run
 from sim.results.journal import Journal
 from sim.scenario import Scenario, load_scenario
-from sim.talk.cells import Cell, Point
+from sim.talk.cells import Cell, Numbers, Point
 from sim.talk.targets import Target
 
 GENERATED = "generated"
@@ -55,6 +55,16 @@ class Made(NamedTuple):
     scenario: Scenario
     run: Run
 
+    @property
+    def hung(self) -> bool:
+        """Whether requests were left that could never end: a benchmark that gives no numbers."""
+        return bool(self.run.numbers["requests.unfinished"])
+
+    @property
+    def numbers(self) -> Numbers:
+        """Its numbers; none of a run that hung."""
+        return {} if self.hung else self.run.numbers
+
 
 class Study:
     """All runs that were made."""
@@ -71,9 +81,7 @@ class Study:
     def values(self, target: Target, cell: Cell, workload: Workload) -> list[float]:
         """Return a row's number in a cell for every replicate that has it, in the row's unit."""
         found = (
-            cell.value(
-                target, [self._by_place[workload.name, point, one].run.numbers for point in cell.points]
-            )
+            cell.value(target, [self._by_place[workload.name, point, one].numbers for point in cell.points])
             for one in workload.replicates
         )
         return [value for value in found if value is not None]

@@ -39,9 +39,9 @@ def test_every_row_is_printed_with_its_verdict(rows: tuple[str, ...]) -> None:
     assert "1 of 1 static rows hold" in lines
     assert "Workload: generated 2 seeds" in lines
     (easy,) = (text for text in lines if text.startswith("easy*"))
-    assert easy.endswith("agg4 @ 4 1/1 inside")
+    assert easy.endswith("agg4@4 inside 1/1")
     (pair,) = (text for text in lines if text.startswith("pair"))
-    assert pair.endswith("0/2 outside")
+    assert pair.endswith("outside 0/2")
     assert "1 of 2 dynamic rows hold: 1 of 1 that may be fitted, 0 of 1 others" in lines
 
 
@@ -56,8 +56,8 @@ def test_out_holds_runs_and_tables_and_is_gone_on_with(rows: tuple[str, ...], tm
     assert [(row["id"], row["place"], row["sessions"]) for row in found] == [
         ("tokens", "", ""),
         ("easy", "agg4", "4"),
-        ("pair", "1p3d - agg4", "4"),
-        ("pair", "1p3d - agg4", "8"),
+        ("pair", "1p3d-agg4", "4"),
+        ("pair", "1p3d-agg4", "8"),
     ]
     assert [row["holds"] for row in found] == ["yes", "yes", "no", "no"]
     table = pq.read_table(out / "runs.parquet").to_pandas()
@@ -108,9 +108,14 @@ def test_the_sensitivity_study_says_a_sentence_for_each_row(tmp_path: Path) -> N
     result = call("--targets", str(targets), *FEW, "--seeds", "1", "--sensitivity", "--out", str(out))
     assert result.exit_code == 0, result.stderr
     assert result.stdout.startswith("hard")
-    assert "printed 500 s to 900 s" in " ".join(result.stdout.split())
-    assert {path.name for path in out.iterdir()} == {"runs.jsonl", "sensitivity.csv", "sensitivity.png"}
-    assert (out / "sensitivity.png").stat().st_size < 150_000
+    assert "printed 500 to 900 s" in " ".join(result.stdout.split())
+    tables = {"sensitivity.csv", "sentences.csv", "sensitivity.svg"}
+    assert {path.name for path in out.iterdir()} == {"runs.jsonl", *tables}
+    with (out / "sentences.csv").open() as file:
+        (said,) = csv.DictReader(file)
+    assert (said["id"], said["holds"]) == ("hard", "no")
+    assert said["sentence"] in " ".join(result.stdout.split())
+    assert (out / "sensitivity.svg").stat().st_size < 150_000
 
 
 @pytest.mark.parametrize(
@@ -154,4 +159,4 @@ def test_a_fit_writes_a_file_that_runs_take(tmp_path: Path) -> None:
     settings = (f"timing.coefficients={path}", "workload.sessions=1", "workload.turns=1")
     ran = CliRunner().invoke(app, ["run", "agg4", *(f"--set={text}" for text in settings)])
     assert ran.exit_code == 0, ran.stderr
-    assert "fitted to 1 rows" in " ".join(ran.stdout.split())
+    assert "fitted to rows of the talk" in " ".join(ran.stdout.split())

@@ -1,29 +1,31 @@
-"""The table of the talk in `calibration/README.md`, made of the stored results.
+"""The table and the sentences of the talk in `calibration/README.md`, made of the stored results.
 
-`python -m tests.talk.readme_table` puts it there.
+`python -m tests.talk.readme_table` puts them there.
 """
 
 import csv
 from collections.abc import Iterator
-from pathlib import Path
 
 from sim.shipped import shipped_root
-from sim.talk.show import band, quantity
+from sim.talk.show import band, interval, quantity
 from sim.talk.targets import Target, TargetFile, read_targets, shipped_targets
 
-VARIANTS = ("priors", "fitted")
+FOLDER = shipped_root() / "calibration" / "talk"
+VARIANTS = sorted((path.stem.removeprefix("results-") for path in FOLDER.glob("results-*.csv")), reverse=True)
+"""Priors first."""
+BEGIN, END = "<!-- begin: made by python -m tests.talk.readme_table -->", "<!-- end -->"
 Lines = list[dict[str, str]]
 
 
-def stored(folder: Path, variant: str) -> Lines:
+def stored(variant: str) -> Lines:
     """The stored results of a variant."""
-    with (folder / f"results-{variant}.csv").open(encoding="utf-8") as file:
+    with (FOLDER / f"results-{variant}.csv").open(encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 
-def markdown(folder: Path, file: TargetFile) -> list[str]:
+def markdown(file: TargetFile) -> list[str]:
     """The lines of the table: every dynamic row, both variants, on generated sessions and recorded ones."""
-    found = {variant: stored(folder, variant) for variant in VARIANTS}
+    found = {variant: stored(variant) for variant in VARIANTS}
     recorded = list(dict.fromkeys(line["workload"] for line in found["priors"]))
     recorded = [name for name in recorded if name not in ("", "generated")]
     heads = [f"{variant}, {name}" for variant in VARIANTS for name in ("simulated", "holds", *recorded)]
@@ -44,7 +46,7 @@ def _cells(target: Target, lines: Lines, recorded: list[str]) -> Iterator[str]:
     own = [line for line in lines if line["id"] == target.id]
     (deciding,) = (line for line in own if line["workload"] == "generated" and line["decides"] == "yes")
     low, high = (deciding[f"interval_{end}"] for end in ("low", "high"))
-    spread = f" ({_number(target, low)} to {_number(target, high)})" if low else ""
+    spread = f" ({interval(target, (float(low), float(high)))})" if low else ""
     where = f" at {deciding['sessions']} of {deciding['place']}"
     yield _number(target, deciding["simulated"]) + spread + where
     for workload in ("generated", *recorded):
@@ -57,16 +59,31 @@ def _number(target: Target, text: str) -> str:
     return quantity(target, float(text) if text else None)
 
 
-def with_table(text: str, table: list[str]) -> str:
-    """The text with its first table of rows replaced."""
-    lines = text.splitlines()
-    first = next(place for place, line in enumerate(lines) if line.startswith("| row | printed |"))
-    last = next(place for place in range(first, len(lines)) if not lines[place].startswith("|"))
-    return "\n".join([*lines[:first], *table, *lines[last:]]) + "\n"
+def sentences() -> list[str]:
+    """The lines that say of each row what it hangs on, from the stored study."""
+    path = FOLDER / "sentences.csv"
+    if not path.is_file():
+        return []
+    with path.open(encoding="utf-8") as file:
+        return [f"- `{line['id']}`: {line['sentence']}" for line in csv.DictReader(file)]
+
+
+def with_blocks(text: str, *blocks: list[str]) -> str:
+    """The text with the lines between its pairs of marks replaced."""
+    lines: list[str] = []
+    left, inside = list(blocks), False
+    for line in text.splitlines():
+        if line == END:
+            inside = False
+        if not inside:
+            lines.append(line)
+        if line == BEGIN:
+            lines += ["", *left.pop(0), ""]
+            inside = True
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":
-    FOLDER = shipped_root() / "calibration"
-    README = FOLDER / "README.md"
-    TABLE = markdown(FOLDER / "talk", read_targets(shipped_targets()))
-    README.write_text(with_table(README.read_text(encoding="utf-8"), TABLE), encoding="utf-8")
+    README = FOLDER.parent / "README.md"
+    TABLE = markdown(read_targets(shipped_targets()))
+    README.write_text(with_blocks(README.read_text(encoding="utf-8"), TABLE, sentences()), encoding="utf-8")

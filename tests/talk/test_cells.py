@@ -15,14 +15,14 @@ def test_a_pair_is_a_cell_of_two_runs() -> None:
     row = target(configurations="agg4 1p3d", combine="difference", sessions_max="8")
     assert list(cells(row)) == [
         Cell(
-            "1p3d - agg4",
+            "1p3d-agg4",
             sessions,
             (Point("agg4", sessions, "max-concurrency"), Point("1p3d", sessions, "max-concurrency")),
         )
         for sessions in (4, 8)
     ]
     ratio = target(configurations="agg4 1p3d", combine="ratio")
-    assert [cell.label for cell in cells(ratio)] == ["agg4 / 1p3d"]
+    assert [cell.label for cell in cells(ratio)] == ["agg4/1p3d"]
 
 
 def test_two_replays_of_one_configuration() -> None:

@@ -28,7 +28,7 @@ def effect(moved: Moved, before: float, after: float) -> Effect:
 
 def test_a_row_names_what_it_would_take() -> None:
     said = sentence(at(8.0), [effect(WINDOW, 8.0, 1.5), effect(SPEED, 8.0, 9.0)])
-    assert said == "8.00 s at agg4 @ 4, printed 1.00 s to 2.00 s: would hold with trace window first."
+    assert said == "8.00 s at agg4@4, printed 1.00 to 2.00 s: would hold with trace window first."
 
 
 def test_a_number_is_said_between_the_two_that_were_tried() -> None:
@@ -42,8 +42,8 @@ def test_a_number_is_said_between_the_two_that_were_tried() -> None:
 def test_a_row_that_nothing_is_enough_for() -> None:
     said = sentence(at(8.0), [effect(WINDOW, 8.0, 4.0), effect(SPEED, 8.0, 3.0)])
     assert said.endswith(
-        "no single assumption is enough; nearest come prefill attention 500ps (3.00 s at agg4 @ 4), "
-        "trace window first (4.00 s at agg4 @ 4)."
+        "no single assumption is enough; nearest come prefill attention 500ps (3.00 s at agg4@4), "
+        "trace window first (4.00 s at agg4@4)."
     )
     said = sentence(at(8.0), [effect(WINDOW, 8.0, 8.1)])
     assert said.endswith("nothing that was moved brings it nearer.")
@@ -63,13 +63,21 @@ def test_a_range_is_looked_at_in_few_places() -> None:
 
 
 def test_what_is_moved_starts_at_what_the_scenario_says() -> None:
-    found = list(moved(load_scenario("1p3d", ["timing.a_pair_s=600ps", "workload.start_gap_s=2"])))
+    settings = ["timing.a_pair_s=600ps", "workload.start_gap_s=2"]
+    found = list(moved([load_scenario(name, settings) for name in ("1p3d-no-offload", "1p3d")]))
     by_name = {(one.name, one.text): one for one in found}
     assert by_name["prefill attention", "530ps"].numbers == pytest.approx((600.0, 530.0))
     assert by_name["prefill attention", "1050ps"].variant.settings == ("timing.a_pair_s=1050ps",)
     assert by_name["session starts apart", "60s"].numbers == (2.0, 60.0)
+    assert by_name["PCIe", "20GB/s"].numbers == (50.0, 20.0)
     for one in found:
         load_scenario("1p3d", one.variant.settings)
+
+
+def test_what_no_cluster_has_is_not_moved() -> None:
+    found = {one.name for one in moved([load_scenario("agg4", ["offload=none"])])}
+    assert "token budget" in found
+    assert not {"PCIe", "host-tier events", "NVLink", "RoCE"} & found
 
 
 @pytest.mark.parametrize(("number", "sign"), [(8.0, 1), (1.5, 0), (0.25, -1)])
@@ -80,7 +88,7 @@ def test_the_colour_tells_too_high_from_too_low(number: float, sign: int) -> Non
 
 def test_the_picture_is_the_same_for_the_same_numbers(tmp_path: Path) -> None:
     scored = [Scored(Variant(name), (at(number),)) for name, number in (("as assumed", 8.0), ("other", 1.5))]
-    paths = [tmp_path / "one.png", tmp_path / "two.png"]
+    paths = [tmp_path / "one.svg", tmp_path / "two.svg"]
     for path in paths:
         write_sensitivity(scored, path)
     assert paths[0].read_bytes() == paths[1].read_bytes()

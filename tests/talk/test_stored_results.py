@@ -1,21 +1,17 @@
 """What is stored of the talk, and what `calibration/README.md` says of it."""
 
-from pathlib import Path
-
 import pytest
 
-from sim.shipped import shipped_root
 from sim.talk.cells import cells
 from sim.talk.targets import Band, read_targets, shipped_targets
-from tests.talk.readme_table import VARIANTS, markdown, stored
+from tests.talk.readme_table import FOLDER, VARIANTS, markdown, sentences, stored, with_blocks
 
-FOLDER = shipped_root() / "calibration" / "talk"
 TARGETS = read_targets(shipped_targets())
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_every_place_of_every_row_is_stored(variant: str) -> None:
-    lines = stored(FOLDER, variant)
+    lines = stored(variant)
     generated = {
         (line["id"], line["place"], int(line["sessions"]))
         for line in lines
@@ -35,7 +31,7 @@ def test_every_place_of_every_row_is_stored(variant: str) -> None:
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_stored_verdicts_are_those_of_the_numbers(variant: str) -> None:
     rows = {target.id: target for target in TARGETS.rows}
-    for line in stored(FOLDER, variant):
+    for line in stored(variant):
         target = rows[line["id"]]
         assert Band(*(float(line[end]) if line[end] else None for end in ("low", "high"))) == pytest.approx(
             target.band
@@ -47,11 +43,8 @@ def test_stored_verdicts_are_those_of_the_numbers(variant: str) -> None:
 
 def test_the_readme_shows_the_stored_results() -> None:
     text = (FOLDER.parent / "README.md").read_text(encoding="utf-8")
-    for line in markdown(FOLDER, TARGETS):
-        assert line in text.splitlines(), "put the lines of tests.talk.readme_table.markdown there"
+    assert text == with_blocks(text, markdown(TARGETS), sentences()), "run python -m tests.talk.readme_table"
 
 
 def test_pictures_are_small() -> None:
-    pictures = [path for path in Path(FOLDER).iterdir() if path.suffix in (".png", ".svg")]
-    assert pictures
-    assert all(path.stat().st_size < 150_000 for path in pictures)
+    assert all(path.stat().st_size < 150_000 for path in FOLDER.iterdir())

@@ -7,9 +7,22 @@ import pytest
 
 from sim.errors import InputError
 from sim.jobs.engine import local
+from sim.results.compared import Run
 from sim.results.journal import journal_in
+from sim.scenario import load_scenario
 from sim.talk.cells import Point, cells, points
-from sim.talk.study import GENERATED, Maker, Plans, Replicate, Workload, make, replicates, scenario_at
+from sim.talk.study import (
+    GENERATED,
+    Made,
+    Maker,
+    Plans,
+    Replicate,
+    Study,
+    Workload,
+    make,
+    replicates,
+    scenario_at,
+)
 from tests.talk.files import target
 
 ROW = target(configurations="agg4 1p3d", combine="difference")
@@ -84,3 +97,17 @@ def test_links_between_workers_mean_nothing_to_aggregated_ones() -> None:
     )
     assert apart.disaggregation.lease_s == 1.0
     assert together.disaggregation.lease_s == 30.0
+
+
+def test_a_run_that_hung_has_no_numbers() -> None:
+    def made(seed: int, unfinished: int) -> Made:
+        summary = {"requests": {"unfinished": unfinished}, "ttft_s": {"p50": 1.5}}
+        run = Run("agg4", {}, {}, seed, summary)
+        point = Point("agg4", 4, "max-concurrency")
+        return Made(SENT.name, point, Replicate(seed, None), load_scenario("agg4"), run)
+
+    row = target()
+    (cell,) = cells(row)
+    study = Study(PLANS, [made(0, 0), made(1, 3)])
+    assert study.values(row, cell, SENT) == [1.5]
+    assert [one.hung for one in study.made] == [False, True]

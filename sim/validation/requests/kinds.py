@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from sim.coefficient_file import FittedRun
-from sim.measured.requests_csv import RequestsRun, arrivals_fingerprint
+from sim.measured.requests_csv import RequestsRun
 
 Seen = Literal["fitted", "repeat", "new"]
 
@@ -33,7 +33,7 @@ def kind_of(run: RequestsRun, fitted: Sequence[FittedRun]) -> Kind:
     saturated = is_saturated(run)
     if any(run.name == other.run for other in fitted):
         return Kind("fitted", saturated)
-    fingerprint = arrivals_fingerprint(run.arrival_s)
+    fingerprint = run.arrivals_fingerprint()
     for other in fitted:
         if other.arrivals == fingerprint:
             return Kind("repeat", saturated, other.run)

@@ -27,7 +27,7 @@ def render(result: Mapping[str, Any], scenario: str) -> RenderableType:
     notes = [
         f"step times: {result['step_times']}",
         "saturated: requests waited over twice as long in the last quarter of a run as in the first",
-        "repeats: runs that were sent the arrivals of a fitted one, to the millisecond",
+        "repeats: runs whose first 100 requests came at the times of a fitted one",
         "a request: mean absolute error of E2E, request by request",
     ]
     return Group(

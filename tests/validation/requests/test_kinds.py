@@ -1,10 +1,12 @@
 """What a run is to a fit."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from sim.coefficient_file import FittedRun
-from sim.measured.requests_csv import RequestsRun, arrivals_fingerprint
+from sim.measured.requests_csv import RequestsRun
 from sim.validation.requests.kinds import Kind, is_saturated, kind_of
 
 
@@ -47,9 +49,11 @@ def test_waiting_in_the_client_counts() -> None:
 
 def test_runs_are_fitted_repeats_or_new() -> None:
     first, again = run("first", waits_s=[1.0] * 8), run("again", waits_s=[1.1] * 8)
-    other = run("other", waits_s=[1.0] * 8, step_s=2.0)
-    fitted = [FittedRun(run="first", arrivals=arrivals_fingerprint(first.arrival_s))]
+    other = run("other", waits_s=[1.0] * 8, step_s=1.0003)
+    later = replace(again, arrival_s=again.arrival_s + 7.12345, send_s=again.send_s + 7.12345)
+    fitted = [FittedRun(run="first", arrivals=first.arrivals_fingerprint())]
     assert kind_of(first, fitted) == Kind("fitted", saturated=False)
     assert kind_of(again, fitted) == Kind("repeat", saturated=False, repeats="first")
+    assert kind_of(later, fitted) == kind_of(again, fitted)
     assert kind_of(other, fitted) == Kind("new", saturated=False)
     assert kind_of(first, []) == Kind("new", saturated=False)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sim.coefficient_file import FittedRun
-from sim.measured.requests_csv import RequestsFile, RequestsRun, arrivals_fingerprint
+from sim.measured.requests_csv import RequestsFile, RequestsRun
 from sim.validation.requests.latencies import Latencies, errors, measured, predicted, request_error
 from sim.validation.requests.laws import laws
 from sim.validation.requests.validate import COLUMNS, n_predictions, validate_requests
@@ -70,7 +70,7 @@ def test_groups_average_absolute_errors_of_held_out_runs() -> None:
     runs = [
         simulated_run(scenario, name, 8.0, 40, seed=seed) for name, seed in (("a", 1), ("b", 1), ("c", 2))
     ]
-    fitted = [FittedRun(run="a", arrivals=arrivals_fingerprint(runs[0].arrival_s))]
+    fitted = [FittedRun(run="a", arrivals=runs[0].arrivals_fingerprint())]
     slower = engine("timing.c_step_s=3ms")
     result = validate_requests(file(*runs), slower, baselines=False, fitted=fitted, jobs=1)
     assert [(run["name"], run["seen"], run["repeats"]) for run in result["runs"]] == [
