@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sim.errors import InputError
+from sim.jobs.counts import check_counts, check_runs
 from sim.jobs.engine import Engine, local
 from sim.jobs.execute import OnRun, execute, warned
 from sim.jobs.fingerprint import fingerprint
@@ -48,6 +49,7 @@ def sweep(
             only some did not, a warning says why.
 
     """
+    check_counts(jobs=jobs)
     made = plan(source, as_texts(overrides, points=True), repeat, sample)
     with count_bar(made.jobs[0].name, len(made.jobs)) as on_one_more:
         folder = None if out is None else Path(out)
@@ -79,6 +81,8 @@ def plan(
     if sample is None:
         fixed, axes = read_axes(overrides)
         return Plan(jobs_at(sources, fixed, combinations(axes), repeat), [])
+    check_counts(repeat=repeat, sample=sample)
+    check_runs(sample * repeat)
     schema = scenario_schema()
     read = {text: read_space(text, schema, "--set") for text in overrides}
     spaces = [space for space in read.values() if space is not None]
