@@ -75,7 +75,7 @@ def read_space(text: str, schema: JsonSchema, option: str) -> Space | None:
         return None
     if len(parts) != 2 or not all(number.is_finite() for number in numbers):
         return None
-    path = parse_override(text, schema).path
+    path = parse_override(text, schema, option).path
     low, high = map(float, numbers[:2])
     step = float(numbers[2]) if len(numbers) > 2 else None
     if not low < high or (step is not None and step <= 0):
