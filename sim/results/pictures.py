@@ -168,6 +168,7 @@ class Pictures:
         """
         if latency == "itl_s":
             raise InputError("latency 'itl_s': has many values a request; tpot_s is their mean")
+        _check("latency", latency, LatencyName)
         ax = given_or_new(ax)
         requests = self._run.requests
         done = requests[(requests["status"] == "completed") & (requests[latency] > 0)]

@@ -134,6 +134,8 @@ def test_a_run_of_which_nothing_came_has_empty_pictures_or_a_reason() -> None:
 def test_unknown_names_are_refused_with_those_that_are_known(result: RunResult) -> None:
     with pytest.raises(InputError, match="latency 'ttft': there is no such; give ttft_s, itl_s"):
         result.plot.ecdf("ttft")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="latency 'ttft': there is no such; give ttft_s, itl_s"):
+        result.plot.latencies("ttft")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="by 'user': there is no such; give turn, session, worker"):
         result.plot.recomputation("user")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="level 'gpu': there is no such"):
