@@ -3,6 +3,7 @@
 source, --set, seeds -> jobs -> execute, with a journal -> sim.results.swept.Sweep
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -89,6 +90,10 @@ def plan(
     if not spaces:
         raise InputError("--sample: there is no range to sample; give one with --set key=low:high")
     fixed, axes = read_axes([text for text, space in read.items() if space is None])
+    keys = Counter(text.partition("=")[0].strip() for text in overrides)
+    for space in spaces:
+        if keys[space.key] > 1:
+            raise InputError(f"--set {space.key}: is given twice, once with a range; give it once")
     seed = load_scenario(source, fixed).seed
     points = sobol_points(spaces, sample, seed, axes)
     return Plan(jobs_at(sources, fixed, points, repeat), [space.key for space in spaces])

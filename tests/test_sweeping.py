@@ -53,6 +53,8 @@ def test_a_sample_has_so_many_points_of_the_ranges_for_each_value_of_the_lists()
     ("overrides", "sample", "message"),
     [
         ([CREDITS], 4, "--sample: there is no range to sample"),
+        (["router.temperature=0:1", "router.temperature=0:2"], 4, "--set router.temperature: is given twice"),
+        (["router.temperature=0:1", "router.temperature=1"], 4, "--set router.temperature: is given twice"),
         (["seed=1:9"], 4, "--set seed: several seeds are repeats, not points"),
         (["seed=1,2"], None, "--set seed: several seeds are repeats, not points"),
         (["router.overlap_score_credit=-1:2"], 4, "must be greater than or equal to 0"),
