@@ -144,7 +144,7 @@ def _runs(source: Source, name: str) -> list[Run]:
         return list(source.runs)
     if isinstance(source, str | Path):
         return read_runs(Path(source), name)
-    results = [source] if isinstance(source, RunResult) else source
+    results = source if isinstance(source, Sequence) else [source]
     if not results or not all(isinstance(result, RunResult) for result in results):
         raise InputError(f"{name}: give a scenario, a folder, or results of run")
     return [
