@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sim.errors import InputError
+from sim.jobs.counts import check_counts
 from sim.jobs.engine import local
 from sim.jobs.execute import OnRun, warned
 from sim.jobs.execute import execute as execute_jobs
@@ -71,6 +72,7 @@ def compare(
         named = [source for source in sources if not isinstance(source, Mapping)]
     if len(named) == 0 or any(isinstance(source, Mapping) for source in sources[1:]):
         raise InputError("compare: give scenarios or results, or one mapping of them by name")
+    check_counts(repeat=repeat, draws=draws, jobs=jobs)
     made = plan(named, as_texts(overrides, points=True), repeat, draws)
     with count_bar("comparing", len(made.jobs)) as on_one_more:
         comparison = execute(made, jobs, lambda _: on_one_more())
@@ -142,7 +144,7 @@ def _runs(source: Source, name: str) -> list[Run]:
         return list(source.runs)
     if isinstance(source, str | Path):
         return read_runs(Path(source), name)
-    results = [source] if isinstance(source, RunResult) else source
+    results = source if isinstance(source, Sequence) else [source]
     if not results or not all(isinstance(result, RunResult) for result in results):
         raise InputError(f"{name}: give a scenario, a folder, or results of run")
     return [

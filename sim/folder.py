@@ -65,10 +65,10 @@ def new_file(path: Path) -> Iterator[Path]:
         InputError: no file can be made there.
 
     """
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder; give a file")
     building = path.with_name(f".{os.getpid()}.{path.name}")
     try:
-        if path.is_dir():
-            raise InputError(f"{path}: is a folder; give a file")
         try:
             building.touch()
         except OSError as error:

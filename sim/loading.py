@@ -42,9 +42,10 @@ def load_run(folder: Path) -> RunResult:
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder")
-    seeds = sorted(part.name for part in folder.glob("seed-*"))
-    if seeds:
-        raise InputError(f"{folder}: holds {len(seeds)} seeds; give one of them, such as {folder / seeds[0]}")
+    for kind in ("seed", "draw"):
+        parts = sorted(folder.glob(f"{kind}-*"))
+        if parts:
+            raise InputError(f"{folder}: holds {len(parts)} {kind}s; give one of them, such as {parts[0]}")
     for file, what in ((COMPARISON, "comparison"), (SWEEP, "sweep")):
         if (folder / file).is_file():
             raise InputError(f"{folder}: holds a {what}; give a folder of one run, of `sim run --out`")

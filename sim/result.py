@@ -11,7 +11,7 @@ from sim.results.explain import Explanation, explain, find_request
 from sim.results.metrics import to_json
 from sim.results.quantities import flat, label, si_unit
 from sim.results.rows import Rows
-from sim.results.saved import SCENARIO, SUMMARY, read_json
+from sim.results.saved import SCENARIO, SUMMARY, read_versioned
 from sim.results.shown import Shown
 from sim.results.tables import TABLES
 from sim.results.timeline import timeline, write_events
@@ -142,7 +142,9 @@ class RunResult(Shown):
 
     def _frame(self, table: str) -> "pd.DataFrame":
         if table not in self.rows.tables:
-            raise InputError(f"this run kept no table of {table}: output.tables left it out")
+            raise InputError(
+                f"{self.name}: has no table of {table}; output.tables of its scenario says which are kept"
+            )
         return self.rows.frame(table)
 
     def explain(self, request: int | str) -> Explanation:
@@ -237,6 +239,6 @@ class RunResult(Shown):
             InputError: the folder does not hold one run, or a file is damaged; names it.
 
         """
-        summary = read_json(directory / SUMMARY)
+        summary = read_versioned(directory / SUMMARY)
         scenario = load_scenario(directory / SCENARIO, needs_files=False)
         return cls(directory.resolve().name, scenario, summary, Rows.read(directory))

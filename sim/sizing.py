@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from itertools import chain
 
 from sim.errors import InputError
+from sim.jobs.counts import check_counts
 from sim.jobs.execute import Runner
 from sim.jobs.job import seeded
 from sim.layouts import Configuration, Search, aggregated, split
@@ -90,6 +91,7 @@ def size(
         InputError: one of them cannot be used, or every run failed.
 
     """
+    check_counts(repeat=repeat, max_gpus=most_gpus)
     limits = [Limit.read(text, "--slo") for text in slo]
     base = load_scenario(source, fixed)
     sizes = read_host_sizes(host_ram, base)

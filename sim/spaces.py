@@ -16,6 +16,7 @@ from sim.schema import JsonSchema, takes_whole_numbers
 
 _DIGITS = 4
 _LOG = "log"
+_LEAST, _MOST = Decimal("1e-9"), Decimal("1e18")
 
 
 class Space(NamedTuple):
@@ -25,7 +26,7 @@ class Space(NamedTuple):
     """Dotted, as in `router.overlap_score_credit`."""
     low: float
     high: float
-    """Included."""
+    """Included; with steps, the last value."""
     step: float | None = None
     """Values are `low` and so many steps; None: any in between."""
     logarithmic: bool = False
@@ -75,9 +76,13 @@ def read_space(text: str, schema: JsonSchema, option: str) -> Space | None:
         return None
     if len(parts) != 2 or not all(number.is_finite() for number in numbers):
         return None
-    path = parse_override(text, schema).path
+    path = parse_override(text, schema, option).path
+    if any(number and not _LEAST <= abs(number) <= _MOST for number in numbers):
+        raise InputError(f"{option} {text}: numbers other than 0 are from {_LEAST} to {_MOST} in size")
     low, high = map(float, numbers[:2])
     step = float(numbers[2]) if len(numbers) > 2 else None
+    if step:  # in decimals, which divide exactly: the last value is what so many steps lead to
+        high = float(numbers[0] + (numbers[1] - numbers[0]) // numbers[2] * numbers[2])
     if not low < high or (step is not None and step <= 0):
         raise InputError(
             f"{option} {text}: holds no values; write low:high, such as 0:2, with low below high"

@@ -3,11 +3,13 @@
 source, --set, seeds -> jobs -> execute, with a journal -> sim.results.swept.Sweep
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from sim.errors import InputError
+from sim.jobs.counts import check_counts, check_runs
 from sim.jobs.engine import Engine, local
 from sim.jobs.execute import OnRun, execute, warned
 from sim.jobs.fingerprint import fingerprint
@@ -48,6 +50,7 @@ def sweep(
             only some did not, a warning says why.
 
     """
+    check_counts(jobs=jobs)
     made = plan(source, as_texts(overrides, points=True), repeat, sample)
     with count_bar(made.jobs[0].name, len(made.jobs)) as on_one_more:
         folder = None if out is None else Path(out)
@@ -79,12 +82,18 @@ def plan(
     if sample is None:
         fixed, axes = read_axes(overrides)
         return Plan(jobs_at(sources, fixed, combinations(axes), repeat), [])
+    check_counts(repeat=repeat, sample=sample)
+    check_runs(sample * repeat)
     schema = scenario_schema()
     read = {text: read_space(text, schema, "--set") for text in overrides}
     spaces = [space for space in read.values() if space is not None]
     if not spaces:
         raise InputError("--sample: there is no range to sample; give one with --set key=low:high")
     fixed, axes = read_axes([text for text, space in read.items() if space is None])
+    keys = Counter(text.partition("=")[0].strip() for text in overrides)
+    for space in spaces:
+        if keys[space.key] > 1:
+            raise InputError(f"--set {space.key}: is given twice, once with a range; give it once")
     seed = load_scenario(source, fixed).seed
     points = sobol_points(spaces, sample, seed, axes)
     return Plan(jobs_at(sources, fixed, points, repeat), [space.key for space in spaces])

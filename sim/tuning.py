@@ -9,6 +9,7 @@ from math import fsum, inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sim.errors import InputError
+from sim.jobs.counts import check_counts
 from sim.jobs.execute import Runner
 from sim.jobs.job import seeded
 from sim.limits import Limit
@@ -72,6 +73,8 @@ def plan(
         space = read_space(text, schema, "--space")
         if space is None:
             raise InputError(f"--space {text}: write KEY=LOW:HIGH, such as router.overlap_score_credit=0:2")
+        if space.key == "seed":
+            raise InputError(f"--space {text}: every setting has the same seeds; --repeat says how many")
         if space.key in (other.key for other in found):
             raise InputError(f"--space {text}: {space.key} is given twice")
         found.append(space)
@@ -94,6 +97,7 @@ def tune(search: Search, run: Runner, *, trials: int, repeat: int, check: int) -
         InputError: a number has an unknown name, or the default cannot be run.
 
     """
+    check_counts(trials=trials, repeat=repeat, check=check)
     base = load_scenario(search.source, search.fixed)
     seeds = range(base.seed, base.seed + repeat)
     runs = run(seeded({DEFAULT: base}, {}, seeds))

@@ -259,6 +259,7 @@ def test_values_by_key_make_points() -> None:
         (({},), "give scenarios or results"),
         (("agg8", {"mine": "agg4"}), "give scenarios or results, or one mapping"),
         (("agg8", "agg8"), r"agg8: is given twice"),
+        (({"mine": 5},), "mine: give a scenario, a folder, or results of run"),
         (({"mine": []},), "mine: give a scenario, a folder, or results of run"),
         (({"mine": ["agg8"]},), "mine: give a scenario, a folder, or results of run"),
     ],

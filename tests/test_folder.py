@@ -114,3 +114,8 @@ def test_a_place_for_no_file_is_named_before_anything_is_done(
 ) -> None:
     with pytest.raises(InputError, match=message), new_file(tmp_path / place):
         pytest.fail("must not come to this")
+
+
+def test_a_file_without_a_name_is_refused() -> None:
+    with pytest.raises(InputError, match="is a folder; give a file"), new_file(Path()):
+        pytest.fail("must not come to this")

@@ -56,6 +56,13 @@ def test_seeds_of_a_repeated_run_are_a_comparison_of_one_scenario(tmp_path: Path
         load_run(tmp_path / "runs")
 
 
+def test_draws_of_a_run_are_told_as_such(tmp_path: Path) -> None:
+    for draw in (1, 2):
+        run("agg8", SMALL | {"timing.draw": draw}).save(tmp_path / "runs" / f"draw-{draw}")
+    with pytest.raises(InputError, match=r"holds 2 draws; give one of them, such as .*runs/draw-1$"):
+        load_run(tmp_path / "runs")
+
+
 def test_a_name_that_is_a_folder_too_is_the_scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run("agg8", SMALL).save(tmp_path / "agg8")
     monkeypatch.chdir(tmp_path)

@@ -64,7 +64,7 @@ def test_an_unknown_table_is_refused(result: RunResult) -> None:
 def test_a_table_that_was_not_kept_is_missed_with_a_reason() -> None:
     settings = scenario(output={"tables": []})
     found = run(settings, trace=trace(turn(0, 16, 1, [1])), step_time=Pace())
-    with pytest.raises(InputError, match=r"kept no table of decisions: output\.tables left it out"):
+    with pytest.raises(InputError, match=r"has no table of decisions; output\.tables of its scenario says"):
         _ = found.decisions
 
 
@@ -123,6 +123,9 @@ def test_a_damaged_folder_is_named(result: RunResult, tmp_path: Path) -> None:
     result.save(tmp_path / "run")
     (tmp_path / "run" / "summary.json").write_text("{")
     with pytest.raises(InputError, match=r"summary\.json: not a JSON file"):
+        RunResult.load(tmp_path / "run")
+    (tmp_path / "run" / "summary.json").write_text("{}")
+    with pytest.raises(InputError, match=r"summary\.json: schema_version is None; 1 is understood"):
         RunResult.load(tmp_path / "run")
 
 

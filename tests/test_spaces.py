@@ -58,6 +58,9 @@ def test_other_values_are_no_ranges(text: str) -> None:
         (f"{CREDIT}=2:0", "--set router.overlap_score_credit=2:0: holds no values"),
         (f"{CREDIT}=0:2:0", "holds no values"),
         (f"{CREDIT}=0:2:log", "a logarithmic range begins above 0, not at 0"),
+        (f"{CREDIT}=0:1e400", "numbers other than 0 are from 1E-9 to "),
+        (f"{CREDIT}=0:1:1e-300", "numbers other than 0 are from 1E-9 to "),
+        (f"{CREDIT}=0:1:2", "holds no values"),
         (f"{SESSIONS}=1.5:4", "workload.sessions takes whole numbers only"),
         (f"{SESSIONS}=1:4:0.5", "takes whole numbers only"),
         ("router.overlap=0:2", "unknown key"),
@@ -77,6 +80,10 @@ def test_a_range_without_an_inside_is_refused(text: str, message: str) -> None:
 def test_values_stay_in_the_range(low: float, width: float, share: float, logarithmic: bool) -> None:
     space = Space("a.b", low, low * width, None, logarithmic)
     assert low <= float(space.at(share)) <= low * width
+
+
+def test_a_range_ends_where_its_steps_do() -> None:
+    assert [read(text).high for text in (f"{CREDIT}=0:1:0.3", f"{SESSIONS}=1:10:4")] == [0.9, 9]  # type: ignore[union-attr]
 
 
 def test_a_range_holds_its_ends_and_its_steps() -> None:

@@ -1,6 +1,7 @@
 """A scenario at many points."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,6 +53,8 @@ def test_a_sample_has_so_many_points_of_the_ranges_for_each_value_of_the_lists()
     ("overrides", "sample", "message"),
     [
         ([CREDITS], 4, "--sample: there is no range to sample"),
+        (["router.temperature=0:1", "router.temperature=0:2"], 4, "--set router.temperature: is given twice"),
+        (["router.temperature=0:1", "router.temperature=1"], 4, "--set router.temperature: is given twice"),
         (["seed=1:9"], 4, "--set seed: several seeds are repeats, not points"),
         (["seed=1,2"], None, "--set seed: several seeds are repeats, not points"),
         (["router.overlap_score_credit=-1:2"], 4, "must be greater than or equal to 0"),
@@ -61,6 +64,27 @@ def test_a_sample_has_so_many_points_of_the_ranges_for_each_value_of_the_lists()
 def test_wrong_input_is_refused(overrides: list[str], sample: int | None, message: str) -> None:
     with pytest.raises(InputError, match=message):
         plan("agg8", overrides, sample=sample)
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        ({"repeat": 0}, r"repeat = 0: give a whole number from 1 to 100,000"),
+        ({"repeat": 10**12}, r"repeat = 1000000000000: give"),
+        ({"sample": 0}, r"sample = 0: give"),
+        ({"sample": 1.5}, r"sample = 1.5: give"),
+        ({"jobs": 0}, r"jobs = 0: give"),
+        ({"sample": 60_000, "repeat": 2}, r"these are 120,000 runs or more"),
+    ],
+)
+def test_counts_that_cannot_be_are_refused(counts: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        sweep("agg8", {"router.temperature": "0:1"} if "sample" in counts else (), **counts)
+
+
+def test_more_runs_than_can_be_listed_are_refused() -> None:
+    with pytest.raises(InputError, match="these are 100,002 runs or more"):
+        plan("agg8", [*SMALL, CREDITS], repeat=50_001)
 
 
 def test_the_frame_has_a_row_for_each_run_and_a_column_for_each_number() -> None:

@@ -121,6 +121,8 @@ def test_the_routers_weights_are_searched_unless_others_are_given() -> None:
     [
         ({"source": "agg9"}, "no scenario is called 'agg9'"),
         ({"spaces": ["router.policy=kv"]}, "--space router.policy=kv: write KEY=LOW:HIGH"),
+        ({"spaces": ["seed=1:5"]}, "--space seed=1:5: every setting has the same seeds"),
+        ({"spaces": ["router.nope=0:1"]}, "--space router.nope=0:1: unknown key"),
         ({"spaces": [f"{CREDIT}=0:1", f"{CREDIT}=1:2"]}, f"{CREDIT} is given twice"),
         ({"constraints": ["itl_s.p99"]}, "--constraint itl_s.p99: write NUMBER<LIMIT"),
         ({"fixed": ["seed=x"]}, "--set seed=x"),

@@ -43,10 +43,12 @@ def run(
 ) -> None:
     """Simulate a scenario and print what came of it."""
     from sim.folder import new_file, new_folder
+    from sim.jobs.counts import check_counts
     from sim.results.metrics import to_json
     from sim.results.timeline import write_events
     from sim.scenario import load_scenario
 
+    check_counts(repeat=repeat, draws=draws)
     chosen = load_scenario(scenario, overrides)
     single = repeat == 1 and draws is None
     if trace_events is not None and not single:

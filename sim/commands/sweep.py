@@ -77,6 +77,7 @@ def sweep(
 ) -> None:
     """Run a scenario at many points with the same seeds, and print them in a table."""
     from sim.commands.console import console
+    from sim.jobs.counts import check_counts
     from sim.results.metrics import to_json
     from sim.results.quantities import select
     from sim.results.summary import WIDTH
@@ -85,6 +86,7 @@ def sweep(
     from sim.results.swept import SHOWN
     from sim.sweeping import plan
 
+    check_counts(draws=draws)
     if draws is not None:
         # A list: --sample would choose from a range.
         overrides = [*overrides, f"timing.draw={','.join(map(str, range(1, draws + 1)))}"]

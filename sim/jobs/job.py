@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sim.errors import InputError
+from sim.jobs.counts import check_counts, check_runs
 from sim.results.compared import Run
 from sim.running import run
 from sim.scenario import Scenario, load_scenario
@@ -63,13 +64,15 @@ def jobs_at(
         InputError: a scenario or a value cannot be used, or two points are the same.
 
     """
-    jobs = []
+    check_counts(repeat=repeat, draws=draws)
+    jobs: list[Job] = []
     for written in points:
         if "seed" in written:
             raise InputError("--set seed: several seeds are repeats, not points; give --repeat")
         changes = [*fixed, *(f"{key}={value}" for key, value in written.items())]
         loaded = {name: load_scenario(source, changes) for name, source in sources.items()}
         first = next(iter(loaded.values())).seed
+        check_runs(len(jobs) + len(loaded) * repeat * (draws or 1))
         jobs += seeded(loaded, written, range(first, first + repeat), draws)
     _check_distinct(jobs)
     return jobs

@@ -52,8 +52,11 @@ def _connected(scheduler: str) -> "Client":
 
     """
     from distributed import Client  # noqa: PLC0415
+    from distributed.comm import get_address_host_port  # noqa: PLC0415
 
     try:
+        # A client that fails on the address itself leaves a traceback when it is collected.
+        get_address_host_port(scheduler, strict=True)
         client = Client(scheduler, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, ValueError) as error:
         raise InputError(f"--scheduler {scheduler}: no Dask scheduler answers there: {error}") from error

@@ -68,6 +68,7 @@ class Journal:
             "summary": run.summary,
             "notes": list(run.notes),
             "error": run.error,
+            "draw": run.draw,
         }
         text = json.dumps(content, allow_nan=False)
         self._file.write(f'{{"crc32": {crc32(text.encode())}, "run": {text}}}\n'.encode())
@@ -92,6 +93,8 @@ def journal_in(folder: Path | None) -> Iterator[Journal | None]:
     if folder is None:
         yield None
         return
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"--out {folder}: is a file; give a folder")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / NAME).is_file():
         raise InputError(f"--out {folder}: has files but no {NAME}; give a new folder, or one to go on with")
     try:
@@ -124,20 +127,21 @@ def read_journal(folder: Path) -> dict[str, Run]:
 def _read(path: Path) -> Iterator[tuple[str, Run]]:
     with path.open("rb") as file:
         for line in file:
-            run = _checked(line)
-            if run is not None:
-                yield run.pop("fingerprint"), Run(**run)
+            kept = _checked(line)
+            if kept is not None:
+                yield kept
 
 
-def _checked(line: bytes) -> dict[str, Any] | None:
-    """Return what a line holds, None if it is not as it was written."""
+def _checked(line: bytes) -> tuple[str, Run] | None:
+    """Return the run of a line by its fingerprint, None if it is not as this version writes it."""
     try:
         content = json.loads(line)
         run: dict[str, Any] = content["run"]
-        whole: bool = content["crc32"] == crc32(json.dumps(run).encode())
+        if content["crc32"] != crc32(json.dumps(run).encode()):
+            return None
+        return run.pop("fingerprint"), Run(**run)
     except (ValueError, KeyError, TypeError):
         return None
-    return run if whole else None
 
 
 def _lock(descriptor: int, path: Path) -> None:

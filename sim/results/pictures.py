@@ -168,6 +168,7 @@ class Pictures:
         """
         if latency == "itl_s":
             raise InputError("latency 'itl_s': has many values a request; tpot_s is their mean")
+        _check("latency", latency, LatencyName)
         ax = given_or_new(ax)
         requests = self._run.requests
         done = requests[(requests["status"] == "completed") & (requests[latency] > 0)]
@@ -254,8 +255,11 @@ class Pictures:
             session = str(routed.groupby("session")["recomputed_tokens"].sum().astype(float).idxmax())
         turns = routed[routed["session"] == session].sort_values("turn")
         if turns.empty:
-            known = ", ".join(routed["session"].unique()[:5])
-            raise InputError(f"session {session!r}: none is called so; there are {known}, ...")
+            known = list(routed["session"].unique())
+            some = ", ".join(known[:5]) + (", ..." if len(known) > 5 else "")
+            raise InputError(
+                f"session {session!r}: none that came to a worker is called so; there are {some}"
+            )
         return turns
 
 

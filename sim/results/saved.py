@@ -133,7 +133,7 @@ def read_sweep(folder: Path) -> Sweep:
         InputError: it holds none, or a file is damaged; names it.
 
     """
-    content, kept = _read_versioned(folder / SWEEP), read_journal(folder)
+    content, kept = read_versioned(folder / SWEEP), read_journal(folder)
     try:
         runs = [
             replace(kept[run["fingerprint"]], scenario=content["scenario"], written=run["written"])
@@ -148,13 +148,13 @@ def read_sweep(folder: Path) -> Sweep:
 
 def _single_run(folder: Path, name: str) -> Run:
     settings = read_toml(folder / SCENARIO)
-    summary = read_json(folder / SUMMARY)
+    summary = read_versioned(folder / SUMMARY)
     draw = settings.get("timing", {}).get("draw", 0)
     return Run(name, settings, {}, settings.get("seed", 0), summary, summary.get("notes", ()), draw=draw)
 
 
 def _compared_runs(folder: Path) -> list[Run]:
-    content = _read_versioned(folder / COMPARISON)
+    content = read_versioned(folder / COMPARISON)
     try:
         runs = [_compared_run(folder, run) for run in content["runs"]]
     except (KeyError, TypeError) as error:
@@ -177,7 +177,13 @@ def _compared_run(folder: Path, run: dict[str, Any]) -> Run:
     )
 
 
-def _read_versioned(path: Path) -> dict[str, Any]:
+def read_versioned(path: Path) -> dict[str, Any]:
+    """Return the object in a JSON file that says that it is of this version.
+
+    Raises:
+        InputError: as `read_json`, or it is of another version.
+
+    """
     content = read_json(path)
     version = content.get("schema_version")
     if version != SCHEMA_VERSION:

@@ -69,7 +69,9 @@ def _signed(value: float | None, shown: Unit) -> str:
 
 def _notes(tuned: Tuned) -> Iterator[str]:
     shown, limits = unit(tuned.goal.metric), tuned.goal.limits
-    if not tuned.best.holds:
+    if all(trial.value is None for trial in tuned.trials):
+        yield f"{label(tuned.goal.metric)} was never measured in the search: there is no best to find"
+    elif not tuned.best.holds:
         yield (
             f"no setting that was tried keeps {' and '.join(map(written_limit, limits))}; "
             "best is the one that is least outside"

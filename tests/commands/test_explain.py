@@ -64,7 +64,7 @@ def test_a_run_without_decisions_cannot_be_explained(tmp_path: Path) -> None:
     assert call("run", "agg4", *SMALL, "--set", "output.tables=[]", "--out", out).exit_code == 0
     result = call("explain", out, "0")
     assert result.exit_code == 2
-    assert "kept no table of decisions: output.tables left it out" in result.stderr
+    assert "has no table of decisions; output.tables of its scenario says" in result.stderr
 
 
 def test_a_folder_that_is_not_there_is_told() -> None:

@@ -56,3 +56,14 @@ def test_no_scheduler_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sim.jobs.on_dask, "_CONNECT_S", 0.2)
     with pytest.raises(InputError, match="no Dask scheduler answers there"):
         list(sim.jobs.on_dask.dask("tcp://127.0.0.1:9")(plan("agg8", []).jobs))
+
+
+@pytest.mark.parametrize("address", ["", "localhost:8786", "tcp://localhost"])
+def test_an_address_that_is_none_is_refused_before_a_client_is_made(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import sim.jobs.on_dask
+
+    monkeypatch.setattr(distributed, "Client", pytest.fail)
+    with pytest.raises(InputError, match=f"--scheduler {address}: no Dask scheduler answers there: "):
+        list(sim.jobs.on_dask.dask(address)(plan("agg8", []).jobs))

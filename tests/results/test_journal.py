@@ -1,8 +1,11 @@
 """A journal keeps whole runs, whatever happens to the process that writes it."""
 
+import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from hypothesis import given
@@ -92,3 +95,18 @@ def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="Not a directory"), journal_in(tmp_path / "file" / "out"):
         pass
+    with pytest.raises(InputError, match="file: is a file; give a folder"), journal_in(tmp_path / "file"):
+        pass
+
+
+def test_a_line_of_another_version_does_not_count(tmp_path: Path) -> None:
+    run = json.dumps({"fingerprint": "a", "scenario": "agg8", "price": 3})
+    (tmp_path / NAME).write_text(f'{{"crc32": {crc32(run.encode())}, "run": {run}}}\n')
+    with Journal(tmp_path) as journal:
+        assert journal.finished("a") is None
+
+
+def test_a_draw_comes_back(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        journal.add("a", replace(made(0), draw=2))
+    assert read_journal(tmp_path)["a"].draw == 2

@@ -94,7 +94,9 @@ def test_the_session_with_most_recomputed_tokens_is_shown_unless_another_is_name
     found = run(scenario(), trace=requests, step_time=Pace(), policy=lambda terms, query, draw: query.request)
     assert found.plot.session_map().get_title().startswith("Session b")
     assert found.plot.session_map("a").get_title().startswith("Session a")
-    with pytest.raises(InputError, match="session 'c': none is called so; there are a, b"):
+    with pytest.raises(
+        InputError, match=r"session 'c': none that came to a worker is called so; there are a, b$"
+    ):
         found.plot.session_map("c")
 
 
@@ -134,6 +136,8 @@ def test_a_run_of_which_nothing_came_has_empty_pictures_or_a_reason() -> None:
 def test_unknown_names_are_refused_with_those_that_are_known(result: RunResult) -> None:
     with pytest.raises(InputError, match="latency 'ttft': there is no such; give ttft_s, itl_s"):
         result.plot.ecdf("ttft")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="latency 'ttft': there is no such; give ttft_s, itl_s"):
+        result.plot.latencies("ttft")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="by 'user': there is no such; give turn, session, worker"):
         result.plot.recomputation("user")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="level 'gpu': there is no such"):

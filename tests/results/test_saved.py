@@ -14,7 +14,7 @@ from tests.results.comparisons import made, swept, two_points
 
 def save(folder: Path, seed: int = 0, p50: float = 1.0) -> Path:
     folder.mkdir(parents=True)
-    (folder / "summary.json").write_text(json.dumps({"ttft_s": {"p50": p50}}))
+    (folder / "summary.json").write_text(json.dumps({"schema_version": 1, "ttft_s": {"p50": p50}}))
     (folder / "scenario.toml").write_text(f'title = "T"\nseed = {seed}\n[workload]\nsessions = 3\n')
     return folder
 
@@ -23,7 +23,7 @@ def test_a_folder_of_one_run(tmp_path: Path) -> None:
     (run,) = read_runs(save(tmp_path / "a", seed=4), "a")
 
     assert (run.scenario, run.seed, run.value("workload.sessions")) == ("a", 4, 3)
-    assert run.numbers == {"ttft_s.p50": 1.0}
+    assert run.numbers == {"schema_version": 1, "ttft_s.p50": 1.0}
     assert run.written == {}
 
 
@@ -111,6 +111,7 @@ def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
     ("file", "content", "message"),
     [
         ("summary.json", "{", "summary.json: not a JSON file"),
+        ("summary.json", "{}", "summary.json: schema_version is None; 1 is understood"),
         ("summary.json", "[1]", "summary.json: must hold a JSON object"),
         ("scenario.toml", "seed = ", "scenario.toml: not a TOML file"),
         ("scenario.toml", None, "scenario.toml: No such file"),

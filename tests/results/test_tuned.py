@@ -1,6 +1,7 @@
 """What a search for settings found, worked out by hand."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -79,6 +80,13 @@ def test_a_person_reads_settings_numbers_and_how_sure_they_are() -> None:
 def test_a_person_is_told_that_nothing_holds_or_nothing_is_better() -> None:
     assert "no setting that was tried keeps ITL p99 < 200 ms" in shown(tuned([5.0, 6.0, 7.0], margin=-0.5))
     assert "nothing that was tried is better" in shown(tuned([5.0, 6.0, 7.0], default_s=2.0))
+
+
+def test_a_person_is_told_that_nothing_was_measured() -> None:
+    found = tuned([5.0, 6.0, 7.0])
+    empty = replace(found, trials=[replace(trial, value=None) for trial in found.trials])
+    assert "TTFT p95 was never measured in the search" in shown(empty)
+    assert "no setting that was tried keeps" not in shown(empty)
 
 
 def test_the_table_has_a_row_for_each_trial() -> None:
