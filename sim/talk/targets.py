@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self
 
-from pydantic import BeforeValidator, Field, PositiveInt, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, FiniteFloat, PositiveInt, ValidationError, model_validator
 
 from sim.errors import InputError
+from sim.first_problem import first_problem
 from sim.settings import Settings
 from sim.shipped import shipped_root
 
@@ -51,7 +52,7 @@ def _words(value: object) -> object:
 
 
 Sessions = Annotated[PositiveInt | None, BeforeValidator(_empty_is_none)]
-Limit = Annotated[float | None, BeforeValidator(_empty_is_none)]
+Limit = Annotated[FiniteFloat | None, BeforeValidator(_empty_is_none)]
 Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
 
 
@@ -164,6 +165,8 @@ def read_targets(path: Path) -> TargetFile:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not a CSV file in UTF-8: {error}") from error
     rows = tuple(_rows(csv.DictReader(lines), path))
     if not rows:
         raise InputError(f"{path}: holds no row")
@@ -178,11 +181,7 @@ def _rows(reader: "csv.DictReader[str]", path: Path) -> Iterator[Target]:
         try:
             yield Target.model_validate(_without_missing(record))
         except ValidationError as error:
-            first = error.errors()[0]
-            column = ".".join(map(str, first["loc"]))
-            value = f" = {first['input']!r}" if column else ""
-            where = f"{path}: line {reader.line_num}: {column}{value}"
-            raise InputError(f"{where}: {first['msg'].removeprefix('Value error, ')}") from error
+            raise InputError(f"{path}: line {reader.line_num}: {first_problem(error)}") from error
 
 
 def _without_missing(record: Mapping[str, str | None]) -> dict[str, str]:
