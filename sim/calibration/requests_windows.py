@@ -72,7 +72,8 @@ def window(run: RequestsRun, n: int) -> Window:
     percentiles = _percentiles(measured(start).where(counted))
     if not (percentiles > 0).all():
         raise InputError(
-            f"run {run.name}: a fit needs TTFT, TPOT and E2E above 0, and TPOT needs answers of two tokens or more"
+            f"run {run.name}: a fit needs TTFT, TPOT and E2E above 0; "
+            "TPOT needs answers of two tokens or more"
         )
     tolerances = np.array(list(TOLERANCES.values()))
     if is_saturated(run):

@@ -14,8 +14,10 @@ from pydantic import BeforeValidator, Field, FiniteFloat, PositiveInt, Validatio
 
 from sim.errors import InputError
 from sim.first_problem import first_problem
+from sim.results.metrics import empty_summary
+from sim.results.quantities import check_number, flat, names_in
 from sim.settings import Settings
-from sim.shipped import shipped_root
+from sim.shipped import did_you_mean, scenario_names, shipped_root
 
 SESSION_STEP = 4
 """A range of session counts stands for its multiples of this."""
@@ -177,11 +179,20 @@ def read_targets(path: Path) -> TargetFile:
 
 
 def _rows(reader: "csv.DictReader[str]", path: Path) -> Iterator[Target]:
+    numbers = names_in([flat(empty_summary())])
     for record in reader:
         try:
-            yield Target.model_validate(_without_missing(record))
+            row = Target.model_validate(_without_missing(record))
         except ValidationError as error:
             raise InputError(f"{path}: line {reader.line_num}: {first_problem(error)}") from error
+        where = f"{path}: line {reader.line_num}:"
+        if row.kind == "dynamic":
+            check_number(row.metric, numbers, f"{where} metric")
+        for name in row.configurations:
+            if name not in scenario_names():
+                known = did_you_mean(name, scenario_names())
+                raise InputError(f"{where} configurations = {name}: no shipped scenario{known}")
+        yield row
 
 
 def _without_missing(record: Mapping[str, str | None]) -> dict[str, str]:
