@@ -7,6 +7,7 @@ from typing import Literal, Self
 from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError, model_validator
 
 from sim.errors import InputError
+from sim.first_problem import first_problem
 from sim.settings import Settings
 from sim.shipped import read_toml
 from sim.uncertainty import Uncertain
@@ -157,7 +158,5 @@ def read_coefficient_file(path: Path) -> CoefficientFile:
         for values in (content.values, *map(content.drawn, range(1, rows + 1))):
             content.step_coefficients(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise InputError(f"{path}: {f'{place}: ' if place else ''}{first['msg']}") from error
+        raise InputError(f"{path}: {first_problem(error)}") from error
     return content

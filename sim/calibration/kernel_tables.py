@@ -15,6 +15,7 @@ import io
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -73,7 +74,8 @@ def read_table(path: Path) -> KernelTable:
     """Return the table of one file; what a row measures twice stays twice.
 
     Raises:
-        InputError: it cannot be read, is of no kind, or a number is not above 0; names file, line and column.
+        InputError: it cannot be read, is of no kind, has no row, or a number is not above 0; names file, line
+            and column.
 
     """
     import pandas as pd  # noqa: PLC0415 - slow to import
@@ -83,13 +85,19 @@ def read_table(path: Path) -> KernelTable:
         rows = pd.read_csv(io.BytesIO(content))
     except (ValueError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not a CSV table: {error}") from error
+    if not isinstance(rows.index, pd.RangeIndex):  # pandas takes what leads longer rows for their names
+        raise InputError(f"{path}, line 2: has more values than the header has columns")
     kind = _kind(path, set(rows.columns))
+    if rows.empty:
+        raise InputError(f"{path}: holds no row")
     for column in (*_NUMBERS[kind], _TIME):
         numbers = pd.to_numeric(rows[column], errors="coerce")
-        wrong = rows.index[~(numbers > 0)]
+        wrong = rows.index[~((numbers > 0) & (numbers < inf))]
         if len(wrong):
             value = rows[column][wrong[0]]
-            raise InputError(f"{path}, line {wrong[0] + 2}: {column} = {value}: must be a number above 0")
+            raise InputError(
+                f"{path}, line {wrong[0] + 2}: {column} = {value}: must be a finite number above 0"
+            )
         rows[column] = numbers
     return KernelTable(kind, path.name.removesuffix(".gz"), hashlib.sha256(content).hexdigest(), rows)
 

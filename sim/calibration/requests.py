@@ -103,11 +103,8 @@ def calibrate(
     windows = [window(run, settings.window) for run in fitted]
     with_held = with_coefficients(scenario, held)
 
-    def best(of: Sequence[Window], start: dict[str, Bounds], starts: int) -> tuple[Problem, Fit]:
-        problem = Problem(with_held, of, jobs=settings.jobs, on_simulated=on_simulated)
-        return problem, fit(problem, start, starts=starts, iterations=settings.iterations)
-
-    problem, found = best(windows, free, settings.starts)
+    problem = Problem(with_held, windows, jobs=settings.jobs, on_simulated=on_simulated)
+    found = fit(problem, free, starts=settings.starts, iterations=settings.iterations)
     kernels = {
         name: entry.range
         for name, entry in origin.entries.items()
@@ -118,11 +115,9 @@ def calibrate(
         rows = [{**held, **origin.drawn(k)} for k in range(1, settings.draws + 1)]
         draws = joint_draws(problem, found, free, at=held, held=kernels, rows=rows)
     crossed: dict[str, float] = {}
-    for left_out in windows if settings.cross_validate else ():
+    if settings.cross_validate:
         nearby = {key: Bounds(found.values[key], bounds.low, bounds.high) for key, bounds in free.items()}
-        _, others = best([each for each in windows if each is not left_out], nearby, 1)
-        residuals = left_out.residuals(with_coefficients(with_held, others.values))
-        crossed[left_out.run.name] = float(np.sqrt(np.mean(residuals**2)))
+        crossed = _cross_validated(with_held, windows, nearby, settings, on_simulated)
     names = tuple(FittedRun(run=run.name, arrivals=run.arrivals_fingerprint()) for run in fitted)
     accuracy = validate_requests(
         file, with_coefficients(with_held, found.values), baselines=False, fitted=names, jobs=settings.jobs
@@ -138,6 +133,24 @@ def calibrate(
     )
     start = {name: bounds.start for name, bounds in free.items()}
     return Calibration(found, start, held, draws, crossed, accuracy, content)
+
+
+def _cross_validated(
+    scenario: Scenario,
+    windows: Sequence[Window],
+    free: dict[str, Bounds],
+    settings: Settings,
+    on_simulated: Callable[[], None],
+) -> dict[str, float]:
+    """Return the root mean square of each run's residuals, in tolerances, under a fit to the others."""
+    found = {}
+    for left_out in windows:
+        others = [window for window in windows if window is not left_out]
+        problem = Problem(scenario, others, jobs=settings.jobs, on_simulated=on_simulated)
+        values = fit(problem, free, starts=1, iterations=settings.iterations).values
+        residuals = left_out.residuals(with_coefficients(scenario, values))
+        found[left_out.run.name] = float(np.sqrt(np.mean(residuals**2)))
+    return found
 
 
 def _values(scenario: Scenario) -> tuple[dict[str, float], CoefficientFile]:

@@ -68,6 +68,7 @@ def _held_out(accuracy: Mapping[str, Any]) -> list[HeldOut]:
         for group in accuracy["groups"]
         if group["name"] == "held_out"
         for column, error in group["mean_absolute_error"][law].items()
+        if error is not None
     ]
 
 

@@ -59,7 +59,7 @@ def window(run: RequestsRun, n: int) -> Window:
     """Return the window of a run's first `n` requests.
 
     Raises:
-        InputError: too few of them were answered in the window to tell percentiles.
+        InputError: too few of them were answered in the window, or with too few tokens, to tell percentiles.
 
     """
     start = run.first(n)
@@ -69,11 +69,18 @@ def window(run: RequestsRun, n: int) -> Window:
             f"run {run.name}: {counted.sum()} of its first {len(start)} requests were answered before the "
             "last of them was sent; a fit needs 20 or more: take a longer window"
         )
+    percentiles = _percentiles(measured(start).where(counted))
+    if not (percentiles > 0).all():
+        raise InputError(
+            f"run {run.name}: a fit needs TTFT, TPOT and E2E above 0; "
+            "TPOT needs answers of two tokens or more"
+        )
     tolerances = np.array(list(TOLERANCES.values()))
     if is_saturated(run):
         tolerances = tolerances * [SATURATED_TTFT if name == "ttft_s" else 1.0 for name, _ in TOLERANCES]
-    return Window(start, counted, _percentiles(measured(start).where(counted)), tolerances)
+    return Window(start, counted, percentiles, tolerances)
 
 
 def _percentiles(latencies: Latencies) -> NDArray[np.float64]:
-    return np.array([latencies.percentile(name, percentile) for name, percentile in TOLERANCES])
+    """Return those of `TOLERANCES`; nan where there are none."""
+    return np.array([latencies.percentile(name, percentile) for name, percentile in TOLERANCES], dtype=float)

@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 
 from sim.commands import calibrate_requests
-from sim.commands.whole_file import write_text
-from sim.errors import InputError
+from sim.commands.whole_file import check_out, write_text
 
 app = typer.Typer(no_args_is_help=True, help="Fit coefficients to measurements.")
 
@@ -55,8 +54,8 @@ def kernels(
     from sim.presets import resolve
     from sim.results.summary import WIDTH
 
-    if out is not None and out.exists() and not force:
-        raise InputError(f"--out {out}: exists; give a new file, or --force to replace it")
+    if out is not None:
+        check_out(out, force=force)
     shape = ModelSettings.model_validate(resolve("models", model))
     measured_on = GpuSettings.model_validate(resolve("gpus", gpu))
     found = calibrate(read_tables(tables), shape, measured_on, draws, vllm_version)

@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 
 from sim.commands.options import Overrides, ScenarioName
-from sim.commands.whole_file import write_text
-from sim.errors import InputError
+from sim.commands.whole_file import check_out, write_text
 
 
 def requests(
@@ -49,10 +48,7 @@ def requests(
     from sim.results.summary import WIDTH
     from sim.scenario import load_scenario
 
-    if out.exists() and not force:
-        raise InputError(f"--out {out}: exists; give a new file, or --force to replace it")
-    if not out.parent.is_dir():
-        raise InputError(f"--out {out}: there is no folder {out.parent}")
+    check_out(out, force=force)
     settings = Settings(
         free=tuple(free) or FREE, window=window, starts=starts, draws=draws, cross_validate=cross_validate
     )

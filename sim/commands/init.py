@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from sim.commands.whole_file import check_out
+
 
 def init(
     *,
@@ -40,11 +42,9 @@ def init(
 
     if not (measured or metrics or engines or frontend):
         raise InputError("nothing to mirror: give --measured, --metrics, --engine or --frontend")
-    if out is not None and out.exists() and not force:
-        raise InputError(f"--out {out}: exists; give a new file, or --force to replace it")
+    if out is not None:
+        check_out(out, force=force)
     folder = None if out is None else out.parent
-    if folder is not None and not folder.is_dir():
-        raise InputError(f"--out {out}: no such folder: {folder}")
     run = load_run(measured) if measured else None
     cluster = Cluster(
         run,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from sim.errors import InputError
+from sim.commands.whole_file import check_out
 
 NAME = "report.html"
 
@@ -24,8 +24,8 @@ def report(
     from sim.report.page import render_page
     from sim.results.show import count
 
-    if out is not None and out.exists() and not force:
-        raise InputError(f"--out {out}: exists; give a new file, or --force to replace it")
+    if out is not None:
+        check_out(out, force=force)
     page = render_page(load_run(directory)).encode()
     path = directory / NAME if out is None else out
     with new_file(path) as file:

@@ -24,6 +24,7 @@ def fit_talk(
         ),
     ] = None,
     out: Annotated[Path, typer.Option(metavar="FILE", help="File of coefficients to write.")],
+    force: Annotated[bool, typer.Option("--force", help="Let --out replace a file.")] = False,
     jobs: Jobs = None,
 ) -> None:
     """Fit coefficients to the talk's rows that may be fitted, on generated sessions; takes an hour or so.
@@ -32,7 +33,7 @@ def fit_talk(
     """
     from sim.calibration.coefficient_toml import to_toml
     from sim.commands.console import console
-    from sim.commands.whole_file import write_text
+    from sim.commands.whole_file import check_out, write_text
     from sim.errors import InputError
     from sim.jobs.engine import local
     from sim.results.journal import journal_in
@@ -45,6 +46,7 @@ def fit_talk(
     from sim.talk.study import GENERATED, Maker, Plans, Workload, replicates, scenario_at
     from sim.talk.targets import read_targets, shipped_targets
 
+    check_out(out, force=force)
     file = read_targets(targets or shipped_targets())
     rows = [narrowed(target, PLACES) for target in file.of_kind("dynamic") if target.fitted]
     generated = Workload(GENERATED, replicates(seeds, 0))
@@ -54,7 +56,7 @@ def fit_talk(
     times = workloads[0].coefficients()
     if times.file is None:
         raise InputError(f"no file of coefficients to start from: {times.summary}")
-    with bar() as on_total, journal_in(runs) as journal:
+    with bar() as on_total, journal_in(runs, "--runs") as journal:
         maker = Maker(local(jobs), journal, on_total)
         found = Search(rows, plans, maker, times.file).run(rounds)
     prior_name = f"{times.file.model}_{times.file.gpu}"

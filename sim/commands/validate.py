@@ -79,6 +79,10 @@ def validate(
     if bool(measured) == (requests is not None):
         raise InputError("give either --measured DIR or --requests CSV")
     if requests is not None:
+        given = {"--step": step, "--diff": diff, "--spread": spread, "--fit": fit}
+        for option, value in given.items():
+            if value not in (None, []):
+                raise InputError(f"{option}: goes with --measured, not with --requests")
         validate_requests(scenario, requests, overrides, format, baselines=baselines)
         return
     from sim.commands.console import console

@@ -7,14 +7,8 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from sim.errors import InputError
+from sim.first_problem import first_problem
 from sim.workload.formats.lines import json_object, lines
-
-_SHOWN_CHARACTERS = 60
-_SHAPES = {
-    **dict.fromkeys(("model_type", "model_attributes_type", "dict_type"), "must be an object"),
-    **dict.fromkeys(("tuple_type", "list_type"), "must be a list"),
-}
-"""What JSON calls the things that pydantic misses."""
 
 
 class Record(BaseModel):
@@ -80,17 +74,4 @@ def checked(found: dict[str, Any], model: type[M], where: str) -> M:
     try:
         return model.model_validate(found)
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(map(str, first["loc"]))
-        if first["type"] == "missing":
-            raise InputError(f"{where}: {key} is missing") from error
-        if first["type"] == "extra_forbidden":
-            raise InputError(f"{where}: {key}: unknown key") from error
-        message = _SHAPES.get(first["type"]) or first["msg"].removeprefix("Value error, ")
-        message = message.replace("Input should be", "must be")
-        raise InputError(f"{where}: {key} = {_shown(first['input'])}: {message}") from error
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3] + "..."
+        raise InputError(f"{where}: {first_problem(error, table='an object')}") from error

@@ -1,5 +1,6 @@
 """Runs of one engine as a table of requests: CSV, plain or gzipped, a row each, many runs in a file."""
 
+import zlib
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -15,6 +16,7 @@ COLUMNS = ("run", "arrival_s", "send_s", "input_tokens", "output_tokens", "ttft_
 _NUMBERS = COLUMNS[1:]
 _TOKENS = ("input_tokens", "output_tokens")
 _ANSWER = ("ttft_ms", "e2e_ms")
+_MOST_TOKENS = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +123,8 @@ def _content(path: Path) -> bytes:
     try:
         content = path.read_bytes()
         return gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
-    except (OSError, EOFError) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from error
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
 def _parsed(path: Path, content: bytes) -> pd.DataFrame:
@@ -132,6 +134,8 @@ def _parsed(path: Path, content: bytes) -> pd.DataFrame:
         table = pd.read_csv(BytesIO(content), dtype=str, keep_default_na=False, skip_blank_lines=False)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not a CSV file: {error}") from error
+    if not isinstance(table.index, pd.RangeIndex):  # pandas takes what leads longer rows for their names
+        raise InputError(f"{path}: line 2: has more values than the header has columns")
     missing = [name for name in COLUMNS if name not in table]
     if missing:
         raise InputError(f"{path}: no column {', '.join(missing)}; needed are {', '.join(COLUMNS)}")
@@ -150,8 +154,8 @@ def _check(path: Path, table: pd.DataFrame) -> None:
     for name in _NUMBERS:
         _refuse(path, table, name, np.isinf(table[name]), "a finite number")
     for name in _TOKENS:
-        wrong = (table[name] < 1) | (table[name] != table[name].round())
-        _refuse(path, table, name, wrong, "a whole number of tokens, 1 or more")
+        wrong = ~table[name].between(1, _MOST_TOKENS) | (table[name] != table[name].round())
+        _refuse(path, table, name, wrong, f"a whole number of tokens, 1 to {_MOST_TOKENS:,}")
     _refuse(path, table, "ttft_ms", table["ttft_ms"] <= 0, "more than 0 ms")
     _refuse(path, table, "e2e_ms", table["e2e_ms"] < table["ttft_ms"], "at least ttft_ms")
     half = table["ttft_ms"].isna() != table["e2e_ms"].isna()

@@ -83,8 +83,12 @@ class Journal:
 
 
 @contextmanager
-def journal_in(folder: Path | None) -> Iterator[Journal | None]:
+def journal_in(folder: Path | None, option: str = "--out") -> Iterator[Journal | None]:
     """Yield the journal of a folder, which is made if it is not there; None without a folder.
+
+    Args:
+        folder: where.
+        option: of the command line that named it, for messages.
 
     Raises:
         InputError: the folder has files, but no journal, or is in use.
@@ -94,13 +98,15 @@ def journal_in(folder: Path | None) -> Iterator[Journal | None]:
         yield None
         return
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"--out {folder}: is a file; give a folder")
+        raise InputError(f"{option} {folder}: is a file; give a folder")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / NAME).is_file():
-        raise InputError(f"--out {folder}: has files but no {NAME}; give a new folder, or one to go on with")
+        raise InputError(
+            f"{option} {folder}: has files but no {NAME}; give a new folder, or one to go on with"
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"--out {folder}: {error.strerror}") from error
+        raise InputError(f"{option} {folder}: {error.strerror}") from error
     with Journal(folder) as journal:
         try:
             yield journal
@@ -154,5 +160,5 @@ def _lock(descriptor: int, path: Path) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         raise InputError(
-            f"{path}: another process is writing there; wait for it, or give another --out"
+            f"{path}: another process is writing there; wait for it, or give another folder"
         ) from error

@@ -6,8 +6,6 @@ All of it is what runs use: the capacity of the shipped scenario, the router's c
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import groupby, pairwise
-from operator import attrgetter
 from statistics import median
 
 import numpy as np
@@ -18,7 +16,6 @@ from sim.scenario import load_scenario
 from sim.talk.targets import Target
 from sim.workload.conversation import Conversation
 from sim.workload.profiles import PROFILES
-from sim.workload.request import Trace
 
 SESSIONS = 53
 """Of the talk's recording."""
@@ -56,21 +53,6 @@ def score_static(target: Target) -> StaticScore:
         of_all, of_sets = _MEDIANS[target.metric](generated_medians())
         return StaticScore(target, of_all, (min(of_sets), max(of_sets)))
     return StaticScore(target, None, None)
-
-
-def trace_medians(trace: Trace) -> tuple[float, float | None]:
-    """Return the median prompt, and the median of what later turns add to the turn before, in tokens.
-
-    What a prompt repeats is counted in whole chunks of the trace.
-    """
-    requests = sorted(trace.requests, key=attrgetter("session", "turn"))
-    new = [
-        later.prompt_tokens - _kept(before.chunks, later.chunks) * trace.chunk_tokens
-        for _, turns in groupby(requests, key=attrgetter("session"))
-        for before, later in pairwise(turns)
-    ]
-    prompts = median(request.prompt_tokens for request in requests)
-    return prompts, median(new) if new else None
 
 
 @cache
@@ -153,9 +135,3 @@ def _lengths(seed: int) -> tuple[list[int], list[int]]:
 
 def _medians(sets: tuple[list[int], ...]) -> Medians:
     return median(tokens for found in sets for tokens in found), [median(found) for found in sets]
-
-
-def _kept(before: Sequence[int], later: Sequence[int]) -> int:
-    """Return how many of the first chunks are the same."""
-    both = enumerate(zip(before, later, strict=False))
-    return next((place for place, (left, right) in both if left != right), min(len(before), len(later)))

@@ -10,11 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self
 
-from pydantic import BeforeValidator, Field, PositiveInt, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, FiniteFloat, PositiveInt, ValidationError, model_validator
 
 from sim.errors import InputError
+from sim.first_problem import first_problem
+from sim.results.metrics import empty_summary
+from sim.results.quantities import check_number, flat, names_in
 from sim.settings import Settings
-from sim.shipped import shipped_root
+from sim.shipped import did_you_mean, scenario_names, shipped_root
 
 SESSION_STEP = 4
 """A range of session counts stands for its multiples of this."""
@@ -51,7 +54,7 @@ def _words(value: object) -> object:
 
 
 Sessions = Annotated[PositiveInt | None, BeforeValidator(_empty_is_none)]
-Limit = Annotated[float | None, BeforeValidator(_empty_is_none)]
+Limit = Annotated[FiniteFloat | None, BeforeValidator(_empty_is_none)]
 Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
 
 
@@ -164,6 +167,8 @@ def read_targets(path: Path) -> TargetFile:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not a CSV file in UTF-8: {error}") from error
     rows = tuple(_rows(csv.DictReader(lines), path))
     if not rows:
         raise InputError(f"{path}: holds no row")
@@ -174,15 +179,20 @@ def read_targets(path: Path) -> TargetFile:
 
 
 def _rows(reader: "csv.DictReader[str]", path: Path) -> Iterator[Target]:
+    numbers = names_in([flat(empty_summary())])
     for record in reader:
         try:
-            yield Target.model_validate(_without_missing(record))
+            row = Target.model_validate(_without_missing(record))
         except ValidationError as error:
-            first = error.errors()[0]
-            column = ".".join(map(str, first["loc"]))
-            value = f" = {first['input']!r}" if column else ""
-            where = f"{path}: line {reader.line_num}: {column}{value}"
-            raise InputError(f"{where}: {first['msg'].removeprefix('Value error, ')}") from error
+            raise InputError(f"{path}: line {reader.line_num}: {first_problem(error)}") from error
+        where = f"{path}: line {reader.line_num}:"
+        if row.kind == "dynamic":
+            check_number(row.metric, numbers, f"{where} metric")
+        for name in row.configurations:
+            if name not in scenario_names():
+                known = did_you_mean(name, scenario_names())
+                raise InputError(f"{where} configurations = {name}: no shipped scenario{known}")
+        yield row
 
 
 def _without_missing(record: Mapping[str, str | None]) -> dict[str, str]:

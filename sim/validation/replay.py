@@ -87,13 +87,7 @@ def replay(
     """
     check_workers(recording, scenario)
     timing = timing or RecordedTimes(recording.times)
-    changed = scenario.model_copy(
-        update={
-            "frontend": scenario.frontend.model_copy(update=_NO_FRONT_DOOR),
-            "replay": scenario.replay.model_copy(update=_client(limit)),
-            "output": scenario.output.model_copy(update={"tables": ("decisions",) if forced else ()}),
-        }
-    )
+    changed = _as_recorded(scenario, limit, ("decisions",) if forced else ())
     logs = engine_logs(recording, scenario.block_tokens) if forced else []
     pull_s = median_s(recording.run.workers, "pull_s") or 0.0
     policy = make_policy(scenario.router)
@@ -137,6 +131,17 @@ def numbered(recording: Recording, scenario: Scenario) -> Iterator[tuple[str, in
 def _by_worker(recording: Recording, scenario: Scenario, logs: Iterable[EngineLog]) -> dict[int, EngineLog]:
     numbers = dict(numbered(recording, scenario))
     return {numbers[log.leg.worker]: log for log in logs}
+
+
+def _as_recorded(scenario: Scenario, limit: int | None, tables: Sequence[str]) -> Scenario:
+    """Return the scenario without its front door, with the recording's client, writing some tables."""
+    return scenario.model_copy(
+        update={
+            "frontend": scenario.frontend.model_copy(update=_NO_FRONT_DOOR),
+            "replay": scenario.replay.model_copy(update=_client(limit)),
+            "output": scenario.output.model_copy(update={"tables": tables}),
+        }
+    )
 
 
 def _client(limit: int | None) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Any, Literal
 
@@ -67,11 +68,7 @@ def validate(
 
     """
     wanted = wanted or Wanted()
-    for place, folder in enumerate(folders):
-        if folder.resolve() in [other.resolve() for other in folders[:place]]:
-            raise InputError(f"--measured {folder}: is given twice")
-    if wanted.fit_to and wanted.step != "timed":
-        raise InputError("--fit: only --step timed uses step times")
+    _check(folders, wanted)
     fitted = _fitted(wanted.fit_to, scenario, overrides)
     fitted_to = {folder.resolve() for folder in wanted.fit_to}
     contents: list[dict[str, Any]] = []
@@ -85,6 +82,20 @@ def validate(
     for content, together in zip(contents, repeats(measured), strict=True):
         content["repeats"] = repeats_json(together) if together else None
     return contents
+
+
+def _check(folders: Sequence[Path], wanted: Wanted) -> None:
+    for option, given in (("--measured", folders), ("--fit", wanted.fit_to)):
+        for place, folder in enumerate(given):
+            if folder.resolve() in [other.resolve() for other in given[:place]]:
+                raise InputError(f"{option} {folder}: is given twice")
+    if wanted.fit_to and wanted.step != "timed":
+        raise InputError("--fit: only --step timed uses step times")
+    if wanted.spread is not None:
+        if wanted.step not in ("free", "all"):
+            raise InputError(f"--spread {wanted.spread:g}: only --step free and all use it")
+        if not 0 <= wanted.spread < inf:
+            raise InputError(f"--spread {wanted.spread:g}: must be a finite number, 0 or more")
 
 
 def _fitted(folders: Sequence[Path], scenario: str, overrides: Sequence[str]) -> Fitted | None:

@@ -32,10 +32,19 @@ def test_a_gzipped_table_is_the_same_table(tmp_path: Path) -> None:
             f"{GEMM}\n0.25.0,linear,fp8,1,2,3,4\n0.25.0,linear,fp8,1,0,3,4\n",
             "line 3: n_out = 0: must be",
         ),
-        (f"{GEMM}\n0.25.0,linear,fp8,1,2,3,fast\n", "line 2: latency_us = fast: must be a number above 0"),
+        (
+            f"{GEMM}\n0.25.0,linear,fp8,1,2,3,fast\n",
+            "line 2: latency_us = fast: must be a finite number above 0",
+        ),
         (f"{GEMM}\n0.25.0,linear,fp8,1,2,3,\n", "line 2: latency_us = nan"),
         ("a,b\n1,2\n", "no table of kernel times: the nearest kind"),
         (GEMM.replace("k_in,", "") + "\n", "the nearest kind, gemm, also has k_in"),
+        (
+            f"{GEMM}\n0.25.0,linear,fp8,1,2,3,inf\n",
+            "line 2: latency_us = inf: must be a finite number above 0",
+        ),
+        (f"{GEMM}\n0.25.0,linear,fp8,1,2,3,4,5\n", "line 2: has more values than the header has columns"),
+        (f"{GEMM}\n", "holds no row"),
         ("", "not a CSV table"),
     ],
 )

@@ -1,5 +1,6 @@
 """Coefficients of an engine that the simulator itself plays are found again from its requests alone."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -104,6 +105,9 @@ def test_what_cannot_be_fitted_is_refused(data: RequestsFile) -> None:
             calibrate(data, engine(), ["slow"], Settings(free=names, jobs=1))
     with pytest.raises(InputError, match="no run 'fats'"):
         calibrate(data, engine(), ["fats"], Settings(jobs=1))
+    (slow,) = (run for run in data.runs if run.name == "slow")
+    with pytest.raises(InputError, match=r"run slow: .* TPOT needs answers of two tokens or more"):
+        window(replace(slow, output_tokens=np.ones_like(slow.output_tokens)), 30)
     roofline = load_scenario("h100-qwen3-14b", ["timing.preset=roofline"])
     with pytest.raises(InputError, match="a fit starts from a file of coefficients"):
         calibrate(data, roofline, ["slow"], Settings(jobs=1))
@@ -125,4 +129,4 @@ def test_the_command_writes_the_file_and_shows_the_fit(data: RequestsFile, tmp_p
     assert max(map(len, result.stdout.splitlines())) <= 100
     refused = CliRunner().invoke(app, [*arguments, "--out", str(tmp_path / "no" / "fit.toml")])
     assert refused.exit_code == 2
-    assert "there is no folder" in refused.stderr
+    assert "no such folder" in refused.stderr

@@ -52,14 +52,14 @@ def test_a_file_is_replaced_only_by_force(saved: Path, tmp_path: Path) -> None:
     assert out.read_bytes().startswith(b"<!doctype html>")
 
 
-@pytest.mark.parametrize(("place", "reason"), [("no/page.html", "No such file"), (".", "is a folder")])
+@pytest.mark.parametrize(("place", "reason"), [("no/page.html", "no such folder"), (".", "is a folder")])
 def test_a_place_that_cannot_be_written_is_named(
     saved: Path, tmp_path: Path, place: str, reason: str
 ) -> None:
     out = tmp_path / place
     result = call("report", str(saved), "--out", str(out), "--force")
     assert result.exit_code == 2
-    assert result.stderr.startswith(f"Error: {out}: {reason}")
+    assert result.stderr.startswith(f"Error: --out {out}: {reason}")
     assert {path.name for path in tmp_path.iterdir()} == {"run"}
 
 

@@ -145,6 +145,24 @@ def test_the_scenario_form_is_still_there() -> None:
     assert "--measured" in result.stdout
 
 
+def test_a_fit_looks_where_it_writes_before_it_starts(tmp_path: Path) -> None:
+    path, other = tmp_path / "fit.toml", tmp_path / "other"
+    path.write_text("mine")
+    other.mkdir()
+    (other / "a").touch()
+    for options, says in (
+        (("--out", str(path)), f"--out {path}: exists; give a new file, or --force to replace it"),
+        (
+            ("--out", str(path), "--force", "--runs", str(other)),
+            f"--runs {other}: has files but no runs.jsonl",
+        ),
+    ):
+        result = CliRunner().invoke(app, ["calibrate", "talk", "--seeds", "1", *options])
+        assert result.exit_code == 2
+        assert says in result.stderr
+    assert path.read_text() == "mine"
+
+
 def test_a_fit_writes_a_file_that_runs_take(tmp_path: Path) -> None:
     targets, path = write_targets(tmp_path, EASY), tmp_path / "fit.toml"
     effort = ("--seeds", "1", "--rounds", "1")

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner, Result
 
 from sim.cli import app
@@ -78,6 +79,25 @@ def test_a_run_is_given_once() -> None:
 def test_a_fit_without_simulated_times_is_refused() -> None:
     result = call("cpu-agg2", "--measured", str(SMALL), "--fit", str(SMALL))
     assert (result.exit_code, result.stderr) == (2, "Error: --fit: only --step timed uses step times\n")
+
+
+def test_a_run_is_fitted_to_once() -> None:
+    fit = ("--fit", str(SMALL), "--fit", f"{SMALL}/../small")
+    result = call("cpu-agg2", "--measured", str(SMALL), "--step", "timed", *fit)
+    assert (result.exit_code, result.stderr) == (2, f"Error: --fit {SMALL}/../small: is given twice\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--spread", "0.2", "--step", "timed"), "--spread 0.2: only --step free and all use it"),
+        (("--spread", "0.2", "--diff", "router-log"), "--spread 0.2: only --step free and all use it"),
+        (("--spread", "inf"), "--spread inf: must be a finite number, 0 or more"),
+    ],
+)
+def test_a_spread_without_effect_or_end_is_refused(options: tuple[str, ...], says: str) -> None:
+    result = call("cpu-agg2", "--measured", str(SMALL), *options)
+    assert (result.exit_code, result.stderr) == (2, f"Error: {says}\n")
 
 
 def test_json_has_the_spread_of_repeats(tmp_path: Path) -> None:

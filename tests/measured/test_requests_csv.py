@@ -66,8 +66,9 @@ def test_the_first_requests_are_a_run(tmp_path: Path) -> None:
         ("a,now,0,1,1,1,1,", "line 3: arrival_s = now: must be a number"),
         ("a,,0,1,1,1,1,", "line 3: arrival_s = : must be a number"),
         ("a,inf,0,1,1,1,1,", "line 3: arrival_s = inf: must be a finite number"),
-        ("a,0,0,1.5,1,1,1,", "line 3: input_tokens = 1.5: must be a whole number of tokens, 1 or more"),
-        ("a,0,0,1,0,1,1,", "line 3: output_tokens = 0.*: must be a whole number of tokens, 1 or more"),
+        ("a,0,0,1.5,1,1,1,", "line 3: input_tokens = 1.5: must be a whole number of tokens, 1 to"),
+        ("a,0,0,1,0,1,1,", "line 3: output_tokens = 0.*: must be a whole number of tokens, 1 to"),
+        ("a,0,0,1e300,1,1,1,", "line 3: input_tokens = 1e.300: must be a whole number of tokens, 1 to"),
         ("a,0,0,1,1,0,1,", "line 3: ttft_ms = 0.*: must be more than 0 ms"),
         ("a,0,0,1,1,2,1,", "line 3: e2e_ms = 1.*: must be at least ttft_ms"),
         ("a,0,0,1,1,2,,", "line 3: e2e_ms = nan: must be a number where ttft_ms has one"),
@@ -89,6 +90,11 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
     (tmp_path / "cut.gz").write_bytes(gzip.compress(b"run")[:-4])
     with pytest.raises(InputError, match=r"cut\.gz: cannot be read"):
         read_requests(tmp_path / "cut.gz")
+    (tmp_path / "damaged.gz").write_bytes(gzip.compress(b"run")[:10] + b"\xff" * 20)
+    with pytest.raises(InputError, match=r"damaged\.gz: cannot be read"):
+        read_requests(tmp_path / "damaged.gz")
+    with pytest.raises(InputError, match=r"line 2: has more values than the header has columns"):
+        read_requests(file(tmp_path, "a,0,0,1,1,1,1,x,y"))
     with pytest.raises(InputError, match="no run 'c'; it has a, b"):
         read_requests(file(tmp_path, *ROWS)).run("c")
 

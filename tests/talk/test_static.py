@@ -1,13 +1,9 @@
 """Rows that need no run."""
 
-from collections.abc import Iterator
-from statistics import median
-
 import pytest
 
-from sim.talk.static import score_static, trace_medians
+from sim.talk.static import score_static
 from sim.talk.targets import Target, read_targets, shipped_targets
-from sim.workload.request import Request, Trace
 from tests.talk.files import target
 
 STATIC = read_targets(shipped_targets()).of_kind("static")
@@ -39,17 +35,3 @@ def test_a_number_that_nobody_knows_does_not_hold() -> None:
     found = score_static(target(kind="static", metric="price"))
     assert found.value is None
     assert not found.holds
-
-
-def requests() -> Iterator[Request]:
-    sessions = {"a": [(100, [1, 2]), (260, [1, 2, 3, 4, 5])], "b": [(64, [7]), (130, [8, 9, 10])]}
-    for session, turns in sessions.items():
-        for turn, (tokens, chunks) in enumerate(turns):
-            yield Request(0, session, turn, 0.0, None, tokens, 1, chunks)
-
-
-def test_medians_of_a_trace() -> None:
-    prompts, new = trace_medians(Trace((*requests(),), 64, "made"))
-    assert prompts == median([100, 260, 64, 130])
-    # a keeps two chunks of 64 tokens, b none.
-    assert new == median([260 - 128, 130])

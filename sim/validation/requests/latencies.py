@@ -30,9 +30,10 @@ class Latencies:
     tpot_s: NDArray[np.float64]
     e2e_s: NDArray[np.float64]
 
-    def percentile(self, name: str, percentile: float) -> float:
-        """Return a percentile of those that there are, in seconds."""
-        return float(np.nanpercentile(getattr(self, name), percentile))
+    def percentile(self, name: str, percentile: float) -> float | None:
+        """Return a percentile of those that there are, in seconds; None if there are none."""
+        known = getattr(self, name)[~np.isnan(getattr(self, name))]
+        return float(np.percentile(known, percentile)) if len(known) else None
 
     def where(self, kept: NDArray[np.bool_]) -> "Latencies":
         """Return those of some requests."""
@@ -68,17 +69,21 @@ def _trace(recorded: RequestsRun) -> Trace:
     return Trace(requests, int(recorded.input_tokens.max()), recorded.name)
 
 
-def errors(real: Latencies, simulated: Latencies) -> list[float]:
-    """Return the relative error, with its sign, of each of `PERCENTILES`, over requests that both have."""
+def errors(real: Latencies, simulated: Latencies) -> list[float | None]:
+    """Return the relative error, with its sign, of each of `PERCENTILES`, over requests that both have.
+
+    None where there are none, such as of TPOT if all answers are of one token, or the measured one is 0.
+    """
     both = ~(np.isnan(real.e2e_s) | np.isnan(simulated.e2e_s))
     pair = simulated.where(both), real.where(both)
-    found = []
+    found: list[float | None] = []
     for name, percentile in PERCENTILES:
         ours, theirs = (latencies.percentile(name, percentile) for latencies in pair)
-        found.append(ours / theirs - 1)
+        found.append(None if ours is None or not theirs else ours / theirs - 1)
     return found
 
 
-def request_error(real: Latencies, simulated: Latencies) -> float:
-    """Return the mean absolute relative error of E2E, request by request."""
-    return float(np.nanmean(np.abs(simulated.e2e_s / real.e2e_s - 1)))
+def request_error(real: Latencies, simulated: Latencies) -> float | None:
+    """Return the mean absolute relative error of E2E, request by request; None if there is none."""
+    shares = np.abs(simulated.e2e_s / real.e2e_s - 1)
+    return None if np.isnan(shares).all() else float(np.nanmean(shares))

@@ -31,7 +31,7 @@ def render(result: Mapping[str, Any], scenario: str) -> RenderableType:
         "a request: mean absolute error of E2E, request by request",
     ]
     return Group(
-        heading(f"{len(result['runs'])} runs of {result['file']['name']}", f"validated on {scenario}"),
+        heading(f"{_count(len(result['runs']))} of {result['file']['name']}", f"validated on {scenario}"),
         Text(),
         _runs(result),
         Text(),
@@ -67,8 +67,7 @@ def _groups(result: Mapping[str, Any]) -> Table:
     """Return mean absolute errors, a line a law, for each group of runs."""
     table = _table("Mean absolute error, %")
     for group in result["groups"]:
-        count = f"{group['runs']} run{'s' if group['runs'] > 1 else ''}"
-        table.add_row(Text(f"{group['label']}, {count}", style="dim"))
+        table.add_row(Text(f"{group['label']}, {_count(group['runs'])}", style="dim"))
         for law in result["laws"]:
             style = "bold" if law is result["laws"][0] else ""
             numbers = group["mean_absolute_error"][law["name"]]
@@ -76,13 +75,19 @@ def _groups(result: Mapping[str, Any]) -> Table:
     return table
 
 
-def _cells(numbers: Mapping[str, float], *, signed: bool) -> Iterable[str]:
+def _count(count: int) -> str:
+    return f"{count} run{'s' if count > 1 else ''}"
+
+
+def _cells(numbers: Mapping[str, float | None], *, signed: bool) -> Iterable[str]:
     for column in COLUMNS:
         yield _percent(numbers[column], signed=signed)
     yield _percent(numbers["request_e2e"], signed=False)
 
 
-def _percent(share: float, *, signed: bool) -> str:
+def _percent(share: float | None, *, signed: bool) -> str:
+    if share is None:
+        return "-"
     size = abs(100 * share)
     sign = ("+" if share > 0 else "-") if signed else ""
     return f"{sign}{size:,.1f}" if size < 99.95 else f"{sign}{size:,.0f}"

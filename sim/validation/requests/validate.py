@@ -56,7 +56,7 @@ def validate_requests(
         ((run, law) for run in file.runs for law in tried), key=lambda task: len(task[0]), reverse=True
     )
     calls = (delayed(_errors)(run, law) for run, law in tasks)
-    found: dict[tuple[str, str], dict[str, float]] = {}
+    found: dict[tuple[str, str], dict[str, float | None]] = {}
     for run, law, numbers in Parallel(n_jobs=jobs, return_as="generator_unordered")(calls):
         found[run, law] = numbers
         on_run()
@@ -79,15 +79,15 @@ def n_predictions(file: RequestsFile, scenario: Scenario, *, baselines: bool = T
     return len(file.runs) * (len(laws(scenario)) if baselines else 1)
 
 
-def _errors(run: RequestsRun, law: Law) -> tuple[str, str, dict[str, float]]:
+def _errors(run: RequestsRun, law: Law) -> tuple[str, str, dict[str, float | None]]:
     """Predict one run with one law; called in a process of its own."""
     real, simulated = measured(run), predicted(run, law.scenario)
     numbers = dict(zip(COLUMNS, errors(real, simulated), strict=True))
-    return run.name, law.name, numbers | {"request_e2e": request_error(real, simulated)}
+    return run.name, law.name, {**numbers, "request_e2e": request_error(real, simulated)}
 
 
 def _run(
-    run: RequestsRun, fitted: Sequence[FittedRun], numbers: Mapping[str, Mapping[str, float]]
+    run: RequestsRun, fitted: Sequence[FittedRun], numbers: Mapping[str, Mapping[str, float | None]]
 ) -> dict[str, Any]:
     kind = kind_of(run, fitted)
     real = measured(run)
@@ -113,12 +113,18 @@ def _group(name: str, runs: Sequence[Mapping[str, Any]], tried: Iterable[Law]) -
         return None
     means = {
         law.name: {
-            column: sum(abs(run["errors"][law.name][column]) for run in members) / len(members)
+            column: _mean_size([run["errors"][law.name][column] for run in members])
             for column in (*COLUMNS, "request_e2e")
         }
         for law in tried
     }
     return {"name": name, "label": GROUPS[name], "runs": len(members), "mean_absolute_error": means}
+
+
+def _mean_size(numbers: Iterable[float | None]) -> float | None:
+    """Return the mean absolute value of those that there are."""
+    known = [abs(number) for number in numbers if number is not None]
+    return sum(known) / len(known) if known else None
 
 
 def _belongs(run: Mapping[str, Any], group: str) -> bool:

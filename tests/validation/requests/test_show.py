@@ -28,7 +28,7 @@ def test_errors_of_every_run_and_of_every_law_are_printed(runs: Path) -> None:
     lines = result.stdout.splitlines()
     assert max(map(len, lines)) <= 100
     squeezed = [" ".join(line.split()) for line in lines]
-    assert squeezed[0] == "1 runs of runs.csv validated on h100-qwen3-14b"
+    assert squeezed[0] == "1 run of runs.csv validated on h100-qwen3-14b"
     assert "Error of the prediction, % p50 p90 p99 p50 p99 p50 p99 E2E" in squeezed
     (steady,) = (line for line in squeezed if line.startswith("steady"))
     assert all(number.startswith("-") for number in steady.split()[1:8])
@@ -52,6 +52,17 @@ def test_json_has_every_number(runs: Path) -> None:
     assert {group["name"] for group in result["groups"]} == {"new", "held_out"}
 
 
+def test_what_a_run_does_not_tell_is_null_and_a_dash(tmp_path: Path) -> None:
+    header = "run,arrival_s,send_s,input_tokens,output_tokens,ttft_ms,e2e_ms"
+    path = tmp_path / "short.csv"
+    path.write_text(f"{header}\nshort,0,0,100,1,10,10\nshort,1,1,100,1,10,10\n")
+    options = ("--requests", str(path), *KERNELS, "--no-baselines")
+    (run,) = json.loads(call(*options, "--format", "json").stdout)["runs"]
+    assert run["measured_s"]["tpot_p50"] is run["errors"]["scenario"]["tpot_p99"] is None
+    (line,) = (line for line in call(*options).stdout.splitlines() if line.startswith("  short"))
+    assert line.split()[4:6] == ["-", "-"]
+
+
 def test_requests_and_measured_exclude_each_other(runs: Path) -> None:
     for arguments in ((), ("--requests", str(runs), "--measured", "somewhere")):
         result = call(*arguments)
@@ -59,6 +70,18 @@ def test_requests_and_measured_exclude_each_other(runs: Path) -> None:
             2,
             "Error: give either --measured DIR or --requests CSV\n",
         )
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--step", "timed"), ("--diff", "router-log"), ("--spread", "0.2"), ("--fit", "somewhere")],
+)
+def test_options_of_measured_folders_are_refused(runs: Path, option: str, value: str) -> None:
+    result = call("--requests", str(runs), option, value)
+    assert (result.exit_code, result.stderr) == (
+        2,
+        f"Error: {option}: goes with --measured, not with --requests\n",
+    )
 
 
 def test_a_wrong_file_is_a_message(tmp_path: Path) -> None:

@@ -44,6 +44,15 @@ def test_errors_are_relative_with_sign_over_requests_that_both_have() -> None:
     assert request_error(real, simulated) == pytest.approx((0.5 + 0.25) / 2)
 
 
+def test_without_a_second_token_or_an_answer_there_is_no_error() -> None:
+    one, none = np.array([1.0, 2.0]), np.array([np.nan, np.nan])
+    only_first = errors(Latencies(one, none, one), Latencies(2 * one, none, 2 * one))
+    assert only_first == [1.0, 1.0, 1.0, None, None, 1.0, 1.0]
+    unanswered = Latencies(none, none, none)
+    assert errors(unanswered, Latencies(one, one, one)) == [None] * 7
+    assert request_error(unanswered, Latencies(one, one, one)) is None
+
+
 def test_the_scenario_predicts_itself_and_others_do_not() -> None:
     scenario = engine()
     run = simulated_run(scenario, "own", 8.0, 60)
