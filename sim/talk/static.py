@@ -3,7 +3,7 @@
 All of it is what runs use: the capacity of the shipped scenario, the router's cost, the generator.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from statistics import median
