@@ -1,6 +1,7 @@
 """The files of `calibration/`: coefficients with their ranges and sources, and what they were made of."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal, Self
 
@@ -9,7 +10,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError, model_
 from sim.errors import InputError
 from sim.first_problem import first_problem
 from sim.settings import Settings
-from sim.shipped import read_toml
+from sim.shipped import parse_toml, read_text
 from sim.uncertainty import Uncertain
 from sim.units import Seconds
 from sim.worker.timing import StepCoefficients
@@ -151,8 +152,14 @@ def read_coefficient_file(path: Path) -> CoefficientFile:
         InputError: the file cannot be read, an entry is unknown or missing, or a value is wrong.
 
     """
+    return _checked(path, read_text(path))
+
+
+@lru_cache(maxsize=16)
+def _checked(path: Path, text: str) -> CoefficientFile:
+    """Return what the text of a file says: checks take longer than a short run, and each run asks twice."""
     try:
-        content = CoefficientFile.model_validate(read_toml(path))
+        content = CoefficientFile.model_validate(parse_toml(path, text))
         content.frontend_coefficients(content.values)
         rows = len(next(iter(content.draws.values()), ()))
         for values in (content.values, *map(content.drawn, range(1, rows + 1))):

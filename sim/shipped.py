@@ -88,11 +88,24 @@ def read_toml(path: Path) -> dict[str, Any]:
         InputError: the file cannot be read or is not TOML; names the file and, for a syntax error, the place.
 
     """
+    return parse_toml(path, read_text(path))
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a TOML file; raises as `read_toml`."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        return path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not a TOML file: {error}") from error
+
+
+def parse_toml(path: Path, text: str) -> dict[str, Any]:
+    """Return what the text of a file says; raises as `read_toml`."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: not a TOML file: {error}") from error
 
 

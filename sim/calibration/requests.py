@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from sim.calibration.coefficient_toml import rounded
 from sim.calibration.requests_draws import joint_draws
 from sim.calibration.requests_file import fitted_file
 from sim.calibration.requests_fit import Bounds, Fit, Problem, fit, with_coefficients
-from sim.calibration.requests_windows import Window, window
+from sim.calibration.requests_windows import window
 from sim.coefficient_file import CoefficientFile, FittedRun
 from sim.errors import InputError
 from sim.measured.requests_csv import RequestsFile
@@ -117,14 +118,16 @@ def calibrate(
     crossed: dict[str, float] = {}
     if settings.cross_validate:
         nearby = {key: Bounds(found.values[key], bounds.low, bounds.high) for key, bounds in free.items()}
-        crossed = _cross_validated(with_held, windows, nearby, settings, on_simulated)
+        crossed = _cross_validated(problem, with_held, nearby, settings.iterations)
     names = tuple(FittedRun(run=run.name, arrivals=run.arrivals_fingerprint()) for run in fitted)
+    # With the digits that the file has, so that whoever takes the file gets the same errors.
+    written = {name: rounded(value) for name, value in found.values.items()}
     accuracy = validate_requests(
-        file, with_coefficients(with_held, found.values), baselines=False, fitted=names, jobs=settings.jobs
+        file, with_coefficients(with_held, written), baselines=False, fitted=names, jobs=settings.jobs
     )
     content = fitted_file(
         origin,
-        {name: {**held, **found.values}[name] for name in values},
+        {name: {**held, **written}[name] for name in values},
         draws,
         fitted=tuple(free),
         data=file,
@@ -136,18 +139,12 @@ def calibrate(
 
 
 def _cross_validated(
-    scenario: Scenario,
-    windows: Sequence[Window],
-    free: dict[str, Bounds],
-    settings: Settings,
-    on_simulated: Callable[[], None],
+    problem: Problem, scenario: Scenario, free: dict[str, Bounds], iterations: int
 ) -> dict[str, float]:
     """Return the root mean square of each run's residuals, in tolerances, under a fit to the others."""
     found = {}
-    for left_out in windows:
-        others = [window for window in windows if window is not left_out]
-        problem = Problem(scenario, others, jobs=settings.jobs, on_simulated=on_simulated)
-        values = fit(problem, free, starts=1, iterations=settings.iterations).values
+    for left_out in problem.windows:
+        values = fit(problem.without(left_out), free, starts=1, iterations=iterations).values
         residuals = left_out.residuals(with_coefficients(scenario, values))
         found[left_out.run.name] = float(np.sqrt(np.mean(residuals**2)))
     return found

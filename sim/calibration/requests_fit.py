@@ -6,15 +6,19 @@ step only.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from sim.calibration.requests_windows import TOLERANCES, Window
+from sim.calibration.requests_windows import Window
 from sim.draw import draw
 from sim.scenario import Scenario
+
+_Key = tuple[str, frozenset[tuple[str, float]]]
+"""A run's name and coefficients."""
 
 STEP = 0.03
 """Of a difference, as a share of the width of the coefficient's bounds."""
@@ -48,7 +52,10 @@ class Fit:
 
 
 class Problem:
-    """Windows of runs, and the simulations that compare coefficients with them; a context of processes."""
+    """Windows of runs, and the simulations that compare coefficients with them.
+
+    What was simulated once is kept, and fits to fewer of the windows share it (`without`).
+    """
 
     def __init__(
         self,
@@ -62,17 +69,26 @@ class Problem:
         self._scenario = scenario
         self._parallel = Parallel(n_jobs=jobs, return_as="generator")
         self._on_simulated = on_simulated
+        self._known: dict[_Key, NDArray[np.float64]] = {}
+
+    def without(self, left_out: Window) -> "Problem":
+        """Return the problem of the other windows."""
+        others = copy(self)
+        others.windows = tuple(window for window in self.windows if window is not left_out)
+        return others
 
     def residuals(self, points: Sequence[Mapping[str, float]]) -> NDArray[np.float64]:
         """Return residuals, shape (points, runs, percentiles), of coefficients by name."""
-        tasks = [
-            (window, with_coefficients(self._scenario, point)) for point in points for window in self.windows
-        ]
-        found = []
-        for residuals in self._parallel(delayed(window.residuals)(scenario) for window, scenario in tasks):
-            found.append(residuals)
+        keyed = {_key(window, point): (window, point) for point in points for window in self.windows}
+        new = {key: task for key, task in keyed.items() if key not in self._known}
+        calls = (
+            delayed(window.residuals)(with_coefficients(self._scenario, point))
+            for window, point in new.values()
+        )
+        for key, residuals in zip(new, self._parallel(calls), strict=True):
+            self._known[key] = residuals
             self._on_simulated()
-        return np.array(found).reshape(len(points), len(self.windows), len(TOLERANCES))
+        return np.array([[self._known[_key(window, point)] for window in self.windows] for point in points])
 
     def jacobian(
         self, values: Mapping[str, float], widths: Mapping[str, float]
@@ -91,6 +107,10 @@ class Problem:
             )
         ]
         return here, np.stack(slopes, axis=1)
+
+
+def _key(window: Window, point: Mapping[str, float]) -> _Key:
+    return window.run.name, frozenset(point.items())
 
 
 def with_coefficients(scenario: Scenario, values: Mapping[str, float]) -> Scenario:

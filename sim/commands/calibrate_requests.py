@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from sim.commands.options import Overrides, ScenarioName
+from sim.commands.options import Jobs, Overrides, ScenarioName
 from sim.commands.whole_file import check_out, write_text
 
 
@@ -32,6 +32,7 @@ def requests(
     cross_validate: Annotated[
         bool, typer.Option(help="Also predict each fitted run by a fit to the others.")
     ] = False,
+    jobs: Jobs = None,
     force: Annotated[bool, typer.Option("--force", help="Let --out replace a file.")] = False,
     overrides: Overrides = [],  # noqa: B006 - typer only reads it
 ) -> None:
@@ -50,7 +51,12 @@ def requests(
 
     check_out(out, force=force)
     settings = Settings(
-        free=tuple(free) or FREE, window=window, starts=starts, draws=draws, cross_validate=cross_validate
+        free=tuple(free) or FREE,
+        window=window,
+        starts=starts,
+        draws=draws,
+        cross_validate=cross_validate,
+        jobs=jobs or -1,
     )
     with count_bar("windows simulated", None) as on_simulated:
         found = calibrate(

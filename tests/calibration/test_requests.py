@@ -17,6 +17,7 @@ from sim.coefficient_file import read_coefficient_file
 from sim.errors import InputError
 from sim.measured.requests_csv import RequestsFile, read_requests
 from sim.scenario import load_scenario
+from sim.validation.requests.validate import validate_requests
 from tests.engine_runs import engine, simulated_run, write_csv
 
 TRUE = {"c_tok_s_per_token": 40e-6, "alpha_in_s": 12e-3}
@@ -52,6 +53,23 @@ def test_requests_count_that_no_later_one_can_have_changed(data: RequestsFile) -
         window(run, 5)
 
 
+def test_nothing_is_simulated_twice(data: RequestsFile) -> None:
+    simulated: list[None] = []
+    slow, fast = (window(data.run(name), 30) for name in ("slow", "fast"))
+    problem = Problem(engine(), [slow, fast], jobs=1, on_simulated=lambda: simulated.append(None))
+    both = problem.residuals([TRUE, TRUE | {"alpha_in_s": 13e-3}, TRUE])
+    assert both.shape == (3, 2, len(TOLERANCES))
+    assert len(simulated) == 4
+    assert both[2].tolist() == both[0].tolist()
+    assert both[1].tolist() != both[0].tolist()
+    others = problem.without(slow)
+    assert others.windows == (fast,)
+    assert others.residuals([TRUE]).tolist() == [[both[0][1].tolist()]]
+    assert len(simulated) == 4
+    others.residuals([TRUE | {"alpha_in_s": 14e-3}])
+    assert len(simulated) == 5
+
+
 def test_a_fit_finds_the_true_coefficients_from_any_start(data: RequestsFile) -> None:
     problem = Problem(engine(), [window(data.run("fast"), 30)], jobs=1)
     bounds = {"c_tok_s_per_token": Bounds(32e-6, 30e-6, 48e-6), "alpha_in_s": Bounds(2e-3, 0.0, 20e-3)}
@@ -77,6 +95,8 @@ def test_a_calibration_is_a_file_of_coefficients(data: RequestsFile, tmp_path: P
     assert [run.run for run in content.fitted_runs] == ["slow", "fast"]
     assert {entry.quantity for entry in content.held_out} >= {"ttft p50, unsaturated runs"}
     assert all(entry.n == 1 and entry.mape < 0.02 for entry in content.held_out)
+    taken = validate_requests(data, engine(f"timing.coefficients={path}"), baselines=False, jobs=1)
+    assert taken["runs"] == found.accuracy["runs"]
     for name in FREE:
         assert content.entries[name].range[0] <= content.values[name] <= content.entries[name].range[1]
     # The way in makes up for a way out that is drawn longer: TTFT tells only their sum.
@@ -116,7 +136,7 @@ def test_what_cannot_be_fitted_is_refused(data: RequestsFile) -> None:
 def test_the_command_writes_the_file_and_shows_the_fit(data: RequestsFile, tmp_path: Path) -> None:
     out = tmp_path / "fit.toml"
     options = ["--requests", str(data.path), "--fit", "slow", "--free", "alpha_in_s"]
-    options += ["--window", "30", "--starts", "1", "--draws", "3"]
+    options += ["--window", "30", "--starts", "1", "--draws", "3", "--jobs", "1"]
     options += ["--set", "timing.coefficients=qwen3-14b-bf16_h100-80gb-kernels"]
     options += ["--set", "timing.c_tok_s_per_token=40us"]
     arguments = ["calibrate", "requests", "h100-qwen3-14b", *options]
