@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from math import log
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sim.calibration.requests_fit import STEP, Bounds, Fit, Problem
+from sim.calibration.requests_fit import STEP, Bounds, Fit, Problem, optimum, robust
 from sim.draw import draw
 
 
@@ -43,12 +42,16 @@ def joint_draws(
     per_run = len(residuals) // len(problem.windows)
     columns: dict[str, list[float]] = {name: [] for name in (*free, *held)}
     for k, row in enumerate(rows, start=1):
-        weights = np.repeat([_weight(k, window.run.name) for window in problem.windows], per_run)
+        counts = np.repeat([_weight(k, window.run.name) for window in problem.windows], per_run)
         shifts = np.array([row[name] - at[name] for name in held])
         moved = residuals + slopes[:, len(free) :] @ shifts
-        steps = _steps(moved, residuals, slopes[:, : len(free)], weights, list(free.values()))
-        for (name, bounds), step in zip(free.items(), steps.tolist(), strict=True):
-            columns[name].append(min(max(found.values[name] + step, bounds.low), bounds.high))
+        # What is left of the gradient at the optimum, where differences and simulations meet no exact zero,
+        # is taken out: equal weights and held values give no step.
+        pull = robust(residuals) * (counts * moved - residuals)
+        weights = robust(residuals) * counts
+        drawn = optimum(found.values, free, slopes[:, : len(free)], pull=pull, weights=weights)
+        for name in free:
+            columns[name].append(drawn[name])
         for name in held:
             columns[name].append(row[name])
     return columns
@@ -56,26 +59,3 @@ def joint_draws(
 
 def _weight(k: int, run: str) -> float:
     return -log(1.0 - draw(k, f"weight of run {run}", 0))
-
-
-def _steps(
-    moved: NDArray[np.float64],
-    residuals: NDArray[np.float64],
-    slopes: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    bounds: list[Bounds],
-) -> NDArray[np.float64]:
-    """Return where the weighted optimum lies from here, in each coefficient's unit.
-
-    Large residuals count less, as in the fit. What is left of the gradient at the optimum, where differences
-    and simulations meet no exact zero, is taken out: equal weights and held values give no step.
-    """
-    robust = 1.0 / np.sqrt(1.0 + residuals**2)
-    scaled = slopes * np.array([bound.width for bound in bounds])
-    gradient = scaled.T @ (robust * (weights * moved - residuals))
-    curvature = scaled.T @ (scaled * (robust * weights)[:, None])
-    # As good as a step of the whole range is nothing learned: keeps what no run tells at its value.
-    curvature += np.eye(len(bounds))
-    shares = -np.linalg.solve(curvature, gradient)
-    found: NDArray[np.float64] = shares * np.array([bound.width for bound in bounds])
-    return found

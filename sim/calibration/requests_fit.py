@@ -7,7 +7,7 @@ step only.
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -22,6 +22,12 @@ _Key = tuple[str, frozenset[tuple[str, float]]]
 
 STEP = 0.03
 """Of a difference, as a share of the width of the coefficient's bounds."""
+
+PARTS = 1.0, 0.5, 0.25, 0.1
+"""Of a step, all of which are tried."""
+
+LEAST_GAIN = 0.01
+"""Of the cost, for another step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,42 +139,83 @@ def fit(problem: Problem, free: Mapping[str, Bounds], *, starts: int = 2, iterat
         iterations: at most so many steps of each start.
 
     """
-    found = [_from(problem, free, _start(free, k), iterations) for k in range(starts)]
-    found.sort(key=lambda end: end[1])
-    values, cost, residuals = found[0]
-    return Fit(values, cost, residuals, tuple(end[1] for end in found))
+    ends = [_from(problem, free, _start(free, k), iterations) for k in range(starts)]
+    ends.sort(key=lambda end: end.cost)
+    return replace(ends[0], costs=tuple(end.cost for end in ends))
 
 
-def _start(free: Mapping[str, Bounds], k: int) -> list[float]:
-    """Return start `k` as shares of the way from low to high."""
+def _start(free: Mapping[str, Bounds], k: int) -> dict[str, float]:
     if not k:
-        return [(bounds.start - bounds.low) / bounds.width for bounds in free.values()]
-    return [0.1 + 0.8 * draw(k, f"start {name}", 0) for name in free]
+        return {name: bounds.start for name, bounds in free.items()}
+    return {
+        name: bounds.low + (0.1 + 0.8 * draw(k, f"start {name}", 0)) * bounds.width
+        for name, bounds in free.items()
+    }
 
 
-def _from(
-    problem: Problem, free: Mapping[str, Bounds], start: Sequence[float], iterations: int
-) -> tuple[dict[str, float], float, NDArray[np.float64]]:
-    from scipy.optimize import least_squares  # noqa: PLC0415 - only a fit needs it
+def _from(problem: Problem, free: Mapping[str, Bounds], start: dict[str, float], iterations: int) -> Fit:
+    """Return where steps towards the optimum end, each as long a part of one as hits the windows best.
 
-    def values(shares: NDArray[np.float64]) -> dict[str, float]:
-        pairs = zip(free.items(), shares.tolist(), strict=True)
-        return {name: bounds.low + share * bounds.width for (name, bounds), share in pairs}
+    Parts are tried all at once, by all processes: the way is neither straight nor smooth.
+    """
+    here = _ended(start, problem.residuals([start])[0])
+    for _ in range(iterations):
+        residuals, slopes = problem.jacobian(
+            here.values, {name: STEP * bounds.width for name, bounds in free.items()}
+        )
+        weights = robust(residuals)
+        aim = optimum(here.values, free, slopes, pull=weights * residuals, weights=weights)
+        tried = [{name: (1 - part) * here.values[name] + part * aim[name] for name in free} for part in PARTS]
+        best = min(map(_ended, tried, problem.residuals(tried)), key=lambda end: end.cost)
+        gain = here.cost - best.cost
+        if gain > 0:
+            here = best
+        if gain < LEAST_GAIN * here.cost:
+            break
+    return here
 
-    def slopes(shares: NDArray[np.float64]) -> NDArray[np.float64]:
-        widths = {name: STEP * bounds.width for name, bounds in free.items()}
-        _, jacobian = problem.jacobian(values(shares), widths)
-        scaled: NDArray[np.float64] = jacobian * [bounds.width for bounds in free.values()]
-        return scaled
 
-    end = least_squares(
-        lambda shares: problem.residuals([values(shares)]).ravel(),
-        np.clip(start, 1e-6, 1 - 1e-6),
-        slopes,
-        bounds=(0.0, 1.0),
-        loss="soft_l1",
-        max_nfev=iterations,
-        xtol=1e-4,
-        ftol=1e-3,
-    )
-    return values(end.x), float(end.cost), end.fun
+def _ended(values: dict[str, float], residuals: NDArray[np.float64]) -> Fit:
+    cost = float((np.sqrt(1.0 + residuals**2) - 1.0).sum())
+    return Fit(values, cost, residuals.ravel(), (cost,))
+
+
+def robust(residuals: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how much each counts: large ones less (soft L1)."""
+    found: NDArray[np.float64] = 1.0 / np.sqrt(1.0 + residuals**2)
+    return found
+
+
+def optimum(
+    here: Mapping[str, float],
+    free: Mapping[str, Bounds],
+    slopes: NDArray[np.float64],
+    *,
+    pull: NDArray[np.float64],
+    weights: NDArray[np.float64],
+) -> dict[str, float]:
+    """Return where within the bounds the least squares lie if slopes stay: a Gauss-Newton step from here.
+
+    Args:
+        here: values of the coefficients.
+        free: their bounds.
+        slopes: of the residuals, shape (residuals, coefficients).
+        pull: the residuals, each times its weight.
+        weights: how much each counts.
+
+    """
+    from scipy.optimize import lsq_linear  # noqa: PLC0415 - only a fit needs it
+
+    widths = np.array([bounds.width for bounds in free.values()])
+    scaled = slopes * widths
+    # As good as a step of the whole range is nothing learned: keeps what no run tells at its value.
+    curvature = scaled.T @ (scaled * weights[:, None]) + np.eye(len(free))
+    root = np.linalg.cholesky(curvature)
+    at = [(here[name] - bounds.low) / bounds.width for name, bounds in free.items()]
+    # A little room where a value lies at its bound: the solver wants some.
+    room = -np.array(at) - 1e-9, 1.0 - np.array(at) + 1e-9
+    shares = lsq_linear(root.T, -np.linalg.solve(root, scaled.T @ pull), room, method="bvls").x
+    return {
+        name: min(max(here[name] + share * bounds.width, bounds.low), bounds.high)
+        for (name, bounds), share in zip(free.items(), shares.tolist(), strict=True)
+    }

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from sim.calibration.coefficient_toml import to_toml
 from sim.calibration.requests import Settings, calibrate
-from sim.calibration.requests_fit import Bounds, Problem, fit, with_coefficients
+from sim.calibration.requests_fit import Bounds, Problem, fit, optimum, with_coefficients
 from sim.calibration.requests_show import head_lines
 from sim.calibration.requests_windows import TOLERANCES, window
 from sim.cli import app
@@ -68,6 +68,19 @@ def test_nothing_is_simulated_twice(data: RequestsFile) -> None:
     assert len(simulated) == 4
     others.residuals([TRUE | {"alpha_in_s": 14e-3}])
     assert len(simulated) == 5
+
+
+def test_a_step_leads_to_the_least_squares_within_bounds() -> None:
+    # Residuals 100 (a + b - 1.2) and 100 (b - 0.6): both are 0 at 0.6 and 0.6. Where a ends at 0.5, b makes up
+    # for it: least are (b - 0.7)^2 + (b - 0.6)^2.
+    slopes = np.array([[100.0, 100.0], [0.0, 100.0]])
+    here = {"a": 0.4, "b": 0.4}
+    residuals = np.array([-40.0, -20.0])
+    for most, aim in ((1.0, {"a": 0.6, "b": 0.6}), (0.5, {"a": 0.5, "b": 0.65})):
+        free = {"a": Bounds(0.4, 0.0, most), "b": Bounds(0.4, 0.0, 1.0)}
+        found = optimum(here, free, slopes, pull=residuals, weights=np.ones(2))
+        assert found == pytest.approx(aim, abs=1e-3)
+        assert found["a"] <= most
 
 
 def test_a_fit_finds_the_true_coefficients_from_any_start(data: RequestsFile) -> None:
