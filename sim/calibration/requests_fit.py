@@ -26,8 +26,8 @@ STEP = 0.03
 PARTS = 1.0, 0.5, 0.25, 0.1
 """Of a step, all of which are tried."""
 
-LEAST_GAIN = 0.01
-"""Of the cost, for another step."""
+SMALL = 0.02
+"""A step that ends the fit, as a share of that of a difference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,25 +154,23 @@ def _start(free: Mapping[str, Bounds], k: int) -> dict[str, float]:
 
 
 def _from(problem: Problem, free: Mapping[str, Bounds], start: dict[str, float], iterations: int) -> Fit:
-    """Return where steps towards the optimum end, each as long a part of one as hits the windows best.
+    """Return the best of all points that steps from a start lead to.
 
-    Parts are tried all at once, by all processes: the way is neither straight nor smooth.
+    Of each step several parts are tried at once, by all processes, and the best is gone on from, although it
+    may be worse than here: a percentile jumps by more than what the last steps gain.
     """
-    here = _ended(start, problem.residuals([start])[0])
+    widths = {name: STEP * bounds.width for name, bounds in free.items()}
+    here = best = _ended(start, problem.residuals([start])[0])
     for _ in range(iterations):
-        residuals, slopes = problem.jacobian(
-            here.values, {name: STEP * bounds.width for name, bounds in free.items()}
-        )
+        residuals, slopes = problem.jacobian(here.values, widths)
         weights = robust(residuals)
         aim = optimum(here.values, free, slopes, pull=weights * residuals, weights=weights)
-        tried = [{name: (1 - part) * here.values[name] + part * aim[name] for name in free} for part in PARTS]
-        best = min(map(_ended, tried, problem.residuals(tried)), key=lambda end: end.cost)
-        gain = here.cost - best.cost
-        if gain > 0:
-            here = best
-        if gain < LEAST_GAIN * here.cost:
+        if all(abs(aim[name] - here.values[name]) < SMALL * width for name, width in widths.items()):
             break
-    return here
+        tried = [{name: (1 - part) * here.values[name] + part * aim[name] for name in free} for part in PARTS]
+        here = min(map(_ended, tried, problem.residuals(tried)), key=lambda end: end.cost)
+        best = min(best, here, key=lambda end: end.cost)
+    return best
 
 
 def _ended(values: dict[str, float], residuals: NDArray[np.float64]) -> Fit:

@@ -71,8 +71,8 @@ def test_nothing_is_simulated_twice(data: RequestsFile) -> None:
 
 
 def test_a_step_leads_to_the_least_squares_within_bounds() -> None:
-    # Residuals 100 (a + b - 1.2) and 100 (b - 0.6): both are 0 at 0.6 and 0.6. Where a ends at 0.5, b makes up
-    # for it: least are (b - 0.7)^2 + (b - 0.6)^2.
+    # Residuals 100 (a + b - 1.2) and 100 (b - 0.6): both are 0 at 0.6 and 0.6. Where a ends at 0.5, b makes
+    # up for it: least are (b - 0.7)^2 + (b - 0.6)^2.
     slopes = np.array([[100.0, 100.0], [0.0, 100.0]])
     here = {"a": 0.4, "b": 0.4}
     residuals = np.array([-40.0, -20.0])
@@ -86,7 +86,7 @@ def test_a_step_leads_to_the_least_squares_within_bounds() -> None:
 def test_a_fit_finds_the_true_coefficients_from_any_start(data: RequestsFile) -> None:
     problem = Problem(engine(), [window(data.run("fast"), 30)], jobs=1)
     bounds = {"c_tok_s_per_token": Bounds(32e-6, 30e-6, 48e-6), "alpha_in_s": Bounds(2e-3, 0.0, 20e-3)}
-    found = fit(problem, bounds, starts=2, iterations=10)
+    found = fit(problem, bounds, starts=2, iterations=5)
     assert found.values == pytest.approx(TRUE, rel=0.01)
     assert len(found.costs) == 2
     assert found.cost == found.costs[0] < 0.05
