@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from sim.calibration.coefficient_toml import rounded
 from sim.calibration.requests_draws import joint_draws
 from sim.calibration.requests_file import fitted_file
 from sim.calibration.requests_fit import Bounds, Fit, Problem, fit, with_coefficients
@@ -120,14 +119,12 @@ def calibrate(
         nearby = {key: Bounds(found.values[key], bounds.low, bounds.high) for key, bounds in free.items()}
         crossed = _cross_validated(problem, with_held, nearby, settings.iterations)
     names = tuple(FittedRun(run=run.name, arrivals=run.arrivals_fingerprint()) for run in fitted)
-    # With the digits that the file has, so that whoever takes the file gets the same errors.
-    written = {name: rounded(value) for name, value in found.values.items()}
     accuracy = validate_requests(
-        file, with_coefficients(with_held, written), baselines=False, fitted=names, jobs=settings.jobs
+        file, with_coefficients(with_held, found.values), baselines=False, fitted=names, jobs=settings.jobs
     )
     content = fitted_file(
         origin,
-        {name: {**held, **written}[name] for name in values},
+        {name: {**held, **found.values}[name] for name in values},
         draws,
         fitted=tuple(free),
         data=file,

@@ -13,6 +13,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from sim.calibration.coefficient_toml import rounded
 from sim.calibration.requests_windows import Window
 from sim.draw import draw
 from sim.scenario import Scenario
@@ -146,18 +147,17 @@ def fit(problem: Problem, free: Mapping[str, Bounds], *, starts: int = 2, iterat
 
 def _start(free: Mapping[str, Bounds], k: int) -> dict[str, float]:
     if not k:
-        return {name: bounds.start for name, bounds in free.items()}
-    return {
-        name: bounds.low + (0.1 + 0.8 * draw(k, f"start {name}", 0)) * bounds.width
-        for name, bounds in free.items()
-    }
+        return {name: rounded(bounds.start) for name, bounds in free.items()}
+    shares = {name: 0.1 + 0.8 * draw(k, f"start {name}", 0) for name in free}
+    return {name: rounded(bounds.low + shares[name] * bounds.width) for name, bounds in free.items()}
 
 
 def _from(problem: Problem, free: Mapping[str, Bounds], start: dict[str, float], iterations: int) -> Fit:
     """Return the best of all points that steps from a start lead to.
 
     Of each step several parts are tried at once, by all processes, and the best is gone on from, although it
-    may be worse than here: a percentile jumps by more than what the last steps gain.
+    may be worse than here: a percentile jumps by more than what the last steps gain. For the same reason
+    points have no more digits than a file of coefficients keeps.
     """
     widths = {name: STEP * bounds.width for name, bounds in free.items()}
     here = best = _ended(start, problem.residuals([start])[0])
@@ -167,7 +167,10 @@ def _from(problem: Problem, free: Mapping[str, Bounds], start: dict[str, float],
         aim = optimum(here.values, free, slopes, pull=weights * residuals, weights=weights)
         if all(abs(aim[name] - here.values[name]) < SMALL * width for name, width in widths.items()):
             break
-        tried = [{name: (1 - part) * here.values[name] + part * aim[name] for name in free} for part in PARTS]
+        tried = [
+            {name: rounded((1 - part) * here.values[name] + part * aim[name]) for name in free}
+            for part in PARTS
+        ]
         here = min(map(_ended, tried, problem.residuals(tried)), key=lambda end: end.cost)
         best = min(best, here, key=lambda end: end.cost)
     return best
