@@ -203,6 +203,21 @@ def test_a_bad_trace_leaves_no_folder(tmp_path: Path, content: str, message: str
     assert [path.name for path in tmp_path.iterdir()] == ["trace.jsonl"]
 
 
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="the system has no full device")
+@pytest.mark.parametrize("arguments", [["schema"], ["capacity"], ["run", "agg8", *SMALL]])
+def test_a_full_device_behind_stdout_is_a_message_and_status_2(arguments: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "sim.cli", *arguments],
+            cwd=ROOT,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=60,
+            check=False,
+        )
+    assert (ended.returncode, ended.stderr) == (2, b"Error: standard output: No space left on device\n")
+
+
 def test_a_prompt_larger_than_the_pool_is_a_counted_rejection() -> None:
     result = call("run", "agg8", *SMALL, "--set", "engine.kv_blocks=100", "--format", "json")
     summary = json.loads(result.stdout)
