@@ -67,9 +67,8 @@ class RunResult(Shown):
         """
         import pandas as pd  # noqa: PLC0415 - slow to import
 
-        numbers = {name: value for name, value in self.numbers.items() if name != "schema_version"}
-        rows = [(label(name), value, si_unit(name)) for name, value in numbers.items()]
-        index = pd.Index(list(numbers), name="metric")
+        rows = [(label(name), value, si_unit(name)) for name, value in self.numbers.items()]
+        index = pd.Index(list(self.numbers), name="metric")
         return pd.DataFrame(rows, index=index, columns=["label", "value", "unit"]).astype({"value": float})
 
     def to_dict(self) -> dict[str, Any]:

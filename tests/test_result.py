@@ -36,7 +36,7 @@ def test_the_summary_is_a_row_a_number_with_its_unit(result: RunResult) -> None:
     assert summary.loc["throughput.requests_per_s", "unit"] == "requests/s"
     assert summary.loc["prefill.recomputation", "unit"] == ""
     assert pd.isna(summary.loc["goodput", "value"])
-    assert set(summary.index) == set(result.numbers) - {"schema_version"}
+    assert set(summary.index) == set(result.numbers)
 
 
 def test_tables_are_frames_with_units(result: RunResult) -> None:
