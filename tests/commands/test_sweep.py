@@ -151,7 +151,7 @@ def test_a_run_that_fails_is_told_and_the_others_are_shown(
 
     assert result.exit_code == 1
     assert "Failed: agg8 at router.overlap_score_credit=0.5, seed 0: no room" in result.stderr
-    assert "† without some of the seeds" in result.stdout
+    assert "† without some of the runs" in result.stdout
     assert (tmp_path / "gpu_hours.png").is_file()
 
 
