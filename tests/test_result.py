@@ -1,5 +1,6 @@
 """What a run gave, fresh and from a folder."""
 
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -126,6 +127,27 @@ def test_a_damaged_folder_is_named(result: RunResult, tmp_path: Path) -> None:
         RunResult.load(tmp_path / "run")
     (tmp_path / "run" / "summary.json").write_text("{}")
     with pytest.raises(InputError, match=r"summary\.json: schema_version is None; 1 is understood"):
+        RunResult.load(tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("section", "content", "message"),
+    [
+        ("prefill", None, r"summary\.json: has no prefill, not as `sim run` writes it"),
+        ("ttft_s", {"p50": 1}, r"summary\.json: has no ttft_s\.n, not as"),
+        ("prefill", 3, r"summary\.json: prefill is 3, not as"),
+        ("gpu_hours", "many", r"summary\.json: gpu_hours is 'many', not as"),
+        ("thin_percentiles", {}, r"summary\.json: thin_percentiles is {}, not as"),
+    ],
+)
+def test_a_summary_that_lacks_something_is_named(
+    result: RunResult, tmp_path: Path, section: str, content: object, message: str
+) -> None:
+    result.save(tmp_path / "run")
+    path = tmp_path / "run" / "summary.json"
+    summary = {key: value for key, value in json.loads(path.read_text()).items() if key != section}
+    path.write_text(json.dumps(summary if content is None else summary | {section: content}))
+    with pytest.raises(InputError, match=message):
         RunResult.load(tmp_path / "run")
 
 
