@@ -38,8 +38,27 @@ def scenario_path(name: str) -> Path:
 
 
 def short_name(source: str | Path) -> str:
-    """Return the last part of a path, without ".toml"; of a mere name, the name."""
-    return Path(source).name.removesuffix(".toml")
+    """Return the last part of a path, without ".toml"; of a mere name, the name.
+
+    Raises:
+        InputError: as `as_path`.
+
+    """
+    return as_path(source).name.removesuffix(".toml")
+
+
+def as_path(source: str | Path) -> Path:
+    """Return the name or file of a scenario as a path.
+
+    Raises:
+        InputError: it is neither: from Python anything can come.
+
+    """
+    if not isinstance(source, str | Path):
+        raise InputError(
+            f"a {type(source).__name__} is no scenario: give a name, a TOML file, or a loaded scenario"
+        )
+    return Path(source)
 
 
 def preset_names(kind: PresetKind) -> list[str]:

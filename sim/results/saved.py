@@ -195,11 +195,12 @@ def _check_like(found: Mapping[str, Any], pattern: Mapping[str, Any], path: Path
     for key, like in pattern.items():
         if key not in found:
             raise InputError(f"{path}: has no {table}{key}, not as `sim run` writes it")
-        value, kind = found[key], next((each for each in (dict, list) if isinstance(like, each)), None)
+        value = found[key]
         # What is null in a run of nothing may be a number or a table.
-        if not isinstance(value, kind or (int, float, dict, NoneType)):
+        kinds = type(like) if isinstance(like, dict | list) else (int, float, dict, NoneType)
+        if not isinstance(value, kinds):
             raise InputError(f"{path}: {table}{key} is {value!r:.40}, not as `sim run` writes it")
-        if kind is dict:
+        if isinstance(like, dict) and isinstance(value, dict):
             _check_like(value, like, path, f"{table}{key}.")
 
 
