@@ -194,10 +194,12 @@ def session_blocks(
 def _session(
     model: ModelSettings, tokens: int | None, block_tokens: int, max_num_batched_tokens: int
 ) -> SessionBlocks:
-    tokens = min(TALK_SESSION_TOKENS, model.max_model_len) if tokens is None else tokens
+    name = "session_tokens"
+    if tokens is None:
+        name, tokens = "max_model_len", min(TALK_SESSION_TOKENS, model.max_model_len)
     if tokens < block_tokens:
         raise InputError(
-            f"session_tokens = {tokens}: a session shorter than a block, here {block_tokens} tokens, leaves "
+            f"{name} = {tokens}: a session shorter than a block, here {block_tokens} tokens, leaves "
             "nothing in the cache to count"
         )
     return session_blocks(tokens, block_tokens, model.state_groups, max_num_batched_tokens)

@@ -2,13 +2,19 @@
 
 from typing import NamedTuple
 
-from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from sim.capacity import Capacity
 from sim.model import ModelSettings
+from sim.results.summary import footnotes, heading
 from sim.units import format_bytes
+
+_STATES = (
+    "grown: computed turn by turn, with one checkpoint of the state; cold: computed at once, with one at the "
+    "end of every chunk"
+)
 
 
 class Line(NamedTuple):
@@ -31,11 +37,15 @@ def lines(result: Capacity) -> list[Line]:
 
 def render(result: Capacity, console: Console) -> None:
     """Print the lines as a table, titled with model and GPU."""
-    table = Table("", "", "arithmetic", box=box.SIMPLE, title=f"{result.model.name} on {result.gpu.name}")
-    table.columns[1].justify = "right"
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True, justify="right")
+    table.add_column()
     for line in lines(result):
         table.add_row(*line)
-    console.print(table)
+    notes = [_STATES] if result.model.state_groups else []
+    title = f"{result.model.name} on {result.gpu.name}"
+    console.print(heading(title, "memory of one worker"), Text(), table, footnotes(notes))
 
 
 def _weight_lines(model: ModelSettings) -> list[Line]:

@@ -25,6 +25,7 @@ from sim.commands import (
     version,
 )
 from sim.errors import InputError
+from sim.folder import room_for
 
 
 class Commands(TyperGroup):
@@ -38,7 +39,8 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the subcommand."""
         try:
-            return super().invoke(ctx)
+            with room_for("standard output"):
+                return super().invoke(ctx)
         except InputError as error:
             typer.echo(f"Error: {error}", err=True)
             raise typer.Exit(2) from error

@@ -65,9 +65,9 @@ def compare(
             not, a warning says why.
 
     """
-    named: dict[str, Source] | list[Source] = []
+    named: dict[str, Source] | list[Source]
     if len(sources) == 1 and isinstance(sources[0], Mapping):
-        named = dict(sources[0])
+        named = {str(name): source for name, source in sources[0].items()}
     else:
         named = [source for source in sources if not isinstance(source, Mapping)]
     if len(named) == 0 or any(isinstance(source, Mapping) for source in sources[1:]):
@@ -170,7 +170,9 @@ def _told(source: Source) -> str:
         return ", ".join(source.scenarios)
     if isinstance(source, Scenario):
         return source.title
-    return source.name if isinstance(source, RunResult) else _told(source[0])
+    if isinstance(source, Sequence) and source:
+        return _told(source[0])
+    return source.name if isinstance(source, RunResult) else repr(source)
 
 
 def _named(sources: Sequence[Source]) -> dict[str, Source]:

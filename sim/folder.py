@@ -1,5 +1,6 @@
 """A folder or file of results that is there as a whole or not at all."""
 
+import errno
 import os
 import shutil
 from collections.abc import Iterator
@@ -12,6 +13,24 @@ MARK = "summary.json"
 """Every folder of results has this file,"""
 COMPARISON_MARK = "comparison.json"
 """or this one, if it is of a comparison."""
+
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+@contextmanager
+def room_for(written: Path | str) -> Iterator[None]:
+    """Name what was being written where a disk or its quota is full.
+
+    Raises:
+        InputError: there is no room left.
+
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
+        raise InputError(f"{written}: {os.strerror(error.errno)}") from error
 
 
 @contextmanager
@@ -30,7 +49,8 @@ def new_folder(path: Path, *, replace: bool) -> Iterator[Path]:
             building.mkdir(parents=True)
         except OSError as error:
             raise InputError(f"{path}: {error.strerror}") from error
-        yield building
+        with room_for(path):
+            yield building
         if path.exists():
             shutil.rmtree(path)
         building.rename(path)
@@ -65,16 +85,28 @@ def new_file(path: Path) -> Iterator[Path]:
         InputError: no file can be made there.
 
     """
-    if path.is_dir():
-        raise InputError(f"{path}: is a folder; give a file")
+    check_regular(path)
     building = path.with_name(f".{os.getpid()}.{path.name}")
     try:
         try:
             building.touch()
         except OSError as error:
             raise InputError(f"{path}: {error.strerror}") from error
-        yield building
+        with room_for(path):
+            yield building
         building.replace(path)
     finally:
         if building.parent.is_dir():
             building.unlink(missing_ok=True)
+
+
+def check_regular(path: Path, option: str = "") -> None:
+    """Refuse what is there and no file: a folder, or a device, whose place a file would take.
+
+    Raises:
+        InputError: says which; `option` is that of the command line, for the message.
+
+    """
+    if path.is_dir() or (path.exists() and not path.is_file()):
+        what = "folder" if path.is_dir() else "device"
+        raise InputError(f"{option}{path}: is a {what}; give a file")

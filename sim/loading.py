@@ -25,7 +25,7 @@ def load(source: str | Path, overrides: Overrides = ()) -> Scenario | RunResult 
         InputError: there is no such scenario, its settings are wrong, or the folder holds no results.
 
     """
-    if not is_folder(source):
+    if not isinstance(source, str | Path) or not is_folder(source):
         return load_scenario(source, overrides)
     if overrides:
         raise InputError(f"{source}: ran already; overrides are for scenarios")

@@ -71,8 +71,12 @@ def as_texts(overrides: Overrides, *, points: bool = False) -> list[str]:
     """
     if isinstance(overrides, str):
         return [overrides]
-    if not isinstance(overrides, Mapping):
+    if isinstance(overrides, Sequence) and all(isinstance(text, str) for text in overrides):
         return list(overrides)
+    if not isinstance(overrides, Mapping):
+        raise InputError(
+            f'overrides {overrides!r}: give texts such as "workload.sessions=28", or values by key'
+        )
     return [f"{key}={_written(key, value, points=points)}" for key, value in overrides.items()]
 
 

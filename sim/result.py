@@ -11,7 +11,7 @@ from sim.results.explain import Explanation, explain, find_request
 from sim.results.metrics import to_json
 from sim.results.quantities import flat, label, si_unit
 from sim.results.rows import Rows
-from sim.results.saved import SCENARIO, SUMMARY, read_versioned
+from sim.results.saved import SCENARIO, SUMMARY, read_summary
 from sim.results.shown import Shown
 from sim.results.tables import TABLES
 from sim.results.timeline import timeline, write_events
@@ -67,9 +67,8 @@ class RunResult(Shown):
         """
         import pandas as pd  # noqa: PLC0415 - slow to import
 
-        numbers = {name: value for name, value in self.numbers.items() if name != "schema_version"}
-        rows = [(label(name), value, si_unit(name)) for name, value in numbers.items()]
-        index = pd.Index(list(numbers), name="metric")
+        rows = [(label(name), value, si_unit(name)) for name, value in self.numbers.items()]
+        index = pd.Index(list(self.numbers), name="metric")
         return pd.DataFrame(rows, index=index, columns=["label", "value", "unit"]).astype({"value": float})
 
     def to_dict(self) -> dict[str, Any]:
@@ -239,6 +238,6 @@ class RunResult(Shown):
             InputError: the folder does not hold one run, or a file is damaged; names it.
 
         """
-        summary = read_versioned(directory / SUMMARY)
+        summary = read_summary(directory / SUMMARY)
         scenario = load_scenario(directory / SCENARIO, needs_files=False)
         return cls(directory.resolve().name, scenario, summary, Rows.read(directory))

@@ -5,6 +5,7 @@ from typing import Any
 
 from sim.cluster import Cluster, Progress
 from sim.coefficients import Coefficients
+from sim.errors import InputError
 from sim.overrides import Overrides
 from sim.result import RunResult
 from sim.results.explain import OWN_POLICY
@@ -44,6 +45,8 @@ def run(
 
     """
     scenario = load_scenario(source, overrides)
+    if policy is not None and not callable(policy):
+        raise InputError(f"policy {policy!r}: give a callable (terms, query, draw) -> rank")
     capacity = scenario.capacity()
     times = scenario.coefficients()
     if trace is None:

@@ -32,7 +32,7 @@ from sim.sections import (
     WorkersSettings,
 )
 from sim.settings import Settings
-from sim.shipped import is_path, read_toml, scenario_path
+from sim.shipped import as_path, is_path, read_toml, scenario_path
 from sim.uncertainty import draw_defaults
 from sim.units import format_bytes
 from sim.worker.network import NetworkSettings
@@ -268,8 +268,9 @@ def _check_coefficients(scenario: Scenario, source: Source) -> None:
 
 def _locate(path_or_name: str | Path) -> Path:
     """Tell a path (it has a folder or ends in .toml) from the name of a shipped scenario."""
+    path = as_path(path_or_name)
     if isinstance(path_or_name, Path) or is_path(path_or_name):
-        return Path(path_or_name)
+        return path
     return scenario_path(path_or_name)
 
 

@@ -14,6 +14,8 @@ from sim.errors import InputError
 
 PresetKind = Literal["models", "gpus"]
 """The folder of a preset below `scenarios/presets/`."""
+_OWN = {"models": "give the path of its config.json", "gpus": "write a table [gpu] of its numbers"}
+"""What to do about what no preset is for."""
 
 
 def shipped_root(package: Path = Path(__file__).parent) -> Path:
@@ -38,8 +40,27 @@ def scenario_path(name: str) -> Path:
 
 
 def short_name(source: str | Path) -> str:
-    """Return the last part of a path, without ".toml"; of a mere name, the name."""
-    return Path(source).name.removesuffix(".toml")
+    """Return the last part of a path, without ".toml"; of a mere name, the name.
+
+    Raises:
+        InputError: as `as_path`.
+
+    """
+    return as_path(source).name.removesuffix(".toml")
+
+
+def as_path(source: str | Path) -> Path:
+    """Return the name or file of a scenario as a path.
+
+    Raises:
+        InputError: it is neither: from Python anything can come.
+
+    """
+    if not isinstance(source, str | Path):
+        raise InputError(
+            f"a {type(source).__name__} is no scenario: give a name, a TOML file, or a loaded scenario"
+        )
+    return Path(source)
 
 
 def preset_names(kind: PresetKind) -> list[str]:
@@ -54,7 +75,7 @@ def preset(kind: PresetKind, name: str) -> dict[str, Any]:
         InputError: no such preset; names the nearest.
 
     """
-    return read_toml(_find(_presets(kind), name, kind.removesuffix("s")))
+    return read_toml(_find(_presets(kind), name, kind.removesuffix("s"), f"; for another, {_OWN[kind]}"))
 
 
 def coefficients_path(model_name: str, gpu_name: str) -> Path | None:
@@ -124,8 +145,8 @@ def _stems(folder: Path) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.toml"))
 
 
-def _find(folder: Path, name: str, what: str) -> Path:
+def _find(folder: Path, name: str, what: str, otherwise: str = "") -> Path:
     known = _stems(folder)
     if name not in known:
-        raise InputError(f"no {what} is called {name!r}{did_you_mean(name, known)}")
+        raise InputError(f"no {what} is called {name!r}{did_you_mean(name, known)}{otherwise}")
     return folder / f"{name}.toml"

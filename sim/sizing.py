@@ -5,7 +5,6 @@ seed does not hold is not run with the others.
 """
 
 from collections.abc import Sequence
-from itertools import chain
 
 from sim.errors import InputError
 from sim.jobs.counts import check_counts
@@ -13,8 +12,7 @@ from sim.jobs.execute import Runner
 from sim.jobs.job import seeded
 from sim.layouts import Configuration, Search, aggregated, split
 from sim.limits import Limit
-from sim.results.compared import Run
-from sim.results.quantities import check_number, names_in
+from sim.results.quantities import check_number, names_before_runs, names_in
 from sim.results.sized import Sized, Tried, by_size
 from sim.scenario import Scenario, load_scenario
 from sim.units import SIZE
@@ -93,6 +91,7 @@ def size(
     """
     check_counts(repeat=repeat, max_gpus=most_gpus)
     limits = [Limit.read(text, "--slo") for text in slo]
+    _check_names(limits, names_before_runs())
     base = load_scenario(source, fixed)
     sizes = read_host_sizes(host_ram, base)
     tries = _Tries(source, fixed, limits, range(base.seed, base.seed + repeat), run)
@@ -115,7 +114,11 @@ def _search(searches: Sequence[Search], tries: _Tries, limits: Sequence[Limit]) 
     """Go through searches side by side, so that what they try next can run at the same time."""
     asked = {search: next(search) for search in searches}
     tries.make(list(asked.values()))
-    _check_names(limits, list(chain.from_iterable(tried.runs for tried in tries.made.values())))
+    runs = [run for tried in tries.made.values() for run in tried.runs]
+    known = names_in(run.numbers for run in runs)
+    if not known:
+        raise InputError(runs[0].error)
+    _check_names(limits, known)
     found: list[Configuration] = []
     while asked:
         tries.make(list(asked.values()))
@@ -142,9 +145,6 @@ def _smallest(found: Sequence[Tried]) -> list[Tried]:
     return kept
 
 
-def _check_names(limits: Sequence[Limit], runs: Sequence[Run]) -> None:
-    known = names_in(run.numbers for run in runs)
-    if not known:
-        raise InputError(runs[0].error)
+def _check_names(limits: Sequence[Limit], known: Sequence[str]) -> None:
     for limit in limits:
         check_number(limit.metric, known, "--slo")

@@ -14,7 +14,7 @@ from sim.jobs.execute import Runner
 from sim.jobs.job import seeded
 from sim.limits import Limit
 from sim.results.compared import Comparison, Run
-from sim.results.quantities import check_number, names_in
+from sim.results.quantities import check_number, names_before_runs, names_in
 from sim.results.tuned import BEST, DEFAULT, Goal, Trial, Tuned
 from sim.scenario import Scenario, load_scenario, scenario_schema
 from sim.spaces import Space, read_space
@@ -79,8 +79,10 @@ def plan(
             raise InputError(f"--space {text}: {space.key} is given twice")
         found.append(space)
     limits = tuple(Limit.read(text, "--constraint") for text in constraints)
+    goal = Goal(objective, maximise, limits)
+    _check_names(goal, names_before_runs())
     load_scenario(source, fixed)
-    return Search(source, fixed, found, Goal(objective, maximise, limits))
+    return Search(source, fixed, found, goal)
 
 
 def tune(search: Search, run: Runner, *, trials: int, repeat: int, check: int) -> Tuned:
@@ -100,10 +102,13 @@ def tune(search: Search, run: Runner, *, trials: int, repeat: int, check: int) -
     check_counts(trials=trials, repeat=repeat, check=check)
     base = load_scenario(search.source, search.fixed)
     seeds = range(base.seed, base.seed + repeat)
-    runs = run(seeded({DEFAULT: base}, {}, seeds))
-    _check_names(search.goal, runs)
-    default = _judge(search.goal, {}, runs)
     study = _study(base, search.spaces, search.goal)
+    runs = run(seeded({DEFAULT: base}, {}, seeds))
+    known = names_in(run.numbers for run in runs)
+    if not known:
+        raise InputError(runs[0].error)
+    _check_names(search.goal, known)
+    default = _judge(search.goal, {}, runs)
     tried: list[Trial] = []
     for _ in range(trials):
         asked = study.ask()
@@ -124,10 +129,7 @@ def _with(search: Search, written: Mapping[str, str]) -> Scenario:
     )
 
 
-def _check_names(goal: Goal, runs: Sequence[Run]) -> None:
-    known = names_in(run.numbers for run in runs)
-    if not known:
-        raise InputError(runs[0].error)
+def _check_names(goal: Goal, known: Sequence[str]) -> None:
     check_number(goal.metric, known, "--objective")
     for limit in goal.limits:
         check_number(limit.metric, known, "--constraint")
@@ -160,7 +162,7 @@ def _study(base: Scenario, spaces: Sequence[Space], goal: Goal) -> "optuna.Study
     try:
         import optuna  # noqa: PLC0415 - an extra
     except ImportError as error:
-        raise InputError("sim tune: Optuna is not installed; pip install 'kv-routing-sim[tune]'") from error
+        raise InputError("sim tune: Optuna is not installed; pip install 'optuna>=5'") from error
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(
         direction="maximize" if goal.maximise else "minimize",

@@ -153,3 +153,8 @@ def format_rate(bytes_per_s: float) -> str:
         ("B/s", 1.0),
     )
     return f"{rounded / factor:.4g} {unit}"
+
+
+def plural(n: float, noun: str) -> str:
+    """Return the noun as it stands behind a number: "1 request", "0 requests"."""
+    return noun if n == 1 else f"{noun}s"

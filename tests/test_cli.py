@@ -164,7 +164,13 @@ def test_draws_and_seeds_are_crossed(tmp_path: Path) -> None:
         (["run", "agg8", "--set", "gpu.memory_bytes=24GiB"], "does not fit on h100-80gb"),
         (["capacity", "agg8", "--set", "gpu.memory_bytes=24GiB"], "does not fit on h100-80gb"),
         (["capacity", "--model", "gpt"], "no model is called 'gpt'"),
-        (["capacity", "--gpu", "h200"], "no gpu is called 'h200'"),
+        (
+            ["capacity", "--gpu", "h200"],
+            "no gpu is called 'h200' (known: h100-80gb); for another, write",
+        ),
+        (["run", "agg8", "--set", "workload.sessions=1e30"], "--set workload.sessions=1e30: "),
+        (["run", "agg8", "--set", "workload.start_gap_s=1e300"], "must be less than or equal to 1000000000"),
+        (["run", "agg8", "--set", "engine.max_model_len=1"], "max_model_len = 1: a session shorter than a"),
         (["run", "agg8", "--repeat", "0"], "--repeat"),
         (["run", "agg8", "--draws", "0"], "--draws"),
         (["run", "agg8", "--draws", "2", "--set", "timing.draw=1"], "timing.draw = 1 is one draw already"),
@@ -201,6 +207,21 @@ def test_a_bad_trace_leaves_no_folder(tmp_path: Path, content: str, message: str
     assert result.stderr.startswith(f"Error: {trace}")
     assert message in result.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["trace.jsonl"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="the system has no full device")
+@pytest.mark.parametrize("arguments", [["schema"], ["capacity"], ["run", "agg8", *SMALL]])
+def test_a_full_device_behind_stdout_is_a_message_and_status_2(arguments: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "sim.cli", *arguments],
+            cwd=ROOT,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=60,
+            check=False,
+        )
+    assert (ended.returncode, ended.stderr) == (2, b"Error: standard output: No space left on device\n")
 
 
 def test_a_prompt_larger_than_the_pool_is_a_counted_rejection() -> None:

@@ -252,6 +252,11 @@ def test_values_by_key_make_points() -> None:
     assert comparison.frame["workload.sessions"].tolist() == [1, 2]
 
 
+def test_a_name_may_be_a_number() -> None:
+    small = {"workload.sessions": 1, "workload.turns": 1}
+    assert compare({4: "agg4", 8: run("agg8", small)}, overrides=small, jobs=1).scenarios == ("4", "8")
+
+
 @pytest.mark.parametrize(
     ("sources", "message"),
     [
@@ -259,6 +264,8 @@ def test_values_by_key_make_points() -> None:
         (({},), "give scenarios or results"),
         (("agg8", {"mine": "agg4"}), "give scenarios or results, or one mapping"),
         (("agg8", "agg8"), r"agg8: is given twice"),
+        ((5,), "5: give a scenario, a folder, or results of run"),
+        (([],), r"\[\]: give a scenario, a folder, or results of run"),
         (({"mine": 5},), "mine: give a scenario, a folder, or results of run"),
         (({"mine": []},), "mine: give a scenario, a folder, or results of run"),
         (({"mine": ["agg8"]},), "mine: give a scenario, a folder, or results of run"),

@@ -1,11 +1,16 @@
 """Results are written as a whole or not at all."""
 
+import errno
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
 from sim.errors import InputError
-from sim.folder import MARK, new_file, new_folder
+from sim.folder import MARK, new_file, new_folder, room_for
+
+Maker = Callable[[Path], AbstractContextManager[Path]]
 
 
 def write(path: Path, content: str, *, replace: bool = False) -> None:
@@ -119,3 +124,24 @@ def test_a_place_for_no_file_is_named_before_anything_is_done(
 def test_a_file_without_a_name_is_refused() -> None:
     with pytest.raises(InputError, match="is a folder; give a file"), new_file(Path()):
         pytest.fail("must not come to this")
+
+
+def test_a_device_is_never_replaced_by_a_file() -> None:
+    with pytest.raises(InputError, match="/dev/null: is a device; give a file"), new_file(Path("/dev/null")):
+        pytest.fail("must not come to this")
+    assert Path("/dev/null").is_char_device()
+
+
+# A full disk
+
+
+@pytest.mark.parametrize("make", [new_file, lambda path: new_folder(path, replace=False)])
+def test_a_full_disk_is_named_and_leaves_nothing(tmp_path: Path, make: Maker) -> None:
+    with pytest.raises(InputError, match="out: No space left on device"), make(tmp_path / "out"):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert names(tmp_path) == []
+
+
+def test_other_errors_of_the_system_stay_what_they_are() -> None:
+    with pytest.raises(PermissionError), room_for("out"):
+        raise PermissionError(errno.EACCES, "Permission denied")

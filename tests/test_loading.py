@@ -1,6 +1,8 @@
 """What a name or a path stands for."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -75,6 +77,13 @@ def test_what_ran_already_cannot_be_changed(tmp_path: Path) -> None:
     run("agg8", SMALL).save(tmp_path / "run")
     with pytest.raises(InputError, match="ran already; overrides are for scenarios"):
         load(tmp_path / "run", {"seed": 1})
+
+
+@pytest.mark.parametrize("source", [5, None, ["agg8"]])
+@pytest.mark.parametrize("function", [load, run, sweep])
+def test_what_is_no_name_and_no_file_is_refused(function: Callable[[Any], object], source: object) -> None:
+    with pytest.raises(InputError, match=f"a {type(source).__name__} is no scenario: give a name, a TOML"):
+        function(source)
 
 
 def test_a_folder_without_a_run_is_no_run(tmp_path: Path) -> None:

@@ -217,3 +217,9 @@ def test_values_that_no_key_can_have_are_refused() -> None:
         as_texts({"seed": []}, points=True)
     with pytest.raises(InputError, match=r"seed: .* is a object; give text, a number, a flag or a list"):
         as_texts({"seed": object()})
+
+
+@pytest.mark.parametrize("overrides", [5, [5], [("seed", 1)]])
+def test_what_is_neither_text_nor_values_by_key_is_refused(overrides: Any) -> None:
+    with pytest.raises(InputError, match=r"overrides .*: give texts such as"):
+        as_texts(overrides)

@@ -1,5 +1,6 @@
 """What a run gave, fresh and from a folder."""
 
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -36,7 +37,7 @@ def test_the_summary_is_a_row_a_number_with_its_unit(result: RunResult) -> None:
     assert summary.loc["throughput.requests_per_s", "unit"] == "requests/s"
     assert summary.loc["prefill.recomputation", "unit"] == ""
     assert pd.isna(summary.loc["goodput", "value"])
-    assert set(summary.index) == set(result.numbers) - {"schema_version"}
+    assert set(summary.index) == set(result.numbers)
 
 
 def test_tables_are_frames_with_units(result: RunResult) -> None:
@@ -126,6 +127,27 @@ def test_a_damaged_folder_is_named(result: RunResult, tmp_path: Path) -> None:
         RunResult.load(tmp_path / "run")
     (tmp_path / "run" / "summary.json").write_text("{}")
     with pytest.raises(InputError, match=r"summary\.json: schema_version is None; 1 is understood"):
+        RunResult.load(tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("section", "content", "message"),
+    [
+        ("prefill", None, r"summary\.json: has no prefill, not as `sim run` writes it"),
+        ("ttft_s", {"p50": 1}, r"summary\.json: has no ttft_s\.n, not as"),
+        ("prefill", 3, r"summary\.json: prefill is 3, not as"),
+        ("gpu_hours", "many", r"summary\.json: gpu_hours is 'many', not as"),
+        ("thin_percentiles", {}, r"summary\.json: thin_percentiles is {}, not as"),
+    ],
+)
+def test_a_summary_that_lacks_something_is_named(
+    result: RunResult, tmp_path: Path, section: str, content: object, message: str
+) -> None:
+    result.save(tmp_path / "run")
+    path = tmp_path / "run" / "summary.json"
+    summary = {key: value for key, value in json.loads(path.read_text()).items() if key != section}
+    path.write_text(json.dumps(summary if content is None else summary | {section: content}))
+    with pytest.raises(InputError, match=message):
         RunResult.load(tmp_path / "run")
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from sim.errors import InputError
 from sim.results.metrics import to_json
 from sim.running import run
 from sim.scenario import load_scenario
@@ -285,6 +286,11 @@ def test_a_law_of_ones_own_is_named_in_the_notes():
     result = run(scenario(), trace=trace(turn(0, 16, 1, [1])), step_time=Pace())
     assert result.notes == ["step times: a law passed by the caller"]
     assert result.numbers["ttft_s.max"] == 1.0
+
+
+def test_a_policy_that_cannot_be_called_is_refused():
+    with pytest.raises(InputError, match="policy 'kv': give a callable"):
+        run("agg8", policy="kv")
 
 
 def test_what_an_aggregated_cluster_has_no_use_for_is_noted():

@@ -324,7 +324,8 @@ def test_every_problem_gets_a_line(write) -> None:
         f"{path}, line 1: seed = 'x': must be a valid integer, unable to parse string as an integer",
         f"{path}, line 7: workload.sessions = 0: must be greater than 0",
         f"{path}, line 2: model: no model is called 'gpt' "
-        "(known: llama-3.1-8b-bf16, qwen3-14b-bf16, qwen3.8-27b-fp8, tiny-gdn-bf16, tiny-llama-bf16)",
+        "(known: llama-3.1-8b-bf16, qwen3-14b-bf16, qwen3.8-27b-fp8, tiny-gdn-bf16, tiny-llama-bf16); "
+        "for another, give the path of its config.json",
         f"{path}: workers: is missing: The engines of the cluster.",
     ]
 

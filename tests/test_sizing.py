@@ -109,7 +109,8 @@ def test_host_ram_is_none_and_the_scenarios_own_unless_given() -> None:
     ("slo", "options", "message"),
     [
         (["ttft_s.p95"], {}, "--slo ttft_s.p95: write NUMBER<LIMIT"),
-        (["ttft_s<3"], {}, "--slo ttft_s: is a table; give one of its numbers"),
+        (["ttft_s<3"], {}, "--slo ttft_s: is a table; give one of its numbers: ttft_s.n"),
+        (["goodput.per_s>3"], {}, "--slo goodput.per_s: no number of the summary"),
         (["ttft_s.p95<3"], {"host_ram": "64GiB,much"}, "--host-ram 64GiB,much: 'much' is not a size"),
         (["ttft_s.p95<3"], {"host_ram": "1"}, "offload.cpu_bytes=1: does not hold one KV block"),
         (["ttft_s.p95<3"], {"fixed": ["seed=x"]}, "--set seed=x"),
@@ -118,6 +119,11 @@ def test_host_ram_is_none_and_the_scenarios_own_unless_given() -> None:
 def test_wrong_input_is_refused(slo: list[str], options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         find(*slo, **options)
+
+
+def test_a_misspelt_number_is_refused_before_any_run() -> None:
+    with pytest.raises(InputError, match=r"--slo ttft_s\.p96: .*did you mean ttft_s\."):
+        size("agg8", ["ttft_s.p96<3"], lambda jobs: pytest.fail("must not come to this"))
 
 
 def test_a_scenario_that_cannot_be_run_is_refused() -> None:

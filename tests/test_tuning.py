@@ -1,5 +1,7 @@
 """A search for settings, on functions whose best is known."""
 
+import sys
+
 import pytest
 
 from sim.errors import InputError
@@ -126,6 +128,10 @@ def test_the_routers_weights_are_searched_unless_others_are_given() -> None:
         ({"spaces": [f"{CREDIT}=0:1", f"{CREDIT}=1:2"]}, f"{CREDIT} is given twice"),
         ({"constraints": ["itl_s.p99"]}, "--constraint itl_s.p99: write NUMBER<LIMIT"),
         ({"fixed": ["seed=x"]}, "--set seed=x"),
+        ({"objective": "ttft_s.p96"}, r"--objective ttft_s.p96: .*did you mean ttft_s.p99 or ttft_s.p95"),
+        ({"objective": "ttft_s"}, "--objective ttft_s: is a table; give one of its numbers: ttft_s.n"),
+        ({"objective": "schema_version"}, "--objective schema_version: no number of the summary"),
+        ({"constraints": ["itl<1"]}, "--constraint itl: no number of the summary"),
     ],
 )
 def test_wrong_input_is_refused(arguments: dict[str, object], message: str) -> None:
@@ -136,18 +142,25 @@ def test_wrong_input_is_refused(arguments: dict[str, object], message: str) -> N
 @pytest.mark.parametrize(
     ("objective", "constraints", "message"),
     [
-        ("ttft_s.p96", [], r"--objective ttft_s.p96: .*did you mean ttft_s.p95"),
-        ("ttft_s", [], "--objective ttft_s: is a table; give one of its numbers: ttft_s.p95"),
-        ("ttft_s.p95", ["itl<1"], "--constraint itl: no number of the summary"),
+        ("goodput.per_s", [], "--objective goodput.per_s: no number of the summary"),
+        ("ttft_s.p95", ["goodput<1"], "--constraint goodput: no number of the summary"),
     ],
 )
-def test_unknown_numbers_are_refused_after_the_first_run(
+def test_unknown_numbers_of_what_not_every_run_has_are_refused_after_the_first_run(
     objective: str, constraints: list[str], message: str
 ) -> None:
     ran: list[Job] = []
     with pytest.raises(InputError, match=message):
         tune(plan("agg8", objective, constraints), fake_runner(bowl, ran), trials=9, repeat=1, check=3)
     assert len(ran) == 1
+
+
+def test_a_missing_optuna_is_told_before_any_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    ran: list[Job] = []
+    with pytest.raises(InputError, match="Optuna is not installed; pip install"):
+        tune(search(), fake_runner(bowl, ran), trials=9, repeat=1, check=3)
+    assert not ran
 
 
 def test_a_scenario_that_cannot_be_run_is_refused() -> None:

@@ -25,6 +25,7 @@ from sim.units import (
     format_bytes,
     format_rate,
     format_seconds,
+    plural,
 )
 
 
@@ -187,3 +188,7 @@ def test_format_with_fewer_digits_never_shows_1024_of_a_unit() -> None:
 @pytest.mark.parametrize(("rate", "text"), [(50e9, "50 GB/s"), (12.5e9, "12.5 GB/s"), (3.35e12, "3.35 TB/s")])
 def test_format_rate(rate: float, text: str) -> None:
     assert format_rate(rate) == text
+
+
+def test_a_noun_behind_a_number() -> None:
+    assert [plural(n, "request") for n in (0, 1, 2)] == ["requests", "request", "requests"]

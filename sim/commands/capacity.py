@@ -20,7 +20,8 @@ def capacity(
     """Print how the memory of one worker is divided, and how many sessions fit."""
     from sim.capacity_table import render
     from sim.commands.console import console
+    from sim.results.summary import WIDTH
     from sim.scenario import load_scenario
 
     chosen = [f"{key}={name}" for key, name in (("model", model), ("gpu", gpu)) if name is not None]
-    render(load_scenario(scenario, [*chosen, *overrides]).capacity(), console(width=120))
+    render(load_scenario(scenario, [*chosen, *overrides]).capacity(), console(WIDTH))

@@ -87,12 +87,11 @@ def compare(
 def _run(plan: "Plan", metrics: Sequence[str], jobs: int | None) -> "Comparison":
     from sim.comparing import execute
     from sim.progress import count_bar
-    from sim.results.metrics import empty_summary
-    from sim.results.quantities import flat, names_in, select
+    from sim.results.quantities import names_before_runs, names_in, select
 
     numbers = {run.scenario: run.numbers for run in plan.saved}
     # A misspelt name is worth a message now; in a table that only some runs have it takes the first runs.
-    select(metrics, names_in([flat(empty_summary()), *numbers.values()]))
+    select(metrics, [*names_before_runs(), *names_in(numbers.values())])
     with count_bar("comparing", len(plan.jobs)) as on_one_more:
 
         def on_run(run: "Run") -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from sim.commands.whole_file import check_out
+from sim.commands.whole_file import check_out, write_text
 
 
 def init(
@@ -56,9 +56,9 @@ def init(
     text = to_toml(mirror(cluster, folder), f"Mirror of {run.title}" if run else "Mirror of a cluster")
     try:
         check(text, folder)
-        if out is not None:
-            out.write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"--out {out}: {error.strerror}") from error
     if out is None:
         typer.echo(text, nl=False)
+    else:
+        write_text(out, text)

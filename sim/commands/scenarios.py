@@ -22,10 +22,13 @@ def scenarios() -> None:
 
 
 def _in_a_line(scenario: "Scenario") -> str:
+    from sim.units import plural
+
     workload = scenario.workload
-    source = f"{workload.sessions or 'all'} sessions of {workload.profile or workload.path}"
-    turns = f" x {workload.turns} turns" if workload.turns else ""
+    which, origin = workload.sessions or "all", workload.profile or (workload.path and workload.path.name)
+    sessions = f"{which} {plural(workload.sessions or 0, 'session')} of {origin}"
+    turns = f" x {workload.turns} {plural(workload.turns, 'turn')}" if workload.turns else ""
     return (
-        f"{scenario.workers} x {scenario.gpu.name}, {scenario.model.name}; {source}{turns}, "
+        f"{scenario.workers} x {scenario.gpu.name}, {scenario.model.name}; {sessions}{turns}, "
         f"{scenario.replay.client}; {scenario.router.policy} router"
     )

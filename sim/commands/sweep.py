@@ -125,11 +125,13 @@ def _engine(name: EngineName, scheduler: str | None, jobs: int | None) -> "Engin
 def _run(plan: "Plan", metrics: Sequence[str], engine: "Engine", out: Path | None) -> "Sweep":
     """Make the runs; tell on stderr of each point when its last seed has ended."""
     from sim.progress import count_bar
-    from sim.results.quantities import names_in, select
+    from sim.results.quantities import names_before_runs, names_in, select
     from sim.results.sweep_table import point_line
     from sim.results.swept import SHOWN, Sweep
     from sim.sweeping import execute_plan
 
+    # A misspelt name is worth a message now, not after hours.
+    select(metrics, names_before_runs())
     left: dict[tuple[str, ...], int] = {}
     for job in plan.jobs:
         point = tuple(job.written.values())
@@ -139,7 +141,6 @@ def _run(plan: "Plan", metrics: Sequence[str], engine: "Engine", out: Path | Non
 
         def on_run(run: "Run") -> None:
             on_one_more()
-            # A misspelt name is worth a message now, not after hours.
             shown = select(metrics or SHOWN, names_in([run.numbers])) if run.summary is not None else []
             point = tuple(run.written.values())
             ended[point].append(run)

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from sim.errors import InputError
+from sim.folder import check_regular
 
 
 def check_out(path: Path, *, force: bool) -> None:
@@ -13,8 +14,7 @@ def check_out(path: Path, *, force: bool) -> None:
         InputError: it exists, unless `force` allows to replace it, or its folder takes no file.
 
     """
-    if path.is_dir():
-        raise InputError(f"--out {path}: is a folder; give a file")
+    check_regular(path, "--out ")
     if path.exists() and not force:
         raise InputError(f"--out {path}: exists; give a new file, or --force to replace it")
     if not path.parent.is_dir():

@@ -28,7 +28,7 @@ def dask(scheduler: str) -> Engine:
         import distributed  # noqa: PLC0415 - an extra
     except ImportError as error:
         raise InputError(
-            "--engine dask: dask.distributed is not installed; pip install 'kv-routing-sim[dask]'"
+            "--engine dask: dask.distributed is not installed; pip install 'distributed>=2024.8'"
         ) from error
 
     def outcomes(jobs: Sequence[Job]) -> Outcomes:

@@ -44,10 +44,6 @@ class Scrape:
         found = {value for labels in self.samples.get(name, ()) for key, value in labels if key == label}
         return sorted(found)
 
-    def labels_of(self, label: str) -> list[str]:
-        """Return the values that a label takes in all samples, sorted."""
-        return sorted({value for name in self.samples for value in self.label(name, label)})
-
     def matching(self, name: str, labels: Mapping[str, str]) -> Iterator[tuple[Labels, float]]:
         """Yield (labels, value) of a name's samples that carry these labels."""
         wanted = labels.items()

@@ -84,6 +84,13 @@ def load_run(path: Path) -> MeasuredRun:
     requests = join(sources, notes)
     windows = run_windows(folder, notes)
     decisions = tuple(log.decisions)
+    kv_events = _kv_events(folder.of(Role.KV_EVENTS))
+    workers = tuple(find_workers(windows, decisions, kv_events))
+    strangers = sorted(kv_events.keys() - {worker.name for worker in workers})
+    if strangers:
+        notes.append(
+            f"KV events of {', '.join(strangers)}: without metrics nothing tells which engine that is"
+        )
     command_file = folder.only(Role.COMMANDS)
     return MeasuredRun(
         title=folder.settings.title or path.resolve().name,
@@ -92,9 +99,9 @@ def load_run(path: Path) -> MeasuredRun:
         trace=sources.trace,
         requests=requests,
         decisions=decisions,
-        workers=tuple(find_workers(windows, decisions)),
+        workers=workers,
         windows=windows,
-        kv_events=_kv_events(folder.of(Role.KV_EVENTS)),
+        kv_events=kv_events,
         commands=commands(folder.settings.commands, command_file.path if command_file else None),
         notes=tuple(notes),
     )

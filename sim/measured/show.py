@@ -12,6 +12,7 @@ from sim.measured.roles import ABOUT, Role
 from sim.results import show
 from sim.results.metrics import PERMILLES, percentile_name
 from sim.results.summary import LATENCY_LABELS, SOURCE_LABELS, footnotes, heading, table, thin_note
+from sim.units import plural
 
 _LATENCY_LABELS = {**LATENCY_LABELS, "client_wait_s": "Sent late by"}
 _PULLED = "from prefill workers"
@@ -64,10 +65,10 @@ def _files(files: Sequence[Mapping[str, Any]]) -> Table:
 
 def _requests(summary: Mapping[str, Any]) -> Text:
     requests = summary["requests"]
-    sessions = f" of {show.count(requests['sessions'])} sessions" if requests["sessions"] else ""
-    line = Text(
-        f"{show.count(requests['total'])} requests{sessions}: {show.count(requests['completed'])} completed"
-    )
+    total, of = requests["total"], requests["sessions"]
+    sessions = f" of {show.count(of)} {plural(of, 'session')}" if of else ""
+    completed = f"{show.count(requests['completed'])} completed"
+    line = Text(f"{show.count(total)} {plural(total, 'request')}{sessions}: {completed}")
     line.append(
         f" · {show.count(requests['failed'])} failed", style="bold red" if requests["failed"] else "dim"
     )

@@ -1,8 +1,9 @@
 """The engines of a run: by which name and id each is known, what it does, and what it counted."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Literal
 
 from sim.measured.prometheus import Histogram, Window
@@ -99,8 +100,13 @@ def is_engine(window: Window) -> bool:
     return window.last.has("vllm:prompt_tokens")
 
 
-def find_workers(windows: Mapping[str, Window], decisions: Sequence[Decision]) -> list[Worker]:
-    """Return the engines that have metrics, by their targets, and then those that only the router names."""
+def find_workers(
+    windows: Mapping[str, Window], decisions: Sequence[Decision], targets: Collection[str] = ()
+) -> list[Worker]:
+    """Return the engines that have metrics, by their targets, and then those that only the router names.
+
+    Nothing tells whether one of the latter is one of the other `targets` that files are of.
+    """
     engines = {name: window for name, window in windows.items() if is_engine(window)}
     prefill = {name for name, window in engines.items() if "prefill" in _components(window)}
     disaggregated = bool(prefill) or any(decision.leg == "prefill" for decision in decisions)
@@ -110,11 +116,11 @@ def find_workers(windows: Mapping[str, Window], decisions: Sequence[Decision]) -
         found.append(_with_metrics(name, window, pool))
     pools = _pools(decisions)
     known = {worker.worker_id for worker in found}
-    taken = {worker.name for worker in found}
-    numbers = (number for number in range(len(pools) + len(found)) if f"worker{number}" not in taken)
+    taken = {*targets, *(worker.name for worker in found)}
+    names = (name for number in count() if (name := f"worker{number}") not in taken)
     for worker_id, pool in pools.items():
         if worker_id not in known:
-            found.append(Worker(f"worker{next(numbers)}", worker_id, pool, None, None, None))
+            found.append(Worker(next(names), worker_id, pool, None, None, None))
     return found
 
 

@@ -14,6 +14,7 @@ from typing import Any, Self
 from zlib import crc32
 
 from sim.errors import InputError
+from sim.folder import room_for
 from sim.results.compared import Run
 
 NAME = "runs.jsonl"
@@ -107,7 +108,7 @@ def journal_in(folder: Path | None, option: str = "--out") -> Iterator[Journal |
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{option} {folder}: {error.strerror}") from error
-    with Journal(folder) as journal:
+    with room_for(f"{option} {folder}"), Journal(folder) as journal:
         try:
             yield journal
         finally:

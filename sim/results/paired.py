@@ -5,7 +5,7 @@ does what slow coefficients do to both.
 """
 
 from collections.abc import Sequence
-from math import fsum, sqrt
+from math import fsum, isclose, sqrt
 from typing import Any, NamedTuple
 
 from sim.results.bands import band
@@ -13,6 +13,8 @@ from sim.results.intervals import CONFIDENCE, student_t
 
 LEAST_PAIRS = 3
 """An interval of fewer is too wide to say anything."""
+_ROUNDING = 1e-9
+"""Numbers that are closer than this share of them differ by how their sums were rounded, and are equal."""
 
 
 class Estimate(NamedTuple):
@@ -39,7 +41,7 @@ def difference(first: Sequence[float], other: Sequence[float]) -> Estimate:
     n = len(first)
     if not n:
         return NO_ESTIMATE
-    differences = [b - a for a, b in zip(first, other, strict=True)]
+    differences = _differences(first, other)
     return _estimate(_mean(differences), _half_width(differences), n)
 
 
@@ -52,6 +54,7 @@ def ratio(first: Sequence[float], other: Sequence[float]) -> Estimate:
     n = len(first)
     if not n or not (below := _mean(first)):
         return Estimate(None, None, None, n)
+    other = _rounded(first, other)
     r = _mean(other) / below
     half = _half_width([b - r * a for a, b in zip(first, other, strict=True)])
     return _estimate(r, None if half is None else half / abs(below), n)
@@ -59,14 +62,14 @@ def ratio(first: Sequence[float], other: Sequence[float]) -> Estimate:
 
 def drawn_difference(first: Sequence[float], other: Sequence[float]) -> Estimate:
     """Return the median of other - first over pairs, with the band of the draws."""
-    return _of_draws([b - a for a, b in zip(first, other, strict=True)])
+    return _of_draws(_differences(first, other))
 
 
 def drawn_ratio(first: Sequence[float], other: Sequence[float]) -> Estimate:
     """Return the median of other / first over pairs, with the band of the draws; none if a first one is 0."""
     if not all(first):
         return Estimate(None, None, None, len(first))
-    return _of_draws([b / a for a, b in zip(first, other, strict=True)])
+    return _of_draws([b / a for a, b in zip(first, _rounded(first, other), strict=True)])
 
 
 def _of_draws(values: Sequence[float]) -> Estimate:
@@ -81,7 +84,7 @@ def bootstrap_difference(first: Sequence[float], other: Sequence[float]) -> Esti
     """
     from scipy.stats import bootstrap  # noqa: PLC0415 - slow to import
 
-    differences = [b - a for a, b in zip(first, other, strict=True)]
+    differences = _differences(first, other)
     n = len(differences)
     if n < LEAST_PAIRS:
         return Estimate(_mean(differences) if n else None, None, None, n)
@@ -90,6 +93,15 @@ def bootstrap_difference(first: Sequence[float], other: Sequence[float]) -> Esti
         return Estimate(mean, mean, mean, n)
     found = bootstrap((differences,), _mean_along, confidence_level=CONFIDENCE, rng=0).confidence_interval
     return Estimate(mean, float(found.low), float(found.high), n)
+
+
+def _differences(first: Sequence[float], other: Sequence[float]) -> list[float]:
+    return [b - a for a, b in zip(first, _rounded(first, other), strict=True)]
+
+
+def _rounded(first: Sequence[float], other: Sequence[float]) -> list[float]:
+    """Return the other numbers, with the first one of a pair for one that differs by rounding alone."""
+    return [a if isclose(a, b, rel_tol=_ROUNDING) else b for a, b in zip(first, other, strict=True)]
 
 
 def _mean_along(values: Any, axis: int) -> Any:

@@ -215,8 +215,7 @@ class _Panels:
             "hue": "series",
             "hue_order": names,
             "palette": sns.color_palette("colorblind", len(names)),
-            "estimator": "median" if self.comparison.has_bands else "mean",
-            "errorbar": _band_ends if self.comparison.has_bands else error_bar,
+            **spread_of(self.comparison),
         }
         if not self._key:
             sns.barplot(data, x="value", y="series", order=names, err_kws=WHISKER, ax=panel, **hue)
@@ -266,13 +265,20 @@ def set_scale(axis: "Axis", shown: Unit, values: "pd.Series[float]", *, logarith
         axis.set_major_formatter(EngFormatter(sep=""))
 
 
+def spread_of(comparison: Comparison) -> dict[str, Any]:
+    """Return what seaborn draws of several runs: means with intervals or, of draws, medians with bands."""
+    if comparison.has_bands:
+        return {"estimator": "median", "errorbar": _band_ends}
+    return {"estimator": "mean", "errorbar": _error_bar}
+
+
 def _band_ends(values: "pd.Series[float]") -> tuple[float, float]:
     """Return the band of the draws, as tables have it."""
     found = band(list(values))
     return (nan, nan) if found.low is None or found.high is None else (found.low, found.high)
 
 
-def error_bar(values: "pd.Series[float]") -> tuple[float, float]:
+def _error_bar(values: "pd.Series[float]") -> tuple[float, float]:
     """Return the interval of the mean, as tables have it."""
     found = interval(list(values))
     if found.n < LEAST_PAIRS or found.low is None or found.high is None:

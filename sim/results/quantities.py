@@ -3,11 +3,13 @@
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from functools import cache
 from typing import Any, NamedTuple
 
 from sim.errors import InputError
 from sim.limits import Limit
 from sim.results import show
+from sim.results.metrics import empty_summary
 from sim.results.summary import CAUSE_LABELS, LATENCY_LABELS, SOURCE_LABELS
 
 MAIN = (
@@ -90,8 +92,20 @@ PLAIN = Unit(show.number, show.number, "")
 
 
 def flat(summary: Mapping[str, Any]) -> dict[str, float | None]:
-    """Return the numbers of a summary by dotted name: null for a table without numbers; no text, no lists."""
-    return dict(_leaves(summary, ""))
+    """Return the numbers of a summary by dotted name: null for a table without numbers; no text, no lists.
+
+    The version of the summary is not one of them.
+    """
+    return {name: value for name, value in _leaves(summary, "") if name != "schema_version"}
+
+
+@cache
+def names_before_runs() -> list[str]:
+    """Return the names that can be told from misspelt ones before any run.
+
+    A table that only some runs have is there without its numbers; `select` takes any number of it.
+    """
+    return names_in([flat(empty_summary())])
 
 
 def names_in(flat_summaries: Iterable[Mapping[str, float | None]]) -> list[str]:

@@ -1,9 +1,10 @@
 """Folders of results: what a comparison reads from them, and the one it writes."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from sim.errors import InputError
@@ -11,7 +12,7 @@ from sim.folder import new_folder
 from sim.results.columns import long_table, wide_table
 from sim.results.compared import SCHEMA_VERSION, Comparison, Run
 from sim.results.journal import read_journal
-from sim.results.metrics import to_json
+from sim.results.metrics import empty_summary, to_json
 from sim.results.plots import PLOTTED, write_plot
 from sim.results.quantities import MAIN, select
 from sim.results.sized import Sized
@@ -175,6 +176,32 @@ def _compared_run(folder: Path, run: dict[str, Any]) -> Run:
         run["error"] or "",
         run.get("draw", 0),
     )
+
+
+def read_summary(path: Path) -> dict[str, Any]:
+    """Return the summary of one run.
+
+    Raises:
+        InputError: as `read_versioned`, or something that every run has is missing; names it.
+
+    """
+    content = read_versioned(path)
+    _check_like(content, empty_summary(), path)
+    return content
+
+
+def _check_like(found: Mapping[str, Any], pattern: Mapping[str, Any], path: Path, table: str = "") -> None:
+    """Refuse what lacks a key of the pattern, or has something of another kind there."""
+    for key, like in pattern.items():
+        if key not in found:
+            raise InputError(f"{path}: has no {table}{key}, not as `sim run` writes it")
+        value = found[key]
+        # What is null in a run of nothing may be a number or a table.
+        kinds = type(like) if isinstance(like, dict | list) else (int, float, dict, NoneType)
+        if not isinstance(value, kinds):
+            raise InputError(f"{path}: {table}{key} is {value!r:.40}, not as `sim run` writes it")
+        if isinstance(like, dict) and isinstance(value, dict):
+            _check_like(value, like, path, f"{table}{key}.")
 
 
 def read_versioned(path: Path) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from sim.results import show
 from sim.results.quantities import label, unit, written_limit
 from sim.results.sized import Sized, Tried
 from sim.results.summary import footnotes, heading, table
-from sim.units import format_bytes
+from sim.units import format_bytes, plural
 
 _MOST_ROWS = 12
 
@@ -18,7 +18,7 @@ _MOST_ROWS = 12
 def render_sized(sized: Sized) -> RenderableType:
     """Return the smallest clusters and everything that was tried, ready to print."""
     limits = " and ".join(map(written_limit, sized.limits))
-    sessions = f" at {sized.sessions} sessions" if sized.sessions else ""
+    sessions = f" at {sized.sessions} {plural(sized.sessions, 'session')}" if sized.sessions else ""
     seeds = sized.seeds
     return Group(
         heading(
@@ -81,7 +81,8 @@ def _notes(sized: Sized) -> Iterator[str]:
     )
     once = sum(len(tried.runs) < len(sized.seeds) for tried in sized.tried)
     if once:
-        yield f"{once} clusters did not hold with seed {sized.seeds[0]}, and were not run with the others"
+        some = f"{once} {plural(once, 'cluster')} did not hold with seed {sized.seeds[0]}"
+        yield f"{some}, and {'was' if once == 1 else 'were'} not run with the others"
     yield f"split clusters fill nodes of {sized.gpus_per_node} GPUs in order, prefill workers first"
     for error in dict.fromkeys(run.error for tried in sized.tried for run in tried.runs if run.error):
         yield f"failed: {error}"

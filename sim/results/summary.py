@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sim.results import show
+from sim.units import plural
 
 WIDTH = 100
 
@@ -87,7 +88,10 @@ def thin_note(thin_percentiles: Sequence[str]) -> list[str]:
 
 def requests_line(requests: Mapping[str, Any]) -> Text:
     """Return how many requests there were, and what became of them."""
-    line = Text(f"{show.count(requests['total'])} requests: {show.count(requests['completed'])} completed")
+    total = requests["total"]
+    line = Text(
+        f"{show.count(total)} {plural(total, 'request')}: {show.count(requests['completed'])} completed"
+    )
     reasons = ", ".join(f"{reason} {n}" for reason, n in requests["rejected_by_reason"].items())
     for status, detail in (("rejected", f" ({reasons})" if reasons else ""), ("unfinished", "")):
         style = "bold red" if requests[status] else "dim"

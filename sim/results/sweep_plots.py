@@ -2,7 +2,7 @@
 
 On a grid, the key with most numbers is on the x axis, the next has colours, and each combination of the
 others a panel of its own. Sampled points have a panel for each key that was sampled. Bands and error bars are
-95 % intervals of the mean over seeds or, with draws of the coefficients, go from their least to their most.
+those of a comparison's plots.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sim.results.compared_rows import Point
 from sim.results.comparison import key_headers
-from sim.results.plots import BAND, WHISKER, axis_unit, error_bar, means_of, set_scale
+from sim.results.plots import BAND, WHISKER, axis_unit, runs_of, set_scale, spread_of
 from sim.results.quantities import label, unit
 from sim.results.style import given_or_new, style
 from sim.results.swept import DRAW, Sweep
@@ -107,10 +107,8 @@ class _Panels:
     @property
     def says(self) -> str:
         """What colours and bands are."""
-        means = means_of(self._sweep.seeds)
-        if each := self._sweep.seeds_a_draw:
-            means = f"mean, least and most of {len(self._sweep.seeds)} draws of {each} seeds each"
-        return f"{self._hue}, {means}" if self._hue else means
+        runs = runs_of(self._sweep)
+        return f"{self._hue}, {runs}" if self._hue else runs
 
     def draw(self, axes: "Sequence[Axes] | NDArray[Any]") -> None:
         """Draw each panel."""
@@ -165,8 +163,8 @@ class _Panels:
         look: dict[str, Any] = {
             "x": x,
             "y": "value",
-            "errorbar": self._error_bar,
             "ax": panel,
+            **spread_of(self._sweep),
             **self._colours(),
         }
         if not self._is_numeric(x):
@@ -179,11 +177,6 @@ class _Panels:
         sns.lineplot(data[~apart], marker="o", err_kws=BAND, **look)
         if apart.any():
             sns.lineplot(data[apart], marker="o", linestyle="", err_style="bars", legend=False, **look)
-
-    def _error_bar(self, values: "pd.Series[float]") -> tuple[float, float]:
-        if self._sweep.seeds_a_draw:
-            return values.min(), values.max()
-        return error_bar(values)
 
     def _colours(self) -> dict[str, Any]:
         import seaborn as sns  # noqa: PLC0415

@@ -6,11 +6,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from sim.results import show
 from sim.results.compared_rows import Row
 from sim.results.comparison import common_notes, folded, key_headers, runs_line
 from sim.results.intervals import CONFIDENCE
 from sim.results.paired import LEAST_PAIRS
 from sim.results.quantities import label, unit
+from sim.results.repeats import BAND_WORDS, few_note
 from sim.results.summary import WIDTH, footnotes, heading, thin_note
 from sim.results.swept import Sweep
 
@@ -24,7 +26,7 @@ def render_sweep(sweep: Sweep, metrics: Sequence[str]) -> RenderableType:
     (name,) = sweep.scenarios
     title = next((run.settings.get("title", "") for run in sweep.runs), "")
     return Group(
-        heading(f"{name}  {title}", _replicates(sweep)),
+        heading(f"{name}  {title}", runs_line(sweep)),
         *(part for page in _pages(sweep, columns) for part in (Text(), page)),
         footnotes(
             _interval_note(sweep),
@@ -91,28 +93,20 @@ def _written(sweep: Sweep, key: str) -> list[str]:
 
 
 def _cell(sweep: Sweep, row: Row) -> str:
-    """Return a mean with half its interval, and marks for what a reader must know."""
+    """Return a mean with half its interval or a median with its band, and what a reader must know."""
     (mean,) = row.spreads.values()
     shown = unit(row.metric)
     text = shown.show(mean.middle)
-    if sweep.seeds_a_draw and mean.n > 1:
-        text += f" ({shown.show(mean.least)} to {shown.show(mean.most)})"
+    if sweep.has_bands and mean.n > 1:
+        text += f" ({show.between(mean.low, mean.high, shown.show)})"
     elif mean.n >= LEAST_PAIRS and mean.high is not None and mean.middle is not None:
         text += f" ± {shown.show_difference(mean.high - mean.middle)}"
-    return text + ("†" if mean.n < len(sweep.seeds) else "") + ("*" if row.thin else "")
-
-
-def _replicates(sweep: Sweep) -> str:
-    if sweep.seeds_a_draw:
-        return f"means of {len(sweep.seeds)} draws of {sweep.seeds_a_draw} seeds each"
-    return runs_line(sweep)
+    return text + ("†" if mean.n < sweep.cases else "") + ("*" if row.thin else "")
 
 
 def _interval_note(sweep: Sweep) -> list[str]:
-    if sweep.seeds_a_draw:
-        return [
-            "in brackets: the least and the most of the draws, that is how far coefficients are not known"
-        ]
+    if sweep.has_bands:
+        return [f"in brackets: {BAND_WORDS}", *few_note(sweep.draws)]
     if len(sweep.seeds) < LEAST_PAIRS:
         return [f"no intervals: they take {LEAST_PAIRS} seeds or more"]
     return [f"± is half of a {100 * CONFIDENCE:.0f} % interval of the mean over the seeds"]
@@ -120,6 +114,6 @@ def _interval_note(sweep: Sweep) -> list[str]:
 
 def _missing_note(sweep: Sweep, columns: dict[str, list[Row]]) -> list[str]:
     means = (mean for rows in columns.values() for row in rows for mean in row.spreads.values())
-    if any(mean.n < len(sweep.seeds) for mean in means):
-        return ["† without some of the seeds: the run failed, or nothing was measured there"]
+    if any(mean.n < sweep.cases for mean in means):
+        return ["† without some of the runs: they failed, or nothing was measured there"]
     return []

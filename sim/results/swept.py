@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import fsum
 from typing import TYPE_CHECKING
 
 from sim.errors import InputError
 from sim.results.compared import Comparison, Run
-from sim.results.quantities import names_in, select
+from sim.results.quantities import select
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,31 +28,18 @@ DRAW = "timing.draw"
 class Sweep(Comparison):
     """Runs of one scenario at many points: a comparison that has no second scenario."""
 
-    def __init__(
-        self, scenario: str, runs: Sequence[Run], sampled: Sequence[str] = (), *, seeds_a_draw: int = 0
-    ) -> None:
-        """Arrange the runs of a scenario.
-
-        Args:
-            scenario: its name.
-            runs: of it.
-            sampled: the keys that are on no grid.
-            seeds_a_draw: each run is the mean over so many, and its seed is the number of a draw; 0: neither.
-
-        """
+    def __init__(self, scenario: str, runs: Sequence[Run], sampled: Sequence[str] = ()) -> None:
+        """Arrange the runs of a scenario; `sampled` are the keys that are on no grid."""
         super().__init__([scenario], runs)
         self.sampled = tuple(sampled)
-        self.seeds_a_draw = seeds_a_draw
 
     def shown(self) -> "Sweep":
-        """Return what is shown of it: itself or, with draws, the means of each point and draw."""
-        if DRAW not in self.keys:
-            return self
-        groups: dict[tuple[object, ...], list[Run]] = {}
-        for run in self.runs:
-            groups.setdefault(self.point(run), []).append(run)
-        means = [_mean_run(runs) for runs in groups.values()]
-        return Sweep(self.scenarios[0], means, self.sampled, seeds_a_draw=len(self.seeds))
+        """Return what is shown of it: itself or, with draws, points that have those in place of a key."""
+        runs = [
+            replace(run, written={key: text for key, text in run.written.items() if key != DRAW})
+            for run in self.runs
+        ]
+        return Sweep(self.scenarios[0], runs, self.sampled)
 
     def __rich__(self) -> "RenderableType":
         """Return the table that `sim sweep` prints."""
@@ -81,17 +67,3 @@ class Sweep(Comparison):
             raise InputError(f"x {x!r}: was not swept; swept are {', '.join(self.keys)}")
         (chosen,) = select([metric], self.metrics, "metric")
         return plot_over(self, chosen, x, ax)
-
-
-def _mean_run(runs: Sequence[Run]) -> Run:
-    """Return the run that has the means of several at one draw."""
-    numbers: dict[str, object] = {}
-    for name in names_in(run.numbers for run in runs):
-        values = [value for run in runs if (value := run.numbers.get(name)) is not None]
-        numbers[name] = fsum(values) / len(values) if values else None
-    numbers["thin_percentiles"] = list(dict.fromkeys(name for run in runs for name in run.thin_percentiles))
-    first = runs[0]
-    written = {key: text for key, text in first.written.items() if key != DRAW}
-    failed = all(run.summary is None for run in runs)
-    draw = int(first.written[DRAW])
-    return replace(first, written=written, seed=draw, draw=0, summary=None if failed else numbers)

@@ -13,6 +13,7 @@ from sim.results.paired import Estimate
 from sim.results.quantities import Unit, label, unit, written_limit
 from sim.results.summary import footnotes, heading, table
 from sim.results.tuned import BEST, DEFAULT, Tuned
+from sim.units import plural
 
 
 def render_tuned(tuned: Tuned) -> RenderableType:
@@ -20,8 +21,10 @@ def render_tuned(tuned: Tuned) -> RenderableType:
     goal, seeds = tuned.goal, tuned.check.seeds
     limits = " and ".join(map(written_limit, goal.limits))
     aim = f"{'highest' if goal.maximise else 'lowest'} {label(goal.metric)}{limits and f' with {limits}'}"
+    settings = f"{len(tuned.trials)} {plural(len(tuned.trials), 'setting')}"
+    each = f"{len(tuned.seeds)} {plural(len(tuned.seeds), 'seed')}"
     return Group(
-        heading(f"{tuned.scenario}: {aim}", f"{len(tuned.trials)} settings, {len(tuned.seeds)} seeds each"),
+        heading(f"{tuned.scenario}: {aim}", f"{settings}, {each} each"),
         Text(),
         _settings(tuned),
         Text(),

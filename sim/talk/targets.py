@@ -14,8 +14,7 @@ from pydantic import BeforeValidator, Field, FiniteFloat, PositiveInt, Validatio
 
 from sim.errors import InputError
 from sim.first_problem import first_problem
-from sim.results.metrics import empty_summary
-from sim.results.quantities import check_number, flat, names_in
+from sim.results.quantities import check_number, names_before_runs
 from sim.settings import Settings
 from sim.shipped import did_you_mean, scenario_names, shipped_root
 
@@ -179,7 +178,6 @@ def read_targets(path: Path) -> TargetFile:
 
 
 def _rows(reader: "csv.DictReader[str]", path: Path) -> Iterator[Target]:
-    numbers = names_in([flat(empty_summary())])
     for record in reader:
         try:
             row = Target.model_validate(_without_missing(record))
@@ -187,7 +185,7 @@ def _rows(reader: "csv.DictReader[str]", path: Path) -> Iterator[Target]:
             raise InputError(f"{path}: line {reader.line_num}: {first_problem(error)}") from error
         where = f"{path}: line {reader.line_num}:"
         if row.kind == "dynamic":
-            check_number(row.metric, numbers, f"{where} metric")
+            check_number(row.metric, names_before_runs(), f"{where} metric")
         for name in row.configurations:
             if name not in scenario_names():
                 known = did_you_mean(name, scenario_names())

@@ -11,8 +11,8 @@ from sim.results import show
 from sim.results.summary import footnotes, heading, table
 from sim.validation.quantities import LABELS
 from sim.validation.show_log import render_log
-from sim.validation.show_numbers import RATIOS, cell, error, inside, label, span, spread
-from sim.validation.show_timed import law, overview, render_timed
+from sim.validation.show_numbers import RATIOS, error, inside, predictions, spread
+from sim.validation.show_timed import law, overview
 
 MISSES = 5
 """Worst misses that are printed; JSON has them all."""
@@ -26,9 +26,9 @@ def render(runs: Sequence[Mapping[str, Any]], scenario: str) -> RenderableType:
         if run["forced"]:
             parts += [*_forced(run["forced"], run["repeats"]), Text()]
         if run["free"]:
-            parts.append(_free(run["free"], run["repeats"]))
+            parts.append(predictions("Router chooses", run["free"], run["repeats"]))
         if run["timed"]:
-            parts += render_timed(run)
+            parts.append(predictions("All simulated", run["timed"], run["repeats"]))
         if run["router_log"]:
             parts += render_log(run["router_log"])
         about = (_varied(run["free"]), _repeats(run["repeats"]), law(run))
@@ -110,23 +110,6 @@ def _held(held: Sequence[Mapping[str, Any]]) -> Table:
             show.count(worker["predicted_at_end"]),
             f"{show.count(worker['same_at_end'])} of {show.count(worker['prompt_blocks_at_end'])}",
             show.percent(worker["mean_share_same"]),
-        )
-    return rows
-
-
-def _free(free: Mapping[str, Any], repeats: Mapping[str, Any] | None) -> Table:
-    columns = ["measured", *(["repeats"] if repeats else []), "mean", "error"]
-    interval = f"95 % of {free['seeds']} seeds"
-    rows = table("Router chooses", *columns, interval, "")
-    for name, numbers in free["predictions"].items():
-        rows.add_row(
-            label(name),
-            cell(name, numbers["measured"]),
-            *([spread(name, repeats)] if repeats else []),
-            cell(name, numbers["mean"]),
-            error(numbers["error"]),
-            span(name, numbers["low"], numbers["high"]),
-            inside(numbers["inside"]),
         )
     return rows
 

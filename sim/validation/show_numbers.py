@@ -1,13 +1,14 @@
-"""Cells of the tables of a validation."""
+"""Cells of the tables of a validation, and the table that two of its steps share."""
 
 from collections.abc import Mapping
 from math import isclose
 from typing import Any
 
+from rich.table import Table
 from rich.text import Text
 
 from sim.results import show
-from sim.results.summary import LATENCY_LABELS
+from sim.results.summary import LATENCY_LABELS, table
 from sim.validation.quantities import LABELS
 
 RATIOS = ("workers_per_session", "decode_workers_per_session")
@@ -60,3 +61,20 @@ def error(found: Mapping[str, float | None] | None) -> str:
     if relative is None:
         return f"{sign}{show.count(abs(difference))}"
     return f"{sign}{show.percent(abs(relative))}"
+
+
+def predictions(title: str, found: Mapping[str, Any], repeats: Mapping[str, Any] | None) -> Table:
+    """Return what was measured beside what runs with several seeds predict, a line a number."""
+    columns = ["measured", *(["repeats"] if repeats else []), "mean", "error"]
+    rows = table(title, *columns, f"95 % of {found['seeds']} seeds", "")
+    for name, numbers in found["predictions"].items():
+        rows.add_row(
+            label(name),
+            cell(name, numbers["measured"]),
+            *([spread(name, repeats)] if repeats else []),
+            cell(name, numbers["mean"]),
+            error(numbers["error"]),
+            span(name, numbers["low"], numbers["high"]),
+            inside(numbers["inside"]),
+        )
+    return rows

@@ -4,33 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import exp
 from typing import Any
 
-from rich.console import RenderableType
 from rich.table import Table
 
 from sim.results import show
 from sim.results.summary import table
-from sim.validation.show_numbers import cell, error, inside, label, span, spread
+from sim.validation.show_numbers import error, label, span
 
 _SHOWN = ("ttft_s.p50", "ttft_s.p99", "tpot_s.p50", "e2e_s.p50", "e2e_s.p99", "recomputed_tokens")
 """Of several runs."""
-
-
-def render_timed(run: Mapping[str, Any]) -> Iterator[RenderableType]:
-    """Yield the parts of one run's results (of `sim.validation.validate.validate`)."""
-    timed = run["timed"]
-    columns = ["measured", *(["repeats"] if run["repeats"] else []), "mean", "error"]
-    rows = table("All simulated", *columns, f"95 % of {timed['seeds']} seeds", "")
-    for name, numbers in timed["predictions"].items():
-        rows.add_row(
-            label(name),
-            cell(name, numbers["measured"]),
-            *([spread(name, run["repeats"])] if run["repeats"] else []),
-            cell(name, numbers["mean"]),
-            error(numbers["error"]),
-            span(name, numbers["low"], numbers["high"]),
-            inside(numbers["inside"]),
-        )
-    yield rows
 
 
 def law(run: Mapping[str, Any]) -> Iterator[str]:

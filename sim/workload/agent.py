@@ -6,6 +6,7 @@ from itertools import count, islice
 from operator import attrgetter
 from typing import Literal
 
+from sim.units import plural
 from sim.workload.conversation import Conversation, Turn
 from sim.workload.profiles import PROFILES, recorded_service_s
 from sim.workload.request import Request, Trace
@@ -45,9 +46,9 @@ def generate(
         chosen = islice(_with_chunks(conversation, session), first, first + n_turns)
         requests += _timed(chosen, f"{profile}-{session}", session * start_gap_s, max_think_s)
     requests.sort(key=attrgetter("timestamp_s"))
-    note = f"generated from profile {profile}, seed {seed}: {sessions} sessions"
+    note = f"generated from profile {profile}, seed {seed}: {sessions} {plural(sessions, 'session')}"
     if turns is not None:
-        note += f", the {window} {turns} turns of each ({n_short} have fewer)"
+        note += f", the {window} {turns} {plural(turns, 'turn')} of each ({n_short} have fewer)"
     ordered = tuple(replace(request, index=index) for index, request in enumerate(requests))
     return Trace(ordered, CHUNK_TOKENS, profile, (note,))
 

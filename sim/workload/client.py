@@ -154,7 +154,7 @@ class _Schedule:
         if request.timestamp_s is None:
             raise InputError(
                 f"request {request.index} (session {request.session}, turn {request.turn}) has no timestamp "
-                'to leave at; client = "turn-dependent" needs one only for the first turn of a session'
+                'to leave at; replay.client = "turn-dependent" needs one only for the first turn of a session'
             )
         self._indices.append(request.index)
         self._timestamps_s.append(request.timestamp_s)

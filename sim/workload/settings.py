@@ -17,6 +17,8 @@ NOT_BESIDE = {
 """Keys without a meaning beside `path` or `profile`: an override that sets one of these two drops them."""
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+_Count = Annotated[int, Field(gt=0, le=10_000_000)]
+_Duration = Annotated[Seconds, Field(le=1e9)]
 
 
 class WorkloadSettings(Settings):
@@ -26,7 +28,7 @@ class WorkloadSettings(Settings):
     """Trace file, JSONL, plain or gzipped; relative to the scenario's folder."""
     profile: ProfileName | None = None
     """Sessions to generate: "talk" (the talk's: 213K tokens of context) or "kct" (the public ones: 100K)."""
-    sessions: PositiveInt | None = None
+    sessions: _Count | None = None
     """Take the first so many sessions of a file (all if absent), or generate so many."""
 
     format: FormatName = "auto"
@@ -36,13 +38,13 @@ class WorkloadSettings(Settings):
     sec_multiplier: Positive | None = None
     """Seconds a unit of a `timed_trace` timestamp, as vLLM's --timed-trace-sec-multiplier; 1 if absent."""
 
-    turns: PositiveInt | None = None
+    turns: _Count | None = None
     """Turns of each generated session; as many as its profile draws if absent."""
     window: Window = "middle"
     """Which turns those are: the first, or those around the middle of the session."""
-    max_think_s: Seconds = 60.0
+    max_think_s: _Duration = 60.0
     """Generated think times are cut to this."""
-    start_gap_s: Seconds = 0.5
+    start_gap_s: _Duration = 0.5
     """Time from the start of one generated session to the next."""
     output_factor: Positive = 1.0
     """Output lengths are multiplied by this and rounded up; prompts stay as they are."""

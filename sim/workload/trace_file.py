@@ -65,7 +65,12 @@ def load_trace(
             )
         notes.append(f"{signs}; taken as full prompts, since the format was stated")
     if sessions is not None and sessions > rows.n_sessions:
-        raise InputError(f"{path}: sessions = {sessions}, but the file holds {rows.n_sessions}")
+        raise InputError(
+            f"{path}: sessions = {sessions}, but the file holds {rows.n_sessions}; without sessions "
+            "(--set workload.sessions=none) all are taken"
+        )
+    if sessions is not None and sessions < rows.n_sessions:
+        notes.append(f"sessions taken, the first of {rows.n_sessions:,} in the file: {sessions:,}")
     requests = in_order(rows, sessions or rows.n_sessions, row_format.units_per_s, notes)
     return Trace(requests, chunk_tokens, path.name, tuple(notes))
 

@@ -98,13 +98,13 @@ def test_a_folder_has_table_plots_and_runs_and_a_second_call_uses_them(
 
 def test_draws_are_bands() -> None:
     result = call("agg8", *SMALL, "--draws", "3", "--repeat", "2", "--jobs", "1", "--metric", "ttft_s.p50")
-    assert result.stdout.splitlines()[0].endswith("means of 3 draws of 2 seeds each")
+    assert result.stdout.splitlines()[0].endswith("medians of 3 draws, 2 seeds: 0, 1")
 
 
 def test_each_sampled_point_has_all_draws() -> None:
     sampled = ("--set", "router.overlap_score_credit=0:2", "--sample", "2", "--draws", "3")
     result = call("agg8", *SMALL, *sampled, "--jobs", "1", "--metric", "ttft_s.p50")
-    assert result.stdout.splitlines()[0].endswith("means of 3 draws of 1 seeds each")
+    assert result.stdout.splitlines()[0].endswith("medians of 3 draws, seed 0")
     assert len(result.stderr.splitlines()) == 6
 
 
@@ -151,7 +151,7 @@ def test_a_run_that_fails_is_told_and_the_others_are_shown(
 
     assert result.exit_code == 1
     assert "Failed: agg8 at router.overlap_score_credit=0.5, seed 0: no room" in result.stderr
-    assert "† without some of the seeds" in result.stdout
+    assert "† without some of the runs" in result.stdout
     assert (tmp_path / "gpu_hours.png").is_file()
 
 

@@ -36,6 +36,14 @@ def test_failed_requests_require_nothing(tmp_path: Path) -> None:
     assert found.required_tokens == 40 + 38
 
 
+def test_kv_events_of_an_engine_that_nothing_joins_to_the_router_are_named(tmp_path: Path) -> None:
+    metrics = {f"metrics_{when}_worker{n}_prom": None for when in ("before", "after") for n in (0, 1)}
+    run = load_run(copy(tmp_path / "run", **metrics))
+    assert [worker.name for worker in run.workers] == ["worker1", "worker2"]
+    assert "KV events of worker0: without metrics nothing tells which engine that is" in run.notes
+    assert not any("KV events" in note for note in load_run(SMALL).notes)
+
+
 def test_without_workers_nothing_is_elsewhere(tmp_path: Path) -> None:
     found = account(load_run(copy(tmp_path / "run", router_log=None)))
     assert found is not None

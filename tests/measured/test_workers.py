@@ -68,6 +68,12 @@ def test_workers_without_metrics_are_numbered_by_id() -> None:
     assert found[1].counters is None
 
 
+def test_the_name_of_another_ones_files_is_not_taken() -> None:
+    decisions = [Decision("r", "aggregated", 0.0, worker_id) for worker_id in (5, 7)]
+    found = find_workers({}, decisions, {"worker0": None, "worker2": None})
+    assert [worker.name for worker in found] == ["worker1", "worker3"]
+
+
 def test_pools_are_those_of_the_choices() -> None:
     decisions = [Decision("r", "prefill", 0.0, 1), Decision("r", "decode", 0.0, 2)]
     assert [(w.worker_id, w.pool) for w in find_workers({}, decisions)] == [(1, "prefill"), (2, "decode")]

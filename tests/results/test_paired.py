@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.results.paired import Estimate, difference, ratio
+from sim.results.paired import (
+    Estimate,
+    bootstrap_difference,
+    difference,
+    drawn_difference,
+    drawn_ratio,
+    ratio,
+)
 
 positive = st.floats(0.01, 1000)
 pairs = st.lists(st.tuples(positive, positive), min_size=3, max_size=8)
@@ -24,6 +31,19 @@ def test_a_difference_by_hand():
     assert (found.value, found.n) == (2.0, 3)
     assert found.low == pytest.approx(2 - T2 / sqrt(3))
     assert found.high == pytest.approx(2 + T2 / sqrt(3))
+
+
+@pytest.mark.parametrize("away", [difference, drawn_difference, bootstrap_difference])
+def test_what_rounding_leaves_is_no_difference(away):
+    first = [0.0185, 0.0192, 0.0201]
+    assert away(first, [value * (1 + 4e-13) for value in first]) == Estimate(0.0, 0.0, 0.0, 3)
+    assert away(first, [value * (1 + 1e-6) for value in first]).value == pytest.approx(1.92e-8, rel=0.01)
+
+
+@pytest.mark.parametrize("over", [ratio, drawn_ratio])
+def test_what_rounding_leaves_is_a_ratio_of_one(over):
+    first = [0.0185, 0.0192, 0.0201]
+    assert over(first, [value * (1 + 4e-13) for value in first]) == Estimate(1.0, 1.0, 1.0, 3)
 
 
 def test_a_ratio_by_hand():

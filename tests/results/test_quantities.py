@@ -19,6 +19,7 @@ from sim.results.quantities import (
 from tests.results.test_metrics import completed, summary
 
 SUMMARY = {
+    "schema_version": 1,
     "ttft_s": {"n": 3, "p50": 1.5, "p99": 2.5, "p99.9": None},
     "thin_percentiles": ["ttft_s.p50"],
     "requests": {"rejected_by_reason": {}},

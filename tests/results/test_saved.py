@@ -23,7 +23,7 @@ def test_a_folder_of_one_run(tmp_path: Path) -> None:
     (run,) = read_runs(save(tmp_path / "a", seed=4), "a")
 
     assert (run.scenario, run.seed, run.value("workload.sessions")) == ("a", 4, 3)
-    assert run.numbers == {"schema_version": 1, "ttft_s.p50": 1.0}
+    assert run.numbers == {"ttft_s.p50": 1.0}
     assert run.written == {}
 
 

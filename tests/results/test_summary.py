@@ -71,7 +71,7 @@ def test_the_summary_of_a_run():
 def test_nothing_measured_shows_as_a_dash():
     text = lines(render(summary({"status": "unfinished"}), "agg8"))
 
-    assert text[1] == "1 requests: 0 completed · 0 rejected · 1 unfinished"
+    assert text[1] == "1 request: 0 completed · 0 rejected · 1 unfinished"
     assert [line.split() for line in text if line.startswith("TTFT  ")] == [["TTFT", "0", *"-------"]]
     assert "Recomputation -  0 prompt tokens computed, 0 required (0 in whole blocks)" in text
     assert any("CPU tier filled  none" in line for line in text)

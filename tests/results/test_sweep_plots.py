@@ -132,7 +132,7 @@ def test_a_number_that_was_not_measured_is_said() -> None:
     assert [text.get_text() for text in panel.texts] == ["not measured"]
 
 
-def test_draws_give_a_band_from_the_least_to_the_most() -> None:
+def test_draws_give_medians_with_bands() -> None:
     runs = [
         Run(
             "agg8",
@@ -140,6 +140,7 @@ def test_draws_give_a_band_from_the_least_to_the_most() -> None:
             {"workload.sessions": str(sessions), "timing.draw": str(draw)},
             0,
             {"ttft_s": {"p50": float(draw * sessions)}},
+            draw=draw,
         )
         for draw in (1, 2, 6)
         for sessions in (10, 20)
@@ -147,10 +148,14 @@ def test_draws_give_a_band_from_the_least_to_the_most() -> None:
     figure = plot_sweep(Sweep("agg8", runs), "ttft_s.p50")
     (panel,) = figure.axes
 
-    assert points(panel) == [[(10, 30.0), (20, 60.0)]]
-    band = panel.collections[0].get_paths()[0].vertices
-    assert {(10.0, 10.0), (10.0, 60.0), (20.0, 20.0), (20.0, 120.0)} <= {tuple(place) for place in band}
-    assert figure.get_suptitle() == "mean, least and most of 3 draws of 1 seeds each"
+    assert points(panel) == [[(10, 20.0), (20, 40.0)]]
+    # The 2.5th percentile of 10, 20, 60 is a twentieth of the way from 10 to 20, the 97.5th so from 60 to 20.
+    ends = {tuple(place) for place in panel.collections[0].get_paths()[0].vertices}
+    assert {(10.0, 10.5), (10.0, 58.0), (20.0, 21.0), (20.0, 116.0)} <= ends
+    assert (
+        figure.get_suptitle()
+        == "medians of 3 draws of the coefficients, seed 0, with 95 % bands of the draws"
+    )
 
 
 def test_nothing_swept_is_one_bar() -> None:

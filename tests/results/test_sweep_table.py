@@ -62,7 +62,7 @@ def test_what_is_missing_or_thin_is_marked() -> None:
     shown = lines(Sweep("fast", runs), ["ttft_s.p50"])
 
     assert shown[4].split() == ["20", "2.00", "s†*"]
-    assert any(line.startswith("· † without some of the seeds") for line in shown)
+    assert any(line.startswith("· † without some of the runs") for line in shown)
     assert any(line.startswith("· * fewer than ten samples") for line in shown)
 
 
@@ -83,7 +83,7 @@ def with_numbers(run: Run, n: int) -> Run:
     )
 
 
-def test_draws_give_the_least_and_the_most() -> None:
+def test_draws_give_medians_with_bands() -> None:
     runs = [
         Run(
             "fast",
@@ -91,16 +91,17 @@ def test_draws_give_the_least_and_the_most() -> None:
             {"workload.sessions": "12", "timing.draw": str(draw)},
             seed,
             {"ttft_s": {"p50": draw + seed}},
+            draw=draw,
         )
         for draw in (1, 2, 6)
         for seed in (0, 1)
     ]
     shown = lines(Sweep("fast", runs), ["ttft_s.p50"])
 
-    assert " ".join(shown[0].split()) == "fast means of 3 draws of 2 seeds each"
-    # Means over the seeds: 1.5, 2.5 and 6.5.
-    assert shown[3].split() == ["12", "3.50", "s", "(1.50", "s", "to", "6.50", "s)"]
-    assert any(line.startswith("· in brackets: the least and the most") for line in shown)
+    assert " ".join(shown[0].split()) == "fast medians of 3 draws, 2 seeds: 0, 1"
+    # Of 1, 2, 2, 3, 6, 7 the 2.5th percentile is an eighth of the way from 1 to 2, the 97.5th so from 7 to 6.
+    assert shown[3].split() == ["12", "2.50", "s", "(1.12", "to", "6.88", "s)"]
+    assert any(line.startswith("· in brackets: the 95 % band of the draws") for line in shown)
 
 
 def test_a_point_on_one_line() -> None:

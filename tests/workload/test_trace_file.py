@@ -79,7 +79,8 @@ def test_sessions_takes_the_first_in_order_of_appearance_in_the_file() -> None:
     assert trace.sessions == ("s1",)
     assert trace.requests[0].timestamp_s == 0.0, "re-based to the first row that is left"
     assert [request.index for request in trace.requests] == [0, 1, 2]
-    with pytest.raises(InputError, match="sessions = 3, but the file holds 2"):
+    assert "sessions taken, the first of 2 in the file: 1" in trace.notes
+    with pytest.raises(InputError, match=r"sessions = 3, but the file holds 2; without sessions .* all are"):
         load_trace(DATA / "sessions.jsonl", sessions=3)
 
 

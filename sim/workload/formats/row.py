@@ -122,8 +122,9 @@ def _length(field: str, key: str | None, value: Any, at_least: int) -> int:
 
 def _time(key: str | None, value: Any, at_least: float) -> float:
     if type(value) not in (int, float) or not at_least <= value <= LARGEST_TIME:
-        limit = "of at least 0" if at_least == 0 else f"between -{LARGEST_TIME:g} and {LARGEST_TIME:g}"
-        raise InputError(f"{key} = {_shown(value)}: must be a finite number {limit}")
+        raise InputError(
+            f"{key} = {_shown(value)}: must be a finite number from {at_least:g} to {LARGEST_TIME:g}"
+        )
     number: float = value
     return number
 
