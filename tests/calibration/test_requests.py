@@ -1,15 +1,17 @@
 """Coefficients of an engine that the simulator itself plays are found again from its requests alone."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from typer.testing import CliRunner
 
 from sim.calibration.coefficient_toml import to_toml
 from sim.calibration.requests import Settings, calibrate
-from sim.calibration.requests_fit import Bounds, Problem, fit, optimum, with_coefficients
+from sim.calibration.requests_fit import PARTS, Bounds, Problem, fit, optimum, with_coefficients
 from sim.calibration.requests_show import head_lines
 from sim.calibration.requests_windows import TOLERANCES, window
 from sim.cli import app
@@ -90,6 +92,24 @@ def test_a_fit_finds_the_true_coefficients_from_any_start(data: RequestsFile) ->
     assert found.values == pytest.approx(TRUE, rel=0.01)
     assert len(found.costs) == 2
     assert found.cost == found.costs[0] < 0.05
+
+
+class Jumping(Problem):
+    """The best point is one that no slope leads to; downhill is away from it, to 0.9."""
+
+    steps = 0
+
+    def residuals(self, points: Sequence[Mapping[str, float]]) -> NDArray[np.float64]:
+        self.steps += len(points) == len(PARTS)
+        return np.array([[[0.1 if point["a"] == 0.5 else 2.0 + 10 * (0.9 - point["a"])]] for point in points])
+
+
+def test_a_fit_goes_on_past_worse_points_and_keeps_the_best() -> None:
+    problem = Jumping(engine(), [], jobs=1)
+    found = fit(problem, {"a": Bounds(0.5, 0.0, 0.9)}, starts=1, iterations=5)
+    assert found.values == {"a": 0.5}
+    assert found.cost == pytest.approx(1.01**0.5 - 1)
+    assert problem.steps > 1
 
 
 def test_a_calibration_is_a_file_of_coefficients(data: RequestsFile, tmp_path: Path) -> None:
