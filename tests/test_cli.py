@@ -119,6 +119,8 @@ def test_repeat_prints_intervals() -> None:
     assert result.exit_code == 0
     assert "2 seeds: 0, 1" in result.stdout
     assert "95 % interval" in result.stdout
+    assert result.stdout.count("generated from profile") == 1
+    assert "seed 0: 2 sessions, the middle 3 turns of each (0 have fewer); other" in result.stdout
 
 
 def test_draws_have_folders_and_bands_and_can_be_compared(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from sim.cli import app
 from sim.scenario import Scenario, load_scenario
+from sim.workload.trace_file import load_trace
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -155,6 +156,13 @@ def test_the_scenario_in_the_readme_is_one(tmp_path: Path) -> None:
     scenario = load_scenario(path)
     assert scenario.capacity().num_blocks > 2
     assert set(tomllib.loads(path.read_text())) <= set(Scenario.model_fields)
+
+
+def test_the_trace_in_the_readme_is_one(tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    path.write_text(fenced(README, "json")[0])
+    first, second = load_trace(path).requests
+    assert (first.session, second.session, second.delay_s) == ("a", "a", 1.5)
 
 
 def test_the_python_in_the_readme_runs() -> None:

@@ -162,7 +162,8 @@ def test_one_run_that_fails_has_its_error_in_the_table(tmp_path: Path) -> None:
         ("{", "not a JSON file"),
         ('{"schema_version": 99}', "schema_version is 99"),
         (
-            '{"schema_version": 1, "scenario": "a", "runs": [{"fingerprint": "x", "written": {}}]}',
+            '{"schema_version": 1, "scenario": "a", "sampled": [], '
+            '"runs": [{"fingerprint": "x", "written": {}}]}',
             "a run is lost",
         ),
     ],

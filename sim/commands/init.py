@@ -36,7 +36,7 @@ def init(
     from sim.measured.commands import Commands
     from sim.measured.flags import parse_command
     from sim.measured.mirror.cluster import Cluster, mirror
-    from sim.measured.mirror.toml import check, to_toml
+    from sim.measured.mirror.toml import check, examples, to_toml
     from sim.measured.run import load_run
     from sim.measured.windows import read_windows
 
@@ -53,12 +53,15 @@ def init(
         model,
         gpu,
     )
-    text = to_toml(mirror(cluster, folder), f"Mirror of {run.title}" if run else "Mirror of a cluster")
+    found = mirror(cluster, folder)
+    text = to_toml(found, f"Mirror of {run.title}" if run else "Mirror of a cluster")
     try:
         check(text, folder)
     except OSError as error:
         raise InputError(f"--out {out}: {error.strerror}") from error
     if out is None:
         typer.echo(text, nl=False)
-    else:
-        write_text(out, text)
+        return
+    write_text(out, text)
+    open_keys = ", ".join(".".join(path) for path in examples(found))
+    typer.echo(f"{out}{f': not told, so examples stand there: {open_keys}' if open_keys else ''}")

@@ -94,7 +94,7 @@ def _repeat(
 
     drawn = scenario.draws(draws)
     summaries: list[dict[str, Any]] = []
-    notes: list[str] = []
+    notes: list[list[str]] = []
     seeds = range(scenario.seed, scenario.seed + repeat)
     for seed in seeds:
         of_seed = []
@@ -102,11 +102,19 @@ def _repeat(
             seeded = one.model_copy(update={"seed": seed})
             of_seed.append(_simulate(seeded, _part(folder, seeded, repeat, draws)))
         summaries += [result.to_dict() for result in of_seed]
-        notes += [note for note in of_seed[0].notes if all(note in other.notes for other in of_seed)]
+        notes.append([note for note in of_seed[0].notes if all(note in other.notes for other in of_seed)])
     combined = combine(seeds, summaries, [one.timing.draw for one in drawn] if draws else ())
     if folder is not None:
         (folder / "summary.json").write_text(to_json(combined), encoding="utf-8")
-    return combined, list(dict.fromkeys(notes)), summaries
+    return combined, _of_all(notes), summaries
+
+
+def _of_all(notes: Sequence[Sequence[str]]) -> list[str]:
+    """Return the notes of the first seed, and of those that others word otherwise that they have them too."""
+    first, *others = notes
+    return [
+        note if all(note in other for other in others) else f"{note}; other seeds likewise" for note in first
+    ]
 
 
 def _part(folder: Path | None, scenario: "Scenario", repeat: int, draws: int | None) -> Path | None:

@@ -82,13 +82,15 @@ def parse_command(text: str) -> Command:
     """Return a command line as a shell reads it.
 
     Raises:
-        InputError: a quote is not closed.
+        InputError: it is empty, or a quote is not closed.
 
     """
     try:
         parts = shlex.split(text)
     except ValueError as error:
         raise InputError(f"command line {text[:60]!r}: {error}") from error
+    if not parts:
+        raise InputError(f"command line {text!r}: is empty")
     variables = {}
     while parts and "=" in parts[0] and not parts[0].startswith("-"):
         name, _, value = parts.pop(0).partition("=")

@@ -5,17 +5,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import NoneType
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
 
 from sim.errors import InputError
+from sim.first_problem import first_problem
 from sim.folder import new_folder
 from sim.results.columns import long_table, wide_table
 from sim.results.compared import SCHEMA_VERSION, Comparison, Run
+from sim.results.journal import NAME as JOURNAL
 from sim.results.journal import read_journal
 from sim.results.metrics import empty_summary, to_json
 from sim.results.plots import PLOTTED, write_plot
 from sim.results.quantities import MAIN, select
 from sim.results.sized import Sized
+from sim.results.stored import StoredComparison, StoredSweep
 from sim.results.swept import Sweep
 from sim.results.tuned import BEST, Tuned
 from sim.shipped import read_toml, scenario_names
@@ -23,6 +28,7 @@ from sim.shipped import read_toml, scenario_names
 SUMMARY, SCENARIO, COMPARISON, SWEEP = "summary.json", "scenario.toml", "comparison.json", "sweep.json"
 SETTINGS = "scenarios"
 """The folder of a comparison that has every scenario at every point."""
+_Content = TypeVar("_Content", StoredComparison, StoredSweep)
 
 
 def is_folder(source: str | Path) -> bool:
@@ -134,17 +140,14 @@ def read_sweep(folder: Path) -> Sweep:
         InputError: it holds none, or a file is damaged; names it.
 
     """
-    content, kept = read_versioned(folder / SWEEP), read_journal(folder)
-    try:
-        runs = [
-            replace(kept[run["fingerprint"]], scenario=content["scenario"], written=run["written"])
-            for run in content["runs"]
-        ]
-        return Sweep(content["scenario"], runs, content["sampled"])
-    except (KeyError, TypeError) as error:
-        raise InputError(
-            f"{folder / SWEEP}: not as `sim sweep` writes it, or a run is lost: {error!r}"
-        ) from error
+    content, kept = _read_as(StoredSweep, folder / SWEEP), read_journal(folder)
+    for run in content.runs:
+        if run.fingerprint not in kept:
+            raise InputError(f"{folder / SWEEP}: a run is lost: {JOURNAL} has no {run.fingerprint}")
+    runs = [
+        replace(kept[run.fingerprint], scenario=content.scenario, written=run.written) for run in content.runs
+    ]
+    return Sweep(content.scenario, runs, content.sampled)
 
 
 def _single_run(folder: Path, name: str) -> Run:
@@ -155,27 +158,32 @@ def _single_run(folder: Path, name: str) -> Run:
 
 
 def _compared_runs(folder: Path) -> list[Run]:
-    content = read_versioned(folder / COMPARISON)
+    return [
+        Run(
+            run.scenario,
+            read_toml(folder / SETTINGS / run.settings),
+            run.written,
+            run.seed,
+            run.summary,
+            run.notes,
+            run.error or "",
+            run.draw,
+        )
+        for run in _read_as(StoredComparison, folder / COMPARISON).runs
+    ]
+
+
+def _read_as(kind: type[_Content], path: Path) -> _Content:
+    """Return what a file of this version holds.
+
+    Raises:
+        InputError: as `read_versioned`, or it holds something else; names the first key that is wrong.
+
+    """
     try:
-        runs = [_compared_run(folder, run) for run in content["runs"]]
-    except (KeyError, TypeError) as error:
-        raise InputError(f"{folder / COMPARISON}: not as `sim compare` writes it: {error!r}") from error
-    if not runs:
-        raise InputError(f"{folder / COMPARISON}: holds no run")
-    return runs
-
-
-def _compared_run(folder: Path, run: dict[str, Any]) -> Run:
-    return Run(
-        run["scenario"],
-        read_toml(folder / SETTINGS / run["settings"]),
-        run["written"],
-        run["seed"],
-        run["summary"],
-        run["notes"],
-        run["error"] or "",
-        run.get("draw", 0),
-    )
+        return kind.model_validate(read_versioned(path))
+    except ValidationError as error:
+        raise InputError(f"{path}: not as --out writes it: {first_problem(error)}") from error
 
 
 def read_summary(path: Path) -> dict[str, Any]:

@@ -28,6 +28,7 @@ _JUMPS = {"router.overlap_score_credit": (0.0, "at 0 no index is built")}
 _PANEL_INCHES = (4.8, 3.2)
 _TITLE_INCHES = 0.5
 _LABEL_WIDTH = 34
+_TITLE_WIDTH = 60
 _MOST_COLOURS = 8
 _MOST_TICKS = 11
 
@@ -73,11 +74,12 @@ def _figure(panels: "_Panels") -> "Figure":
         if legend := panel.get_legend():
             legend.remove()
         panel.label_outer()
+    says = fill(panels.says, _TITLE_WIDTH * len(panels))
     if handles:
         columns = min(len(handles), _MOST_COLOURS)
-        figure.legend(handles.values(), handles, title=panels.says, loc="outside upper center", ncols=columns)
+        figure.legend(handles.values(), handles, title=says, loc="outside upper center", ncols=columns)
     else:
-        figure.suptitle(panels.says, fontsize="medium")
+        figure.suptitle(says, fontsize="medium")
     return figure
 
 

@@ -12,6 +12,10 @@ WorkerType = Literal["aggregated", "decode", "prefill"]
 of an aggregated pool too; only its SelectionService has "aggregated" ones."""
 
 
+_MOST = 1e12
+"""Of a weight: costs stay finite."""
+
+
 def _replace_alias(data: Any) -> Any:
     """Apply the deprecated `overlap_score_weight`, which wins over the settings that replaced it."""
     if not isinstance(data, dict) or data.get("overlap_score_weight") is None:
@@ -30,13 +34,13 @@ class RouterConfig(Settings):
     overlap_score_credit_decay: float = Field(default=0.0, ge=0, allow_inf_nan=False)
     """How fast the device credit shrinks with a worker's booked prefill above the least; 1 halves it at one
     prompt's worth."""
-    prefill_load_scale: float = Field(default=1.0, ge=0, allow_inf_nan=False)
+    prefill_load_scale: float = Field(default=1.0, ge=0, le=_MOST, allow_inf_nan=False)
     """Weight of a prefill block against a decode block."""
     host_cache_hit_weight: float = Field(default=0.75, ge=0, le=1, allow_inf_nan=False)
     """Prefill blocks forgiven for each block of overlap in the host tier."""
     disk_cache_hit_weight: float = Field(default=0.25, ge=0, le=1, allow_inf_nan=False)
     """Prefill blocks forgiven for each block of overlap in the disk tier."""
-    decode_active_request_weight: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    decode_active_request_weight: float = Field(default=0.0, ge=0, le=_MOST, allow_inf_nan=False)
     """Decode blocks that each running request counts for, beside its blocks."""
     temperature: float = Field(default=0.0, ge=0, allow_inf_nan=False)
     """0: the cheapest worker. Above: a draw by softmax of the costs, normalised by their range."""

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import tomlkit
 
+from sim.errors import InputError
 from sim.measured.mirror.cluster import Cluster, mirror
 from sim.measured.run import MeasuredRun
 from sim.scenario import Scenario, load_scenario
@@ -28,6 +29,10 @@ def scenario_of(run: MeasuredRun, name: str, overrides: Sequence[str]) -> tuple[
         if ".".join(path).startswith(TOLD) and ".".join(path) not in given
     }
     texts = {key: tomlkit.item(setting.value).as_string() for key, setting in told.items()}
-    scenario = load_scenario(name, [*(f"{key}={text}" for key, text in texts.items()), *overrides])
-    listed = ", ".join(f"{key} = {text}" for key, text in texts.items())
-    return scenario, f"as the run's own files tell: {listed or 'nothing'}"
+    listed = ", ".join(f"{key} = {text}" for key, text in texts.items()) or "nothing"
+    load_scenario(name, overrides)
+    try:
+        scenario = load_scenario(name, [*(f"{key}={text}" for key, text in texts.items()), *overrides])
+    except InputError as error:
+        raise InputError(f"{run.folder.path}: tells {listed}; laid over the scenario: {error}") from error
+    return scenario, f"as the run's own files tell: {listed}"

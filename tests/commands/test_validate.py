@@ -100,6 +100,14 @@ def test_a_spread_without_effect_or_end_is_refused(options: tuple[str, ...], say
     assert (result.exit_code, result.stderr) == (2, f"Error: {says}\n")
 
 
+def test_a_run_of_another_layout_says_what_it_tells() -> None:
+    result = call("2p6d", "--measured", str(SMALL))
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"Error: {SMALL}: tells workers.count = 2, engine.kv_blocks = 320, ")
+    assert "laid over the scenario: " in result.stderr
+    assert "workers: give either count" in result.stderr
+
+
 def test_json_has_the_spread_of_repeats(tmp_path: Path) -> None:
     content = bench() | {"ttfts": [0.3, 0.3, 0.1]}
     other = copy(tmp_path / "other", bench_json=json.dumps(content))

@@ -50,6 +50,11 @@ def test_numbers_may_have_a_fraction() -> None:
         parse_command("x --scale fast").real("scale")
 
 
+def test_an_empty_command_is_refused() -> None:
+    with pytest.raises(InputError, match="command line ' ': is empty"):
+        parse_command(" ")
+
+
 def test_an_open_quote_is_refused() -> None:
     with pytest.raises(InputError, match="No closing quotation"):
         parse_command("vllm serve 'a")

@@ -204,7 +204,8 @@ def test_a_run_becomes_a_scenario(tmp_path: Path) -> None:
     frontend = "python -m dynamo.frontend --router-mode kv --router-prefill-load-scale 4"
     """
     run = copy(tmp_path / "run", **{"run.toml": toml})
-    assert call("--measured", str(run), "--out", str(out)).exit_code == 0
+    result = call("--measured", str(run), "--out", str(out))
+    assert (result.exit_code, result.stdout) == (0, f"{out}: not told, so examples stand there: gpu\n")
     scenario = load_scenario(out)
     assert scenario.title == "Mirror of run"
     assert scenario.workload.path == (run / "trace.jsonl").resolve()

@@ -116,8 +116,14 @@ def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
         ("scenario.toml", "seed = ", "scenario.toml: not a TOML file"),
         ("scenario.toml", None, "scenario.toml: No such file"),
         ("comparison.json", '{"schema_version": 99}', "schema_version is 99; 1 is understood"),
-        ("comparison.json", '{"schema_version": 1, "runs": []}', "comparison.json: holds no run"),
-        ("comparison.json", '{"schema_version": 1}', "not as `sim compare` writes it: KeyError('runs')"),
+        (
+            "comparison.json",
+            '{"schema_version": 1, "runs": []}',
+            "runs = []: List should have at least 1",
+        ),
+        ("comparison.json", '{"schema_version": 1}', "not as --out writes it: runs is missing"),
+        ("comparison.json", '{"schema_version": 1, "runs": [3]}', "runs.0 = 3: must be"),
+        ("sweep.json", '{"schema_version": 1, "scenario": 5}', "scenario = 5: must be a valid string"),
     ],
 )
 def test_a_damaged_file_is_named(tmp_path: Path, file: str, content: str | None, message: str) -> None:

@@ -24,6 +24,8 @@ def test_defaults_are_dynamo_s() -> None:
         {"overlap_score_credit": -0.1},
         {"overlap_score_credit": math.inf},
         {"prefill_load_scale": math.nan},
+        {"prefill_load_scale": 1e300},
+        {"decode_active_request_weight": 1e300},
         {"host_cache_hit_weight": 1.5},
         {"disk_cache_hit_weight": -1},
         {"temperature": -1},

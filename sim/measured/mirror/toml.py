@@ -35,7 +35,7 @@ _WIDTH = 98
 def to_toml(found: Found, title: str) -> str:
     """Return the scenario's text. Whatever it does not name has its default: `sim schema` lists them."""
     document = tomlkit.document()
-    settings = {**found.settings, **_open(found)}
+    settings = {**found.settings, **examples(found)}
     for line in _head(found, settings):
         document.add(tomlkit.comment(line))
     document.add("title", tomlkit.item(title))
@@ -80,8 +80,8 @@ def check(text: str, folder: Path | None) -> None:
             raise InputError(str(error).replace(file.name, "the scenario made of this")) from error
 
 
-def _open(found: Found) -> dict[KeyPath, Setting]:
-    """Return examples for what is missing: of a section as a whole, so that parts do not mix."""
+def examples(found: Found) -> dict[KeyPath, Setting]:
+    """Return what stands in for what is missing: a section as a whole, so that parts do not mix."""
     told = {path[0] for path in found.settings}
     return {path: Setting(value, _NOT_TOLD) for path, value in _OPEN.items() if path[0] not in told}
 
