@@ -74,6 +74,7 @@ def test_run_by_path_and_by_name_are_the_same() -> None:
 def test_out_holds_tables_summary_and_the_scenario_that_gave_them(tmp_path: Path) -> None:
     out = tmp_path / "out"
     first = call("run", "agg4", *SMALL, "--format", "json", "--out", str(out))
+    assert first.stderr.endswith(f"Kept in {out}; for the browser: sim report {out}\n")
     tables = {f"{name}.parquet" for name in ("requests", "decisions", "workers", "links", "itl")}
     assert {path.name for path in out.iterdir()} == {*tables, "summary.json", "scenario.toml"}
     assert (out / "summary.json").read_text() == first.stdout
@@ -131,6 +132,7 @@ def test_draws_have_folders_and_bands_and_can_be_compared(tmp_path: Path) -> Non
     assert (combined["seeds"], combined["draws"]) == ([0], [1, 2])
     assert combined["bands"]["itl_s"]["p50"]["least"] < combined["bands"]["itl_s"]["p50"]["most"]
     assert sorted(path.name for path in out.iterdir()) == ["draw-1", "draw-2", "summary.json"]
+    assert result.stderr.endswith(f"Kept in {out}\n")
     single = call("run", "agg4", *SMALL, "--set", "timing.draw=2", "--format", "json")
     assert json.loads(single.stdout) == combined["runs"][1]
 

@@ -69,6 +69,8 @@ def run(
         typer.echo(to_json(summary), nl=False)
     else:
         _print(summary, chosen.title, notes, repeated="runs" in summary)
+    if out is not None:
+        typer.echo(f"Kept in {out}" + (f"; for the browser: sim report {out}" if single else ""), err=True)
     if any(seed["requests"]["unfinished"] for seed in summaries):
         raise typer.Exit(UNFINISHED)
 
