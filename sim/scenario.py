@@ -35,8 +35,8 @@ from sim.settings import Settings
 from sim.shipped import is_path, read_toml, scenario_path
 from sim.uncertainty import draw_defaults
 from sim.units import format_bytes
-from sim.worker.network import NetworkSettings
 from sim.worker.transfer import LinkSettings
+from sim.worker.wires import NetworkSettings
 from sim.workload.settings import NOT_BESIDE, ReplaySettings, WorkloadSettings
 
 _PATHS = (("workload", "path"), ("model", "config"), ("timing", "coefficients"))

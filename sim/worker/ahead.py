@@ -81,7 +81,7 @@ class Ahead:
         # Strictly before the output that ends the run: at its instant others may have their say first.
         until_s = min(ends_s.item(run.steps), until_s)
         if ends_s.item(run.steps - 1) >= until_s:
-            run.steps = int(np.searchsorted(ends_s[: run.steps], until_s))
+            run.steps = int(ends_s[: run.steps].searchsorted(until_s))
             if not run.steps:
                 return None
         self._run, self._ends_s, self._in_flight = run, ends_s, len(in_flight_s)
@@ -102,7 +102,7 @@ class Ahead:
         run = self._run
         if run is None:
             return None
-        passed = int(np.searchsorted(self._ends_s[: run.steps], now_s))
+        passed = int(self._ends_s[: run.steps].searchsorted(now_s))
         return self._carry_out(run, max(passed, run.settled), now_s)
 
     def _carry_out(self, run: DecodeRun, steps: int, now_s: float) -> deque[float]:
@@ -130,7 +130,7 @@ class Ahead:
         run = self._run
         assert run is not None
         side: Literal["left", "right"] = "right" if self._index < worker else "left"
-        self._settle(run, int(np.searchsorted(self._ends_s[: run.steps], now_s, side)), now_s)
+        self._settle(run, int(self._ends_s[: run.steps].searchsorted(now_s, side)), now_s)
         self._note_next_taking(run)
 
     def _settle(self, run: DecodeRun, pairs: int, now_s: float) -> None:

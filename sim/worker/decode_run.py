@@ -148,5 +148,6 @@ def output_times(in_flight_s: Sequence[float], steps_s: NDArray[np.float64]) -> 
     ends_s[:in_flight] = in_flight_s
     ends_s[in_flight:] = steps_s
     # The sum starts from the time itself, as a loop over the steps would: equal to the last bit.
-    np.cumsum(ends_s[in_flight - 1 :], out=ends_s[in_flight - 1 :])
+    summed = ends_s[in_flight - 1 :]
+    summed.cumsum(out=summed)
     return ends_s

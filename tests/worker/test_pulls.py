@@ -8,9 +8,10 @@ import simpy
 
 from sim.clock import Phase, at_time
 from sim.worker.active import RemoteBlocks
-from sim.worker.network import Network, NetworkSettings, NvlinkSettings, RoceSettings
+from sim.worker.network import Network
 from sim.worker.nixl import Pull
 from sim.worker.pulls import Lease, Pulls
+from sim.worker.wires import NetworkSettings, NvlinkSettings, RoceSettings
 
 NODES = (0, 0, 1, 1)
 NO_HEARTBEATS = Lease(lease_s=10.0, heartbeat_interval_s=0.0, extension_s=20.0)
