@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from sim.cluster import Cluster, Progress
+from sim.cluster import Cluster, Progress, rare_collections
 from sim.coefficients import Coefficients
 from sim.overrides import Overrides
 from sim.result import RunResult
@@ -46,10 +46,11 @@ def run(
     scenario = load_scenario(source, overrides)
     capacity = scenario.capacity()
     times = scenario.coefficients()
-    if trace is None:
-        trace = load_workload(scenario.workload, scenario.seed, Path())
-    cluster = Cluster(scenario, trace, capacity, times, policy=policy, step_time=step_time)
-    cluster.run(on_progress)
+    with rare_collections():
+        if trace is None:
+            trace = load_workload(scenario.workload, scenario.seed, Path())
+        cluster = Cluster(scenario, trace, capacity, times, policy=policy, step_time=step_time)
+        cluster.run(on_progress)
     own_law, own_policy = step_time is not None, policy is not None
     notes = _notes(trace, times, scenario.timing.draw, own_law=own_law, own_policy=own_policy)
     notes += _without_effect(scenario)

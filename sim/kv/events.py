@@ -20,7 +20,7 @@ class KvEvent:
         self.group = group
         """Cache group; which groups hold attention is a property of the engine."""
         self.parent = parent
-        """For stored events: the block before the first position of the range, None at the start of a prompt."""
+        """For stored events: the block before the first of the range, None at the start of a prompt."""
         self.blocks = blocks
         """Stored ones along the prompt, removed ones in the order of happening: a descending range."""
         self.tier = tier

@@ -31,7 +31,7 @@ class Hit:
         self.attention_tokens = attention_tokens
         """Length of the attention run alone: beyond `tokens` it lacks a state checkpoint."""
         self.stateless = stateless
-        """No checkpoint stands at `tokens`: the hit is good for nothing unless the state comes from elsewhere."""
+        """No checkpoint stands at `tokens`: good for nothing unless the state comes from elsewhere."""
 
 
 NO_HIT = Hit()

@@ -32,7 +32,7 @@ class Account:
         self.required_tokens = required_tokens
         """Tokens of its prompt that no prompt sent earlier contained."""
         self.required_block_tokens = required_block_tokens
-        """The same counted in whole blocks: its prompt without the full blocks that an earlier one contained."""
+        """The same in whole blocks: its prompt without the full blocks that an earlier one contained."""
         self.computed_tokens = 0
         """Prompt tokens it computed, again after a preemption included."""
         self.first_tokens = 0

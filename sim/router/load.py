@@ -1,6 +1,7 @@
 """What is booked on each rank: prefill tokens, blocks and requests of everything routed and not yet ended."""
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,14 +56,16 @@ class Booking:
         self.blocks = blocks
         """Prompt blocks, shared with other requests of the rank."""
         self.own_blocks = own_blocks
-        """Blocks that no other request can share: generated ones, and the prompt's where no reuse is assumed."""
+        """Blocks that no other request can share: generated ones, and the prompt's if no reuse is assumed."""
         self.own_weight = own_weight
         """What the own blocks count for together: their number unless they faded."""
         self.total_blocks = total_blocks
         """Blocks of prompt and output seen so far, a partial one counted as one."""
 
 
-_PREFILL_TOKENS, _ACTIVE_BLOCKS, _REQUESTS = range(3)
+_PREFILL_TOKENS: Final = 0
+_ACTIVE_BLOCKS: Final = 1
+_REQUESTS: Final = 2
 
 
 class Loads:

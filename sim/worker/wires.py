@@ -1,4 +1,4 @@
-"""The wires between workers: what a scenario says of NVLink inside a node and of the network between nodes."""
+"""The wires between workers, as a scenario has them: NVLink inside a node, one card a node between nodes."""
 
 from typing import Annotated
 
