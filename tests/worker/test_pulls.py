@@ -79,6 +79,17 @@ def test_a_lease_ends_when_nobody_came(lease: Lease) -> None:
     assert stage.run() == [(11.0, "expired", 7), (11.0, "worker 0", [], [7])]
 
 
+def test_leases_run_out_in_the_order_of_their_ends_and_those_of_a_worker_in_that_of_their_start() -> None:
+    stage = Stage(NO_HEARTBEATS)
+    stage.hold(0.0, 9, worker=1)
+    stage.hold(0.0, 3, worker=0)
+    stage.hold(0.0, 2, worker=0)
+    stage.hold(0.5, 1, worker=0)
+    stage.start(1.0, 3, blocks=2)
+    expired = [request for _, what, request, *_ in stage.run() if what == "expired"]
+    assert expired == [2, 9, 1]
+
+
 @BOTH
 def test_who_comes_after_the_end_comes_too_late(lease: Lease) -> None:
     stage = Stage(lease)
