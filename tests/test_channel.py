@@ -38,7 +38,7 @@ def test_a_message_is_there_before_those_who_arrive_at_its_instant():
 
 
 def sent_last(delay_s, *before):
-    """Send a message at 1 s as the last thing, with others arranged for then; return what happens in order."""
+    """Send a message at 1 s as the last thing, with others arranged for then; return what happens."""
     env, log = simpy.Environment(), []
     channel = Channel(env, delay_s, Phase.ARRIVAL)
 
