@@ -20,9 +20,6 @@ class Phase(IntEnum):
     SCHEDULE = 4
 
 
-_PLACE = {phase: phase << 32 for phase in Phase}
-
-
 class Moment:
     """What SimPy needs of an event that only calls back when its time has come."""
 
@@ -36,7 +33,7 @@ class Moment:
 
 def at(env: simpy.Environment, delay_s: float, phase: Phase, entity: int = 0) -> Moment:
     """Return an event that fires `delay_s` seconds from now, in `phase`, ordered by `entity` within it."""
-    return at_time(env, env.now + delay_s, phase, entity)
+    return at_time(env, env._now + delay_s, phase, entity)
 
 
 def at_time(env: simpy.Environment, time_s: float, phase: Phase, entity: int = 0) -> Moment:
@@ -46,10 +43,22 @@ def at_time(env: simpy.Environment, time_s: float, phase: Phase, entity: int = 0
         ValueError: the time is past, or not a number.
 
     """
-    if not time_s >= env.now:
-        raise ValueError(f"an event at {time_s} s, but it is {env.now} s already")
+    if not time_s >= env._now:
+        raise ValueError(f"an event at {time_s} s, but it is {env._now} s already")
     moment = Moment()
     # SimPy schedules by delay alone.
     queue: list[Any] = env._queue
-    heappush(queue, (time_s, _PLACE[phase] + entity, next(env._eid), moment))
+    heappush(queue, (time_s, (phase << 32) + entity, next(env._eid), moment))
     return moment
+
+
+def comes_next(env: simpy.Environment, phase: Phase, entity: int = 0) -> bool:
+    """Whether an event made now, for this very instant, would be the next one to happen.
+
+    What is the last thing that an event does can then be done at once.
+    """
+    queue: list[Any] = env._queue
+    if not queue:
+        return True
+    first = queue[0]
+    return (first[0], first[1]) > (env._now, (phase << 32) + entity)

@@ -237,7 +237,7 @@ class Cluster:
 
         self.frontend.ended = ended
         self.client.start()
-        with _rare_collections():
+        with rare_collections():
             self.env.run()
         self.recorder.close(self.env.now, requests, self._stalls())
         lookups = (worker.engine.scheduler.lookup for worker in self.workers)
@@ -264,7 +264,7 @@ class Cluster:
 
 
 @contextmanager
-def _rare_collections() -> Iterator[None]:
+def rare_collections() -> Iterator[None]:
     """Let Python look for circular garbage less often: a run makes many objects and next to no circles."""
     usual = gc.get_threshold()
     gc.set_threshold(100_000, 20, 100)

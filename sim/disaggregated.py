@@ -6,19 +6,24 @@ some requests skip the first leg and are served by their decode worker alone.
 """
 
 from functools import partial
-from typing import Any
 
+import simpy
+
+from sim.agenda import Agenda
+from sim.coefficient_file import FrontendCoefficients
+from sim.delays import Delays
 from sim.frontend import Frontend
 from sim.kv.events import KvEvent
-from sim.pool import Pool
+from sim.kv.prefix import PrefixTable
+from sim.pool import Pool, PoolWorker
 from sim.record import Record
+from sim.recorder import Recorder
 from sim.router import Booking
 from sim.router.conditional import ConditionalDisaggSettings, decide
 from sim.worker.active import ActiveRequest
 from sim.worker.engine import StepOutput
 from sim.worker.plan import StepPlan
 from sim.worker.pulls import Pulls
-from sim.worker.worker import Worker
 from sim.workload.request import Request
 
 
@@ -27,14 +32,38 @@ class DisaggregatedFrontend(Frontend):
 
     def __init__(
         self,
-        *arguments: Any,
+        env: simpy.Environment,
+        pool: Pool,
+        prefixes: PrefixTable,
+        recorder: Recorder,
+        *,
         decode: Pool,
         pulls: Pulls,
         conditional: ConditionalDisaggSettings | None = None,
         max_num_batched_tokens: int,
-        **settings: Any,
+        agenda: Agenda,
+        coefficients: FrontendCoefficients,
+        delays: Delays,
+        seed: int,
+        max_model_len: int,
+        attention_group: int,
+        host_events: bool = False,
+        track_outputs: bool = False,
     ) -> None:
-        super().__init__(*arguments, **settings)
+        super().__init__(
+            env,
+            pool,
+            prefixes,
+            recorder,
+            agenda=agenda,
+            coefficients=coefficients,
+            delays=delays,
+            seed=seed,
+            max_model_len=max_model_len,
+            attention_group=attention_group,
+            host_events=host_events,
+            track_outputs=track_outputs,
+        )
         self.decode = decode
         self._pulls = pulls
         self._conditional = conditional
@@ -83,7 +112,7 @@ class DisaggregatedFrontend(Frontend):
         )
         return peek.chosen.rank if verdict.bypass else None
 
-    def _enqueue(self, record: Record, worker: Worker) -> None:
+    def _enqueue(self, record: Record, worker: PoolWorker) -> None:
         request = record.request
         record.active = ActiveRequest(request.index, request.prompt_tokens, 1, record.blocks)
         record.active.for_remote = True
@@ -108,7 +137,7 @@ class DisaggregatedFrontend(Frontend):
 
     # -- the decode leg -------------------------------------------------------------------------------------
 
-    def _enqueue_decode(self, record: Record, source: int, target: Worker) -> None:
+    def _enqueue_decode(self, record: Record, source: int, target: PoolWorker) -> None:
         record.decode = self._active(record)
         record.decode_queued_s = self._env.now
         nixl = self.pool.workers[source].engine.nixl

@@ -15,21 +15,20 @@ import simpy
 
 from sim.agenda import Agenda
 from sim.channel import Channel
-from sim.clock import Phase, at, at_time
+from sim.clock import Phase, at, at_time, comes_next
 from sim.coefficient_file import FrontendCoefficients
 from sim.delays import Answers, Arrivals, Delays
 from sim.draw import draw
 from sim.kv.events import KvEvent
 from sim.kv.prefix import PrefixTable
 from sim.kv.runs import BlockRuns
-from sim.pool import Pool
+from sim.pool import Pool, PoolWorker
 from sim.record import Record
 from sim.recorder import Recorder
 from sim.router import Booking, Decision, NoEligibleWorkerError, Query
 from sim.worker.active import ActiveRequest
 from sim.worker.engine import StepOutput
 from sim.worker.plan import StepPlan
-from sim.worker.worker import Worker
 from sim.workload.request import Request
 
 
@@ -91,8 +90,11 @@ class Frontend:
             return
         alpha = self._coefficients
         tokenised_s = alpha.alpha_in_s + alpha.alpha_in_s_per_token * request.prompt_tokens
-        event = at(self._env, tokenised_s, Phase.ARRIVAL, request.index)
-        event.callbacks.append(lambda _: self._route(record))
+        if not tokenised_s and comes_next(self._env, Phase.ARRIVAL, request.index):
+            self._route(record)
+        else:
+            event = at(self._env, tokenised_s, Phase.ARRIVAL, request.index)
+            event.callbacks.append(lambda _: self._route(record))
 
     def blocks_of(self, request: Request) -> Sequence[int]:
         """Return what KV events call the full blocks of a prompt."""
@@ -121,7 +123,7 @@ class Frontend:
         index = record.request.index
         queued = self.arrivals.queued(index, decode=decode) if self.arrivals is not None else None
         if queued is None:
-            self._to_worker.send(index, enqueue)
+            self._to_worker.send(index, enqueue, last=True)
         else:
             arrival = at_time(self._env, max(self._env.now, queued[0]), Phase.ARRIVAL, queued[1])
             arrival.callbacks.append(lambda _: enqueue())
@@ -155,11 +157,11 @@ class Frontend:
         self._recorder.routed(record, decision, pool.leg, pool.first, self._env.now)
         return pool.router.book(self._query(record, pool), decision.chosen, self._env.now)
 
-    def _enqueue(self, record: Record, worker: Worker) -> None:
+    def _enqueue(self, record: Record, worker: PoolWorker) -> None:
         """A request has come to the worker that was chosen first."""
         self._enqueue_whole(record, worker)
 
-    def _enqueue_whole(self, record: Record, worker: Worker) -> None:
+    def _enqueue_whole(self, record: Record, worker: PoolWorker) -> None:
         """Queue a request with a worker that computes its prompt and its answer."""
         record.active = self._active(record)
         record.queued_s = self._env.now
@@ -219,7 +221,7 @@ class Frontend:
         """Let the front door act on a first or last token when it sees it."""
         seen_s = self.answers.seen_s(request, ended=ended) if self.answers is not None else None
         if seen_s is None:
-            self._to_client.send(worker, act)
+            self._to_client.send(worker, act, last=True)
         else:
             seen = at_time(self._env, max(self._env.now, seen_s), Phase.OUTPUT, worker)
             seen.callbacks.append(lambda _: act())

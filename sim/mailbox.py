@@ -36,6 +36,9 @@ class Mailbox(Generic[Content]):
     def open(self, now_s: float, sender: float = inf) -> None:
         """Deliver what has arrived before now, and now from senders up to `sender`."""
         messages = self._messages
-        while messages and messages[0][:2] <= (now_s, sender):
-            _, origin, _, content = heappop(messages)
+        while messages:
+            arrival_s, origin, _, content = messages[0]
+            if (arrival_s, origin) > (now_s, sender):
+                break
+            heappop(messages)
             self._deliver(origin, content)

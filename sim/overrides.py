@@ -38,10 +38,10 @@ class Override(NamedTuple):
     """As it was written."""
 
 
-def parse_override(text: str, schema: JsonSchema, option: str = "--set") -> Override:
+def parse_override(text: str, schema: JsonSchema | None, option: str = "--set") -> Override:
     """Return what `key.path=value` of an option says.
 
-    The value is TOML where it can be read as such, else a string.
+    The value is TOML where it can be read as such, else a string. Without a schema any key will do.
 
     Raises:
         InputError: no `=`, or no such key in the schema; names the nearest.
@@ -51,9 +51,10 @@ def parse_override(text: str, schema: JsonSchema, option: str = "--set") -> Over
     path = tuple(key.strip() for key in keys.split("."))
     if not equals or not all(path):
         raise InputError(f"{option} {text}: write it as key=value, with a key such as workload.sessions")
-    known = known_part(schema, path)
-    if known != path:
-        raise InputError(f"{option} {text}: {unknown_key(schema, path[: len(known) + 1])}")
+    if schema is not None:
+        known = known_part(schema, path)
+        if known != path:
+            raise InputError(f"{option} {text}: {unknown_key(schema, path[: len(known) + 1])}")
     return Override(path, _value(value.strip()), text)
 
 

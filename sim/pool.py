@@ -1,44 +1,59 @@
 """Workers behind one router, and what the router hears of their caches."""
 
 from collections.abc import Sequence
-from copy import copy
-from dataclasses import dataclass, field
+from typing import Protocol
 
 from sim.kv.events import KvEvent
 from sim.mailbox import Mailbox
 from sim.router import Overrides, Router, Tier
 from sim.router.copies import Copies
 from sim.router.query import NO_OVERRIDES
-from sim.worker.worker import Worker
+from sim.worker.active import ActiveRequest
+from sim.worker.engine import Engine
 
 _ROUTER_TIERS: dict[str, Tier] = {"GPU": "device", "CPU": "host"}
 
 
-@dataclass(slots=True)
+class PoolWorker(Protocol):
+    """A worker as the front door knows it: see `Worker`."""
+
+    engine: Engine
+
+    def add(self, request: ActiveRequest) -> None:
+        """Queue a request now."""
+
+
 class Pool:
     """Workers that one router chooses among: ranks 0, 1, ... are the workers `first`, `first` + 1, ..."""
 
-    leg: str
-    """What its workers do: "aggregated", "prefill" or "decode"."""
-    router: Router
-    overrides: Overrides = NO_OVERRIDES
-    """Of every query."""
-    first: int = 0
-    workers: Sequence[Worker] = ()
-    alive: frozenset[int] | None = None
-    """Ranks whose engine is not dead; None: all."""
-    news: Mailbox[list[KvEvent]] = field(init=False)
-    """KV events on their way to the router's index, from ranks."""
-    _copies: dict[tuple[int, str], Copies] = field(default_factory=dict)
-    """By rank and tier."""
+    __slots__ = ("_copies", "alive", "first", "leg", "news", "overrides", "router", "workers")
 
-    def __post_init__(self) -> None:
-        self.news = Mailbox(self._index)
+    def __init__(
+        self,
+        leg: str,
+        router: Router,
+        overrides: Overrides = NO_OVERRIDES,
+        first: int = 0,
+        workers: Sequence[PoolWorker] = (),
+    ) -> None:
+        self.leg = leg
+        """What its workers do: "aggregated", "prefill" or "decode"."""
+        self.router = router
+        self.overrides = overrides
+        """Of every query."""
+        self.first = first
+        self.workers = workers
+        self.alive: frozenset[int] | None = None
+        """Ranks whose engine is not dead; None: all."""
+        self.news: Mailbox[list[KvEvent]] = Mailbox(self._index)
+        """KV events on their way to the router's index, from ranks."""
+        self._copies: dict[tuple[int, str], Copies] = {}
+        """By rank and tier."""
 
     def for_leg(self, leg: str) -> "Pool":
         """Return the same workers behind the same router for another leg, without overrides."""
-        pool = copy(self)
-        pool.leg, pool.overrides = leg, NO_OVERRIDES
+        pool = Pool(leg, self.router, NO_OVERRIDES, self.first, self.workers)
+        pool.alive, pool.news = self.alive, self.news
         return pool
 
     def _index(self, rank: int, events: list[KvEvent]) -> None:

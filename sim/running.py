@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from sim.cluster import Cluster, Progress
+from sim.cluster import Cluster, Progress, rare_collections
 from sim.coefficients import Coefficients
 from sim.errors import InputError
 from sim.overrides import Overrides
@@ -49,10 +49,11 @@ def run(
         raise InputError(f"policy {policy!r}: give a callable (terms, query, draw) -> rank")
     capacity = scenario.capacity()
     times = scenario.coefficients()
-    if trace is None:
-        trace = load_workload(scenario.workload, scenario.seed, Path())
-    cluster = Cluster(scenario, trace, capacity, times, policy=policy, step_time=step_time)
-    cluster.run(on_progress)
+    with rare_collections():
+        if trace is None:
+            trace = load_workload(scenario.workload, scenario.seed, Path())
+        cluster = Cluster(scenario, trace, capacity, times, policy=policy, step_time=step_time)
+        cluster.run(on_progress)
     own_law, own_policy = step_time is not None, policy is not None
     notes = _notes(trace, times, scenario.timing.draw, own_law=own_law, own_policy=own_policy)
     notes += _without_effect(scenario)

@@ -35,8 +35,8 @@ from sim.settings import Settings
 from sim.shipped import as_path, is_path, read_toml, scenario_path
 from sim.uncertainty import draw_defaults
 from sim.units import format_bytes
-from sim.worker.network import NetworkSettings
 from sim.worker.transfer import LinkSettings
+from sim.worker.wires import NetworkSettings
 from sim.workload.settings import NOT_BESIDE, ReplaySettings, WorkloadSettings
 
 _PATHS = (("workload", "path"), ("model", "config"), ("timing", "coefficients"))
@@ -238,8 +238,8 @@ def load_scenario(
 
 def _read(source: str | Path | Scenario, overrides: Overrides) -> tuple[Scenario, Source]:
     """Return a scenario, and where its keys were written."""
-    schema = scenario_schema()
-    changes = [parse_override(text, schema) for text in as_texts(overrides)]
+    texts = as_texts(overrides)
+    changes = [parse_override(text, None) for text in texts]
     if isinstance(source, Scenario):
         written, data = Source(None, changes), source.to_dict()
     else:
@@ -251,6 +251,9 @@ def _read(source: str | Path | Scenario, overrides: Overrides) -> tuple[Scenario
     try:
         return Scenario.model_validate(data), written
     except ValidationError as error:
+        schema = scenario_schema()  # takes longer than all else, and only says what is wrong
+        for text in texts:
+            parse_override(text, schema)
         raise InputError(describe(error, schema, written)) from error
 
 

@@ -11,10 +11,10 @@ from sim.router.conditional import ConditionalDisaggSettings
 from sim.router.config import RouterConfig
 from sim.settings import Settings
 from sim.units import Bytes, Seconds, Tokens
-from sim.worker.network import NetworkSettings
 from sim.worker.placement import PlacementSettings
 from sim.worker.timing import StepCoefficients
 from sim.worker.transfer import LinkSettings
+from sim.worker.wires import NetworkSettings
 
 
 def _without_commas(value: object) -> object:

@@ -37,6 +37,33 @@ def test_a_message_is_there_before_those_who_arrive_at_its_instant():
     assert log == ["message", "arrival"]
 
 
+def sent_last(delay_s, *before):
+    """Send a message at 1 s as the last thing, with others arranged for then; return what happens."""
+    env, log = simpy.Environment(), []
+    channel = Channel(env, delay_s, Phase.ARRIVAL)
+
+    def send(_):
+        channel.send(5, lambda: log.append("message"), last=True)
+        log.append("sent")
+
+    at(env, 1.0, Phase.OUTPUT).callbacks.append(send)
+    for phase, entity in before:
+        at(env, 1.0, phase, entity).callbacks.append(lambda _: log.append("other"))
+    env.run()
+    return log
+
+
+def test_a_last_message_without_delay_that_comes_next_is_delivered_at_once():
+    assert sent_last(0.0) == ["message", "sent"]
+    assert sent_last(0.0, (Phase.ARRIVAL, 6), (Phase.SCHEDULE, 0)) == ["message", "sent", "other", "other"]
+
+
+def test_a_last_message_waits_for_its_time_and_for_those_before_it():
+    assert sent_last(0.25) == ["sent", "message"]
+    assert sent_last(0.0, (Phase.ARRIVAL, 4)) == ["sent", "other", "message"]
+    assert sent_last(0.0, (Phase.ARRIVAL, 5)) == ["sent", "other", "message"]
+
+
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), max_size=20),
     st.sampled_from([0.0, 0.1, 1.0]),

@@ -10,24 +10,26 @@ from sim.clock import Phase, at
 from sim.coefficients import FrontendCoefficients
 from sim.frontend import Frontend
 from sim.kv.events import KvEvent
+from sim.kv.hybrid import KvCache
 from sim.kv.prefix import PrefixTable
 from sim.pool import Pool
 from sim.recorder import Recorder
 from sim.router import Query, Router, RouterConfig
-from sim.worker.engine import StepOutput
+from sim.worker.engine import Engine, StepOutput
+from sim.worker.plan import Limits
 from tests.clusters import trace, turn
 
 ATTENTION = 2
 
 
 class Worker:
-    """Takes requests in and notes when; fits prompts of up to 100 tokens."""
+    """Takes requests in and notes when; fits prompts of up to 112 tokens."""
 
     def __init__(self, env):
         self._env = env
         self.log = []
         self.active = {}
-        self.engine = SimpleNamespace(fits=lambda tokens: tokens <= 100)
+        self.engine = Engine(KvCache(8, 16), Limits())
 
     def add(self, request):
         self.active[request.request_id] = request
@@ -37,9 +39,9 @@ class Worker:
 class Door:
     """A front door with two workers of blocks of 16 tokens; times are powers of two: their sums are exact."""
 
-    def __init__(self, *requests, config=None, router=None, **options):
+    def __init__(self, *requests, config=None, **options):
         self.env = simpy.Environment()
-        self.router = router or Router(RouterConfig(**config or {}), 16, 2)
+        self.router = Router(RouterConfig(**config or {}), 16, 2)
         self.workers = [Worker(self.env) for _ in range(2)]
         self.recorder = Recorder(2, ATTENTION, 16, ("decisions",))
         self.frontend = Frontend(
@@ -132,7 +134,7 @@ def test_generated_blocks_have_identities_of_their_own():
 
 @pytest.mark.parametrize(
     ("prompt_tokens", "output_tokens", "reason"),
-    [(101, 1, "prompt_exceeds_pool"), (150, 51, "exceeds_max_model_len"), (190, 11, "exceeds_max_model_len")],
+    [(113, 1, "prompt_exceeds_pool"), (150, 51, "exceeds_max_model_len"), (190, 11, "exceeds_max_model_len")],
 )
 def test_what_cannot_be_served_is_rejected_at_arrival(prompt_tokens, output_tokens, reason):
     door = Door(turn(3, prompt_tokens, output_tokens, range(-(-prompt_tokens // 16))))
@@ -145,9 +147,9 @@ def test_what_cannot_be_served_is_rejected_at_arrival(prompt_tokens, output_toke
 
 
 def test_what_just_fits_is_not_rejected():
-    door = Door(turn(0, 100, 100, range(7)))
+    door = Door(turn(0, 112, 88, range(7)))
     door.env.run()
-    assert door.serving()[1].prompt_tokens == 100
+    assert door.serving()[1].prompt_tokens == 112
 
 
 def test_no_worker_for_a_request():
@@ -199,29 +201,14 @@ def test_answers_can_be_seen_when_a_recording_says():
 
 
 def test_an_only_token_is_first_and_last():
-    released = []
-
-    class Watched:
-        def __init__(self, router):
-            self._router = router
-
-        def __getattr__(self, name):
-            return getattr(self._router, name)
-
-        def first_token(self, booking, now_s):
-            released.append(("first token", now_s))
-            self._router.first_token(booking, now_s)
-
-        def free(self, booking, now_s):
-            released.append(("free", now_s))
-            self._router.free(booking, now_s)
-
-    door = Door(turn(0, 64, 1, range(4)), router=Watched(Router(RouterConfig(), 16, 2)))
+    door = Door(turn(0, 64, 1, range(4)))
     door.env.run(until=2)
     rank, active = door.serving()
     door.output(rank, tokens=[active], finished=[active])
+    door.env.run(until=2.499)
+    assert (door.loads()[0][rank], door.loads()[2][rank]) == (64, 1)
     door.env.run()
-    assert released == [("first token", 2.5), ("free", 2.5)]
+    assert door.loads() == ([0, 0], [0, 0], [0, 0])
     row = door.row()
     assert (row["ttft_s"], row["tpot_s"], row["output_tokens"]) == (2.5, None, 1)
 

@@ -1,10 +1,8 @@
 """KV events: what an engine says about its caches, in the order in which it happened (vLLM 0.28.0)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 
-@dataclass(slots=True)
 class KvEvent:
     """Blocks stored in, or removed from, one tier of one worker.
 
@@ -13,12 +11,17 @@ class KvEvent:
     neighbouring removals of a group are joined here.
     """
 
-    stored: bool
-    group: int
-    """Cache group; which groups hold attention is a property of the engine."""
-    parent: int | None
-    """For stored events: the block before the first position of the range, None at the start of a prompt."""
-    blocks: Sequence[int]
-    """Stored ones along the prompt, removed ones in the order of happening: a descending range."""
-    tier: str
-    """"GPU" or "CPU"."""
+    __slots__ = ("blocks", "group", "parent", "stored", "tier")
+
+    def __init__(
+        self, stored: bool, group: int, parent: int | None, blocks: Sequence[int], tier: str
+    ) -> None:
+        self.stored = stored
+        self.group = group
+        """Cache group; which groups hold attention is a property of the engine."""
+        self.parent = parent
+        """For stored events: the block before the first of the range, None at the start of a prompt."""
+        self.blocks = blocks
+        """Stored ones along the prompt, removed ones in the order of happening: a descending range."""
+        self.tier = tier
+        """"GPU" or "CPU"."""

@@ -117,9 +117,8 @@ class AttentionGroup:
         if end <= start:
             return
         assert table.own is not None
-        self._pool.register(table.own, hashes, end)
+        runs = self._pool.register(table.own, hashes, end)
         table.registered = end
-        runs = hashes.between(start, end)
         blocks = runs[0] if len(runs) == 1 else BlockRuns(runs)
         self._pool.events.append(KvEvent(True, self._group, _parent(hashes, start), blocks, "GPU"))
 

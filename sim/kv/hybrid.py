@@ -5,7 +5,6 @@ group; all take blocks of equal bytes from one pool, and a hit needs them all at
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sim.kv.groups import AttentionGroup, Group, RecurrentGroup, Table
 from sim.kv.pool import BlockPool
@@ -13,17 +12,26 @@ from sim.kv.runs import BlockRuns
 from sim.kv.stretch import Part, block_numbers
 
 
-@dataclass(frozen=True, slots=True)
 class Hit:
     """What the cache offers a prompt. Blocks are listed by group; positions without a block are left out."""
 
-    tokens: int = 0
-    length_blocks: int = 0
-    blocks: tuple[Sequence[Part], ...] = ()
-    attention_tokens: int = 0
-    """Length of the attention run alone: beyond `tokens` it lacks a state checkpoint."""
-    stateless: bool = False
-    """No checkpoint stands at `tokens`: the hit is good for nothing unless the state comes from elsewhere."""
+    __slots__ = ("attention_tokens", "blocks", "length_blocks", "stateless", "tokens")
+
+    def __init__(
+        self,
+        tokens: int = 0,
+        length_blocks: int = 0,
+        blocks: tuple[Sequence[Part], ...] = (),
+        attention_tokens: int = 0,
+        stateless: bool = False,
+    ) -> None:
+        self.tokens = tokens
+        self.length_blocks = length_blocks
+        self.blocks = blocks
+        self.attention_tokens = attention_tokens
+        """Length of the attention run alone: beyond `tokens` it lacks a state checkpoint."""
+        self.stateless = stateless
+        """No checkpoint stands at `tokens`: good for nothing unless the state comes from elsewhere."""
 
 
 NO_HIT = Hit()

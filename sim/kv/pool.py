@@ -135,19 +135,22 @@ class BlockPool:
                 self._plain_numbers += stretch.numbers_of(plain, stop)
         self.changes += 1
 
-    def register(self, stretch: Stretch, hashes: BlockRuns, end: int) -> None:
-        """Make the blocks of a request findable under its hashes, up to position `end`.
+    def register(self, stretch: Stretch, hashes: BlockRuns, end: int) -> list[range]:
+        """Make the blocks of a request findable under its hashes, up to position `end`; return their hashes.
 
         Blocks that carry the same hash already keep it, and are found first.
         """
         start, stretch.end, stretch.hashes = stretch.end, end, hashes
-        for ids in hashes.between(start, end):
-            self.cached[stretch.group].update(ids.start, ids.stop, stretch.added_to)
+        runs = hashes.between(start, end)
+        cached = self.cached[stretch.group]
+        for ids in runs:
+            cached.update(ids.start, ids.stop, stretch.added_to)
         if stretch.pieces and stretch.pieces[-1].references == 1:
             stretch.pieces[-1].stop = end
         else:
             stretch.pieces.append(Piece(stretch, start, end, 1))
         self.changes += 1
+        return runs
 
     def free_queue(self) -> list[tuple[int, int] | None]:
         """Return (hash, group) of the free blocks from front (evicted next) to back; None without a hash."""

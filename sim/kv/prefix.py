@@ -12,11 +12,11 @@ and not its blocks.
 
 from array import array
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from sim.kv.runs import BlockRuns
 
-WORD = 8
+WORD: Final = 8
 """Bytes of a chunk id."""
 
 

@@ -6,11 +6,11 @@ so that a map over millions of ids is a few pieces a prompt. It costs time and m
 
 from bisect import bisect_right
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 V = TypeVar("V")
 
-PAGE_BITS = 12
+PAGE_BITS: Final = 12
 """Pieces are kept by pages of 2 to the power of so many ids: a change moves only what is behind it there."""
 
 

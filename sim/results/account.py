@@ -1,7 +1,5 @@
 """What one request's prefill came to: first tokens, recomputed tokens and their causes."""
 
-from dataclasses import dataclass, field
-
 CAUSES = ("preempted", "bound", "checkpoint", "in_flight", "evicted_here", "elsewhere", "gone")
 
 COLUMNS = (
@@ -17,24 +15,34 @@ COLUMNS = (
 """The columns of the `requests` table that an account fills, in their order there."""
 
 
-@dataclass(slots=True)
 class Account:
     """What one request's prefill came to, in tokens."""
 
-    required_tokens: int
-    """Tokens of its prompt that no prompt sent earlier contained."""
-    required_block_tokens: int
-    """The same counted in whole blocks: its prompt without the full blocks that an earlier one contained."""
-    computed_tokens: int = 0
-    """Prompt tokens it computed, again after a preemption included."""
-    first_tokens: int = 0
-    """Those of them that no request had computed before."""
-    first_block_tokens: int = 0
-    """Tokens of the blocks that it was the first to complete, and of its prompt's partial last block."""
-    recomputed_output_tokens: int = 0
-    """Generated tokens that it computed again after a preemption; not part of `computed_tokens`."""
-    cause_tokens: list[int] = field(default_factory=lambda: [0] * len(CAUSES))
-    """Recomputed prompt tokens by cause, in the order of `CAUSES`."""
+    __slots__ = (
+        "cause_tokens",
+        "computed_tokens",
+        "first_block_tokens",
+        "first_tokens",
+        "recomputed_output_tokens",
+        "required_block_tokens",
+        "required_tokens",
+    )
+
+    def __init__(self, required_tokens: int, required_block_tokens: int) -> None:
+        self.required_tokens = required_tokens
+        """Tokens of its prompt that no prompt sent earlier contained."""
+        self.required_block_tokens = required_block_tokens
+        """The same in whole blocks: its prompt without the full blocks that an earlier one contained."""
+        self.computed_tokens = 0
+        """Prompt tokens it computed, again after a preemption included."""
+        self.first_tokens = 0
+        """Those of them that no request had computed before."""
+        self.first_block_tokens = 0
+        """Tokens of the blocks that it was the first to complete, and of its prompt's partial last block."""
+        self.recomputed_output_tokens = 0
+        """Generated tokens that it computed again after a preemption; not part of `computed_tokens`."""
+        self.cause_tokens = [0] * len(CAUSES)
+        """Recomputed prompt tokens by cause, in the order of `CAUSES`."""
 
     @property
     def causes(self) -> dict[str, int]:

@@ -84,6 +84,11 @@ def round_half_away(value: Any) -> Any:
     return whole + (value - whole >= 0.5)
 
 
+def _times(column: Column, factor: Column) -> Column:
+    """Multiply; a factor of 1 costs nothing, and many weights are 1."""
+    return column if not isinstance(factor, np.ndarray) and factor == 1 else column * factor
+
+
 def cost_columns(weights: Weights, isl_tokens: int, block_size: int, known: Known) -> tuple[Column, ...]:
     """Return the terms of all candidates, a column for each field of `CostTerms` but the rank.
 
@@ -113,12 +118,15 @@ def cost_columns(weights: Weights, isl_tokens: int, block_size: int, known: Know
         adjusted = np.maximum(raw - overlap_credit, 0.0)
     decode_blocks = active_blocks + new_blocks
     if decode_form:
-        blocks = np.maximum(decode_blocks - overlap_credit, 0.0)
+        costs = np.maximum(decode_blocks - overlap_credit, 0.0)
     else:
-        blocks = scale * adjusted + decode_blocks
-    request_cost = request_weight * requests
+        costs = _times(adjusted, scale) + decode_blocks
+    request_cost: Column = 0.0
+    if request_weight:
+        request_cost = request_weight * requests
+        costs = costs + request_cost
     return (
-        (blocks + request_cost) * factor,
+        _times(costs, factor),
         scale,
         adjusted,
         decode_blocks,

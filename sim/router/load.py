@@ -1,7 +1,7 @@
 """What is booked on each rank: prefill tokens, blocks and requests of everything routed and not yet ended."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,30 +12,60 @@ from sim.router.cost import round_half_away
 from sim.router.ranks import depths, follow, joins, leaves
 
 
-@dataclass(slots=True, eq=False)
 class Booking:
     """The load that one routed request puts on its rank (Dynamo 1.5.0)."""
 
-    request: int
-    rank: int
-    booked_s: float
-    isl_tokens: int
-    expected_osl: int | None
-    credit_tokens: int
-    """Prompt tokens that the router took to be cached on the rank."""
-    prefill_tokens: int
-    """Booked until the first token, then 0."""
-    blocks: Sequence[int]
-    """Prompt blocks, shared with other requests of the rank."""
-    own_blocks: int
-    """Blocks that no other request can share: generated ones, and the prompt's where no reuse is assumed."""
-    own_weight: float
-    """What the own blocks count for together: their number unless they faded."""
-    total_blocks: int
-    """Blocks of prompt and output seen so far, a partial one counted as one."""
+    __slots__ = (
+        "blocks",
+        "booked_s",
+        "credit_tokens",
+        "expected_osl",
+        "isl_tokens",
+        "own_blocks",
+        "own_weight",
+        "prefill_tokens",
+        "rank",
+        "request",
+        "total_blocks",
+    )
+
+    def __init__(
+        self,
+        *,
+        request: int,
+        rank: int,
+        booked_s: float,
+        isl_tokens: int,
+        expected_osl: int | None,
+        credit_tokens: int,
+        prefill_tokens: int,
+        blocks: Sequence[int],
+        own_blocks: int,
+        own_weight: float,
+        total_blocks: int,
+    ) -> None:
+        self.request = request
+        self.rank = rank
+        self.booked_s = booked_s
+        self.isl_tokens = isl_tokens
+        self.expected_osl = expected_osl
+        self.credit_tokens = credit_tokens
+        """Prompt tokens that the router took to be cached on the rank."""
+        self.prefill_tokens = prefill_tokens
+        """Booked until the first token, then 0."""
+        self.blocks = blocks
+        """Prompt blocks, shared with other requests of the rank."""
+        self.own_blocks = own_blocks
+        """Blocks that no other request can share: generated ones, and the prompt's if no reuse is assumed."""
+        self.own_weight = own_weight
+        """What the own blocks count for together: their number unless they faded."""
+        self.total_blocks = total_blocks
+        """Blocks of prompt and output seen so far, a partial one counted as one."""
 
 
-_PREFILL_TOKENS, _ACTIVE_BLOCKS, _REQUESTS = range(3)
+_PREFILL_TOKENS: Final = 0
+_ACTIVE_BLOCKS: Final = 1
+_REQUESTS: Final = 2
 
 
 class Loads:
@@ -151,9 +181,11 @@ class Loads:
                 if others:
                     shared.update(start, stop, _one_less)
                     continue
-                for first, last, weight in weights.pieces(start, stop):
-                    taken = _repeated(taken, weight, last - first)
-                if weights:
+                if not weights:
+                    taken = _repeated(taken, 1.0, stop - start)
+                else:
+                    for first, last, weight in weights.pieces(start, stop):
+                        taken = _repeated(taken, weight, last - first)
                     weights.update(start, stop, lambda _: 1.0)
                 self._active.update(start, stop, self._leave[rank])
         self._numbers[_REQUESTS, rank] -= 1

@@ -3,7 +3,7 @@
 from collections.abc import Sequence, Set
 from math import exp, tanh
 from struct import pack, unpack
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from sim.router.policies import Policy, make_policy
 from sim.router.query import Query
 from sim.router.ranks import members
 
-EXPIRY_SWEEP_S = 60.0
+EXPIRY_SWEEP_S: Final = 60.0
 """How often a router looks for bookings that are too old."""
 NO_OVERLAP = Overlap(0, 0, 0)
 

@@ -4,9 +4,10 @@ Nothing of a run is visible before it is carried out: at its end, when something
 only what was processed before), or, for the blocks that it takes, when somebody looks at caches.
 """
 
+from bisect import bisect_left, bisect_right
 from collections import deque
 from math import inf
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,7 +82,7 @@ class Ahead:
         # Strictly before the output that ends the run: at its instant others may have their say first.
         until_s = min(ends_s.item(run.steps), until_s)
         if ends_s.item(run.steps - 1) >= until_s:
-            run.steps = int(np.searchsorted(ends_s[: run.steps], until_s))
+            run.steps = bisect_left(ends_s, until_s, 0, run.steps)
             if not run.steps:
                 return None
         self._run, self._ends_s, self._in_flight = run, ends_s, len(in_flight_s)
@@ -102,7 +103,7 @@ class Ahead:
         run = self._run
         if run is None:
             return None
-        passed = int(np.searchsorted(self._ends_s[: run.steps], now_s))
+        passed = bisect_left(self._ends_s, now_s, 0, run.steps)
         return self._carry_out(run, max(passed, run.settled), now_s)
 
     def _carry_out(self, run: DecodeRun, steps: int, now_s: float) -> deque[float]:
@@ -129,8 +130,8 @@ class Ahead:
         """Take the blocks of the run that were planned before `worker` plans at this time."""
         run = self._run
         assert run is not None
-        side: Literal["left", "right"] = "right" if self._index < worker else "left"
-        self._settle(run, int(np.searchsorted(self._ends_s[: run.steps], now_s, side)), now_s)
+        planned = bisect_right if self._index < worker else bisect_left
+        self._settle(run, planned(self._ends_s, now_s, 0, run.steps), now_s)
         self._note_next_taking(run)
 
     def _settle(self, run: DecodeRun, pairs: int, now_s: float) -> None:

@@ -145,8 +145,10 @@ def output_times(in_flight_s: Sequence[float], steps_s: NDArray[np.float64]) -> 
     """
     in_flight = len(in_flight_s)
     ends_s = np.empty(in_flight + len(steps_s))
-    ends_s[:in_flight] = in_flight_s
+    for place, end_s in enumerate(in_flight_s):
+        ends_s[place] = end_s
     ends_s[in_flight:] = steps_s
     # The sum starts from the time itself, as a loop over the steps would: equal to the last bit.
-    np.cumsum(ends_s[in_flight - 1 :], out=ends_s[in_flight - 1 :])
+    summed = ends_s[in_flight - 1 :]
+    np.add.accumulate(summed, out=summed)
     return ends_s

@@ -7,7 +7,6 @@ flight: step k+1 is planned before the output of step k is processed. KV events 
 
 from collections import deque
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 
 from sim.kv.events import KvEvent
 from sim.kv.groups import blocks_for
@@ -23,15 +22,19 @@ LIVELOCK_STEPS = 1000
 """Steps that preempt, without a token between them, after which none is expected any more."""
 
 
-@dataclass(slots=True)
 class StepOutput:
     """What processing one step's output gave."""
 
-    tokens: list[ActiveRequest]
-    """Requests that received a token, in scheduling order."""
-    finished: list[ActiveRequest]
-    events: list[KvEvent]
-    """KV events to publish: the GPU's first, then the CPU tier's."""
+    __slots__ = ("events", "finished", "tokens")
+
+    def __init__(
+        self, tokens: list[ActiveRequest], finished: list[ActiveRequest], events: list[KvEvent]
+    ) -> None:
+        self.tokens = tokens
+        """Requests that received a token, in scheduling order."""
+        self.finished = finished
+        self.events = events
+        """KV events to publish: the GPU's first, then the CPU tier's."""
 
 
 class Engine:

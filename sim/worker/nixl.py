@@ -5,19 +5,19 @@ computes one token and has the state) and keeps its blocks until they were read 
 engine pulls the attention blocks it lacks, whole, and always the last recurrent state of every group.
 """
 
-from dataclasses import dataclass
-
 from sim.kv.hybrid import KvCache
 from sim.worker.active import ActiveRequest, RemoteBlocks
 
 
-@dataclass(frozen=True, slots=True)
 class Pull:
     """Blocks that a decode engine reads from a prefill engine for one request."""
 
-    request_id: int
-    remote: RemoteBlocks
-    blocks_by_group: tuple[int, ...]
+    __slots__ = ("blocks_by_group", "remote", "request_id")
+
+    def __init__(self, request_id: int, remote: RemoteBlocks, blocks_by_group: tuple[int, ...]) -> None:
+        self.request_id = request_id
+        self.remote = remote
+        self.blocks_by_group = blocks_by_group
 
     @property
     def blocks(self) -> int:

@@ -1,6 +1,6 @@
 """What bounds a step of an engine, and what was decided for one."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from sim.kv.stretch import Part
 from sim.worker.active import ActiveRequest
@@ -25,37 +25,70 @@ class Limits:
     """A prompt of which nothing is left to compute kills the engine, as it does in vLLM 0.28.0."""
 
 
-@dataclass(slots=True)
 class Admission:
     """A waiting request that was given blocks in this step."""
 
-    request: ActiveRequest
-    local_tokens: int
-    external_tokens: int
-    loading: bool
-    resumed: bool
-    """It was preempted before."""
+    __slots__ = ("external_tokens", "loading", "local_tokens", "request", "resumed")
+
+    def __init__(
+        self,
+        request: ActiveRequest,
+        local_tokens: int,
+        external_tokens: int,
+        loading: bool,
+        resumed: bool,
+    ) -> None:
+        self.request = request
+        self.local_tokens = local_tokens
+        self.external_tokens = external_tokens
+        self.loading = loading
+        self.resumed = resumed
+        """It was preempted before."""
 
 
-@dataclass(slots=True)
 class StepPlan:
     """What one schedule call decided."""
 
-    number: int
-    n_tokens: int = 0
-    tokens: list[tuple[ActiveRequest, int]] = field(default_factory=list)
-    emitting: list[ActiveRequest] = field(default_factory=list)
-    """Requests that generate a token in this step."""
-    preempted: list[ActiveRequest] = field(default_factory=list)
-    admitted: list[Admission] = field(default_factory=list)
-    loads: list[TransferJob] = field(default_factory=list)
-    pulls: list[Pull] = field(default_factory=list)
-    unneeded: list[int] = field(default_factory=list)
-    """Requests of whose blocks on another engine none is needed."""
-    stores: list[TransferJob] = field(default_factory=list)
-    flushes: list[int] = field(default_factory=list)
-    """Jobs that must be finished before the step runs."""
-    quiet: bool = False
-    """Every running request computes one token, and nothing changed that a later step could notice."""
-    freed_after: list[Part] = field(default_factory=list)
-    """Blocks that return to the pool when this step's output has been processed."""
+    __slots__ = (
+        "admitted",
+        "emitting",
+        "flushes",
+        "freed_after",
+        "loads",
+        "n_tokens",
+        "number",
+        "preempted",
+        "pulls",
+        "quiet",
+        "stores",
+        "tokens",
+        "unneeded",
+    )
+
+    def __init__(
+        self,
+        number: int,
+        n_tokens: int = 0,
+        tokens: list[tuple[ActiveRequest, int]] | None = None,
+        emitting: list[ActiveRequest] | None = None,
+        *,
+        quiet: bool = False,
+    ) -> None:
+        self.number = number
+        self.n_tokens = n_tokens
+        self.tokens = tokens if tokens is not None else []
+        self.emitting = emitting if emitting is not None else []
+        """Requests that generate a token in this step."""
+        self.preempted: list[ActiveRequest] = []
+        self.admitted: list[Admission] = []
+        self.loads: list[TransferJob] = []
+        self.pulls: list[Pull] = []
+        self.unneeded: list[int] = []
+        """Requests of whose blocks on another engine none is needed."""
+        self.stores: list[TransferJob] = []
+        self.flushes: list[int] = []
+        """Jobs that must be finished before the step runs."""
+        self.quiet = quiet
+        """Every running request computes one token, and nothing changed that a later step could notice."""
+        self.freed_after: list[Part] = []
+        """Blocks that return to the pool when this step's output has been processed."""

@@ -7,6 +7,8 @@ blocks go: the decode worker then computes the prompt itself.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import count
 from math import floor, inf
 from typing import Protocol
 
@@ -51,15 +53,20 @@ class Lease:
     extension_s: float
 
 
-@dataclass(slots=True)
 class _Held:
-    worker: int
-    ended_s: float
-    """When the prefill worker had answered."""
-    waiting_since_s: float = inf
-    """When the request came to its decode worker."""
-    pulling: bool = False
-    """From here on the lease is kept up to the end of the transfer."""
+    """Blocks of a request that its prefill worker keeps."""
+
+    __slots__ = ("ended_s", "pulling", "request", "waiting_since_s", "worker")
+
+    def __init__(self, request: int, worker: int, ended_s: float) -> None:
+        self.request = request
+        self.worker = worker
+        self.ended_s = ended_s
+        """When the prefill worker had answered."""
+        self.waiting_since_s = inf
+        """When the request came to its decode worker."""
+        self.pulling = False
+        """From here on the lease is kept up to the end of the transfer."""
 
 
 class Pulls:
@@ -86,6 +93,9 @@ class Pulls:
         self._block_bytes = block_bytes
         self._pieces_per_block = pieces_per_block
         self._held: dict[int, _Held] = {}
+        self._leases: list[tuple[float, int, int, _Held]] = []
+        """What may run out, the first first: when, on which worker, a count. Most have been read by then."""
+        self._count = count()
         self._under_way: dict[int, tuple[int, int, float]] = {}
         self._alarm = 0
 
@@ -93,8 +103,8 @@ class Pulls:
 
     def hold(self, request: int, worker: int) -> None:
         """A prefill worker has answered and keeps the blocks of a request."""
-        held = self._held[request] = _Held(worker, self._env.now)
-        self._watch(request, held)
+        held = self._held[request] = _Held(request, worker, self._env.now)
+        self._watch(held)
 
     def awaited(self, request: int) -> bool:
         """A request has come to its decode worker; return whether its blocks are still there to be read."""
@@ -103,11 +113,35 @@ class Pulls:
             held.waiting_since_s = self._env.now
         return held is not None
 
-    def _watch(self, request: int, held: _Held) -> None:
+    def _watch(self, held: _Held) -> None:
         end_s = self._lease_end_s(held)
         if end_s < inf:
-            event = at_time(self._env, end_s, Phase.OUTPUT, held.worker)
-            event.callbacks.append(lambda _: self._check(request, held))
+            heappush(self._leases, (end_s, held.worker, next(self._count), held))
+            if self._leases[0][3] is held:
+                self._await_first()
+
+    def _await_first(self) -> None:
+        """Look at the lease that runs out first, when it does, and at no others before."""
+        leases = self._leases
+        while leases and not self._counts(leases[0][3]):
+            heappop(leases)
+        if leases:
+            end_s, worker, *_ = leases[0]
+            event = at_time(self._env, end_s, Phase.OUTPUT, worker)
+            event.callbacks.append(lambda _: self._look(end_s, worker))
+
+    def _look(self, end_s: float, worker: int) -> None:
+        """Leases on a worker run out, if nothing has come between."""
+        leases = self._leases
+        if not leases or leases[0][:2] != (end_s, worker):
+            return
+        while leases and leases[0][:2] == (end_s, worker):
+            self._check(heappop(leases)[3])
+        self._await_first()
+
+    def _counts(self, held: _Held) -> bool:
+        """Whether the lease still keeps blocks that nobody reads yet."""
+        return not held.pulling and self._held.get(held.request) is held
 
     def _lease_end_s(self, held: _Held) -> float:
         """When the lease ends as things stand: never, if heartbeats come before their extension is over."""
@@ -120,15 +154,15 @@ class Pulls:
         beats = floor(max(0.0, end_s - since_s) / interval_s)
         return max(end_s, since_s + beats * interval_s + lease.extension_s)
 
-    def _check(self, request: int, held: _Held) -> None:
-        if held.pulling or self._held.get(request) is not held:
+    def _check(self, held: _Held) -> None:
+        if not self._counts(held):
             return
         if self._lease_end_s(held) > self._env.now:
-            self._watch(request, held)
+            self._watch(held)
             return
-        del self._held[request]
-        self.expired(request)
-        self.workers[held.worker].report(read=[request])
+        del self._held[held.request]
+        self.expired(held.request)
+        self.workers[held.worker].report(read=[held.request])
 
     def lose(self, worker: int) -> None:
         """A prefill worker is no more: what nobody reads yet can be read no longer."""

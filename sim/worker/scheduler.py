@@ -227,7 +227,7 @@ class Scheduler:
         cache, tables, end = self.cache, request.tables, request.computed + tokens
         if cache.recurrent:
             cache.skip(tables, max(0, request.computed - request.in_flight))
-        known = request.num_tokens
+        known = request.prompt_tokens + request.outputs
         return cache.grow(tables, request.hashes, end, end if end < known else known)
 
     def _join(self, request: ActiveRequest, tokens: int, hit: Hit, external: int) -> bool:
@@ -279,6 +279,6 @@ class Scheduler:
         for request, tokens in plan.tokens:
             request.computed += tokens
             request.in_flight += tokens
-            if request.computed >= request.num_tokens + request.placeholders:
+            if request.computed >= request.prompt_tokens + request.outputs + request.placeholders:
                 request.placeholders += 1
                 plan.emitting.append(request)

@@ -15,7 +15,7 @@ from typing import Protocol
 import simpy
 
 from sim.agenda import Agenda
-from sim.clock import Phase, at_time
+from sim.clock import Phase, at_time, comes_next
 from sim.kv.events import KvEvent
 from sim.worker.active import ActiveRequest
 from sim.worker.ahead import Ahead, EventOutbox, RunObserver
@@ -119,9 +119,10 @@ class Worker:
             return
         self._come_back()
         self.engine.add(request)
-        self._observer.levels(self._index, self.engine, self._env.now)
+        now_s = self._env.now
+        self._observer.levels(self._index, self.engine, now_s)
         if self._polling:
-            self._wake(self._env.now, Phase.SCHEDULE, self._poll)
+            self._wake(now_s, Phase.SCHEDULE, self._poll)
 
     def report(self, *, pulled: Sequence[int] = (), read: Sequence[int] = ()) -> None:
         """Hear of requests whose pull has ended here, and of requests held here whose blocks were read."""
@@ -143,34 +144,34 @@ class Worker:
 
     # -- the loop -------------------------------------------------------------------------------------------
 
-    def _wake(self, time_s: float, phase: Phase, act: Callable[[], None]) -> None:
-        """Act at a time, unless something else is arranged before."""
+    def _wake(self, time_s: float, phase: Phase, act: Callable[[float], None]) -> None:
+        """Act at a time, which `act` is told, unless something else is arranged before."""
         self._alarm += 1
         alarm = self._alarm
         moment = at_time(self._env, time_s, phase, self._index)
-        moment.callbacks.append(lambda _: act() if alarm == self._alarm else None)
+        moment.callbacks.append(lambda _: act(time_s) if alarm == self._alarm else None)
 
-    def _plan(self) -> None:
+    def _plan(self, now_s: float) -> None:
         """Plan steps until the pipeline is full, then wait for the oldest one's output."""
         engine = self.engine
         for request in engine.drop_outgrown() if engine.preempted else ():
             self._outbox.given_up(self._index, request, "outgrew_pool")
         try:
             while len(engine.steps) < engine.max_steps and engine.needs_step:
-                plan = self._plan_step()
+                plan = self._plan_step(now_s)
                 if engine.alone and not (plan.tokens or plan.preempted):
                     break  # the next one could do no more than this one
         except EngineDiedError:
             self._die()
             return
-        self._observer.levels(self._index, engine, self._env.now)
-        if self._busy:
+        self._observer.levels(self._index, engine, now_s)
+        if self._busy(now_s):
             output_s = None
             if self._ahead is not None:
                 output_s = self._ahead.start(self._ends_s, self.link.next_s() if self.link.done_s else inf)
             self._wake(self._ends_s[0] if output_s is None else output_s, Phase.OUTPUT, self._output)
         else:
-            self._wait_for_copies()
+            self._wait_for_copies(now_s)
 
     def _die(self) -> None:
         """Give up every request; the steps in flight come to nothing."""
@@ -179,25 +180,24 @@ class Worker:
             self._outbox.given_up(self._index, request, ENGINE_DIED)
         self._outbox.died(self._index)
 
-    @property
-    def _busy(self) -> bool:
+    def _busy(self, now_s: float) -> bool:
         """Whether a step in flight computes something, or waits for the copies that it has to flush."""
         for plan in self.engine.steps:
             if plan.tokens:
                 return True
-        return bool(self._ends_s) and self._ends_s[-1] > self._env.now
+        return bool(self._ends_s) and self._ends_s[-1] > now_s
 
-    def _output(self) -> None:
+    def _output(self, now_s: float) -> None:
         """The oldest step has been computed."""
         if self._ahead is not None:
             self._ends_s = self._ahead.finish() or self._ends_s
-        self._process_oldest()
-        if self._env.peek() > self._env.now:
-            self._plan()
+        self._process_oldest(now_s)
+        if comes_next(self._env, Phase.SCHEDULE, self._index):
+            self._plan(now_s)
         else:
-            self._wake(self._env.now, Phase.SCHEDULE, self._plan)
+            self._wake(now_s, Phase.SCHEDULE, self._plan)
 
-    def _wait_for_copies(self) -> None:
+    def _wait_for_copies(self, now_s: float) -> None:
         """Sleep until a copy is done or a request arrives; but poll again at once after any change."""
         self._polling = True
         engine = self.engine
@@ -207,18 +207,18 @@ class Worker:
         state = (engine.cache.pool.changes, engine.waiting, self.link.changes, told)
         if state != self._polled:
             self._polled = state
-            self._wake(self._env.now, Phase.SCHEDULE, self._poll)
+            self._wake(now_s, Phase.SCHEDULE, self._poll)
         elif self.link.next_s() < inf:
             self._wake(self.link.next_s(), Phase.SCHEDULE, self._poll)
 
-    def _poll(self) -> None:
+    def _poll(self, now_s: float) -> None:
         """Close the empty steps in flight, then plan anew."""
         self._polling = False
         if not self.engine.steps:
             self.engine.hear(*self._told())
         while self.engine.steps:
-            self._process_oldest()
-        self._plan()
+            self._process_oldest(now_s)
+        self._plan(now_s)
 
     def _told(self) -> tuple[list[int], list[int]]:
         """What other workers told since this was last asked: requests pulled, requests read."""
@@ -227,8 +227,8 @@ class Worker:
             self._pulled, self._read = [], []
         return told
 
-    def _process_oldest(self) -> None:
-        engine, now_s = self.engine, self._env.now
+    def _process_oldest(self, now_s: float) -> None:
+        engine = self.engine
         self._ends_s.popleft()
         done = [(job_id, None) for job_id in self.link.take_done(now_s)] if self.link.done_s else []
         output = engine.complete(done, *self._told())
@@ -240,8 +240,7 @@ class Worker:
 
     # -- one step -------------------------------------------------------------------------------------------
 
-    def _plan_step(self) -> StepPlan:
-        now_s = self._env.now
+    def _plan_step(self, now_s: float) -> StepPlan:
         plan = self.engine.schedule()
         if plan.admitted:
             self._agenda.settle(now_s, self._index)  # the ledger looks at what is cached where

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.worker.network import LinkUse, Network, NetworkSettings, NvlinkSettings, RoceSettings
+from sim.worker.network import LinkUse, Network
 from sim.worker.sharing import Sharing
+from sim.worker.wires import NetworkSettings, NvlinkSettings, RoceSettings
 
 SHARINGS: tuple[Sharing, ...] = ("processor-sharing", "fifo")
 Start = tuple[float, int, int, int]

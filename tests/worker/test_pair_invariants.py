@@ -113,7 +113,7 @@ class TestInvariants:
                     (
                         plan.number,
                         [(request.request_id, tokens) for request, tokens in plan.tokens],
-                        plan.pulls,
+                        [(pull.request_id, pull.blocks_by_group) for pull in plan.pulls],
                     )
                     for plan in side.plans
                 ]

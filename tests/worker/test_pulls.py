@@ -8,9 +8,10 @@ import simpy
 
 from sim.clock import Phase, at_time
 from sim.worker.active import RemoteBlocks
-from sim.worker.network import Network, NetworkSettings, NvlinkSettings, RoceSettings
+from sim.worker.network import Network
 from sim.worker.nixl import Pull
 from sim.worker.pulls import Lease, Pulls
+from sim.worker.wires import NetworkSettings, NvlinkSettings, RoceSettings
 
 NODES = (0, 0, 1, 1)
 NO_HEARTBEATS = Lease(lease_s=10.0, heartbeat_interval_s=0.0, extension_s=20.0)
@@ -76,6 +77,17 @@ def test_a_lease_ends_when_nobody_came(lease: Lease) -> None:
     stage = Stage(lease)
     stage.hold(1.0, 7)
     assert stage.run() == [(11.0, "expired", 7), (11.0, "worker 0", [], [7])]
+
+
+def test_leases_run_out_in_the_order_of_their_ends_and_those_of_a_worker_in_that_of_their_start() -> None:
+    stage = Stage(NO_HEARTBEATS)
+    stage.hold(0.0, 9, worker=1)
+    stage.hold(0.0, 3, worker=0)
+    stage.hold(0.0, 2, worker=0)
+    stage.hold(0.5, 1, worker=0)
+    stage.start(1.0, 3, blocks=2)
+    expired = [request for _, what, request, *_ in stage.run() if what == "expired"]
+    assert expired == [2, 9, 1]
 
 
 @BOTH
