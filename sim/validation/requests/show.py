@@ -66,7 +66,10 @@ def _runs(result: Mapping[str, Any]) -> Table:
 def _groups(result: Mapping[str, Any]) -> Table:
     """Return mean absolute errors, a line a law, for each group of runs."""
     table = _table("Mean absolute error, %")
+    of_a_kind = [group["runs"] for group in result["groups"] if group["name"] in ("new", "repeat")]
     for group in result["groups"]:
+        if group["name"] == "held_out" and group["runs"] in of_a_kind:
+            continue  # it says the same again
         table.add_row(Text(f"{group['label']}, {_count(group['runs'])}", style="dim"))
         for law in result["laws"]:
             style = "bold" if law is result["laws"][0] else ""
