@@ -3,7 +3,6 @@
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import simpy
 
@@ -11,7 +10,7 @@ from sim.agenda import Agenda
 from sim.capacity import Capacity
 from sim.coefficients import Coefficients
 from sim.disaggregated import DisaggregatedFrontend
-from sim.frontend import Frontend
+from sim.frontend import FrontDoor, Frontend
 from sim.kv.hybrid import KvCache
 from sim.kv.offload import POLICIES
 from sim.kv.prefix import PrefixTable
@@ -89,7 +88,7 @@ class Cluster:
             self.scenario.router, self.capacity.block_tokens, count, policy=self._policies["prefill"]
         )
         pool = Pool("aggregated", router)
-        frontend = Frontend(self.env, pool, self._prefixes(), self.recorder, **self._front_door(times))
+        frontend = Frontend(self.env, pool, self._prefixes(), self.recorder, self._front_door(times))
         pool.workers = [self._worker(frontend, "aggregated", offloads=True) for _ in range(count)]
         return frontend
 
@@ -115,11 +114,11 @@ class Cluster:
             pools[0],
             self._prefixes(),
             self.recorder,
+            self._front_door(times),
             decode=pools[1],
             pulls=pulls,
             conditional=joined.conditional,
             max_num_batched_tokens=scenario.engine.max_num_batched_tokens,
-            **self._front_door(times),
         )
         pools[0].workers = [
             self._worker(frontend, "prefill", offloads=True, kv_role=joined.prefill_kv_role)
@@ -150,18 +149,18 @@ class Cluster:
     def _prefixes(self) -> PrefixTable:
         return PrefixTable(self._trace.chunk_tokens, self.capacity.block_tokens)
 
-    def _front_door(self, times: Coefficients) -> dict[str, Any]:
+    def _front_door(self, times: Coefficients) -> FrontDoor:
         scenario, offload = self.scenario, self.scenario.offload
-        return {
-            "agenda": self._agenda,
-            "coefficients": times.frontend,
-            "delays": scenario.frontend,
-            "seed": scenario.seed,
-            "max_model_len": scenario.max_model_len,
-            "attention_group": self._attention_group,
-            "host_events": offload is not None and offload.kv_events == "self-describing",
-            "track_outputs": scenario.router.track_output_blocks,
-        }
+        return FrontDoor(
+            self._agenda,
+            times.frontend,
+            scenario.frontend,
+            scenario.seed,
+            scenario.max_model_len,
+            self._attention_group,
+            host_events=offload is not None and offload.kv_events == "self-describing",
+            track_outputs=scenario.router.track_output_blocks,
+        )
 
     def _worker(
         self,

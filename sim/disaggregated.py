@@ -9,10 +9,7 @@ from functools import partial
 
 import simpy
 
-from sim.agenda import Agenda
-from sim.coefficient_file import FrontendCoefficients
-from sim.delays import Delays
-from sim.frontend import Frontend
+from sim.frontend import FrontDoor, Frontend
 from sim.kv.events import KvEvent
 from sim.kv.prefix import PrefixTable
 from sim.pool import Pool, PoolWorker
@@ -36,34 +33,14 @@ class DisaggregatedFrontend(Frontend):
         pool: Pool,
         prefixes: PrefixTable,
         recorder: Recorder,
+        door: FrontDoor,
         *,
         decode: Pool,
         pulls: Pulls,
         conditional: ConditionalDisaggSettings | None = None,
         max_num_batched_tokens: int,
-        agenda: Agenda,
-        coefficients: FrontendCoefficients,
-        delays: Delays,
-        seed: int,
-        max_model_len: int,
-        attention_group: int,
-        host_events: bool = False,
-        track_outputs: bool = False,
     ) -> None:
-        super().__init__(
-            env,
-            pool,
-            prefixes,
-            recorder,
-            agenda=agenda,
-            coefficients=coefficients,
-            delays=delays,
-            seed=seed,
-            max_model_len=max_model_len,
-            attention_group=attention_group,
-            host_events=host_events,
-            track_outputs=track_outputs,
-        )
+        super().__init__(env, pool, prefixes, recorder, door)
         self.decode = decode
         self._pulls = pulls
         self._conditional = conditional

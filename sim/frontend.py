@@ -9,7 +9,7 @@ channel of their own.
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from math import inf
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import simpy
 
@@ -32,12 +32,25 @@ from sim.worker.plan import StepPlan
 from sim.workload.request import Request
 
 
-class Frontend:
-    """Serves requests with the workers behind it: the `Outbox` of each of them.
+class FrontDoor(NamedTuple):
+    """What a scenario says of its front door, of one leg or of two."""
 
-    `attention_group` is the number of the engines' attention group: the router hears of no other, and of the
-    CPU tier only with `host_events`. `track_outputs`: it hears of every block that an answer grows by.
-    """
+    agenda: Agenda
+    coefficients: FrontendCoefficients
+    delays: Delays
+    seed: int
+    max_model_len: int
+    """In tokens, answer included."""
+    attention_group: int
+    """The engines' attention group: the router hears of no other,"""
+    host_events: bool = False
+    """and only then of the CPU tier."""
+    track_outputs: bool = False
+    """Whether the router hears of every block that an answer grows by."""
+
+
+class Frontend:
+    """Serves requests with the workers behind it: the `Outbox` of each of them."""
 
     def __init__(
         self,
@@ -45,15 +58,7 @@ class Frontend:
         pool: Pool,
         prefixes: PrefixTable,
         recorder: Recorder,
-        *,
-        agenda: Agenda,
-        coefficients: FrontendCoefficients,
-        delays: Delays,
-        seed: int,
-        max_model_len: int,
-        attention_group: int,
-        host_events: bool = False,
-        track_outputs: bool = False,
+        door: FrontDoor,
     ) -> None:
         self.pool = pool
         """Its workers are to be set before the first request."""
@@ -66,16 +71,16 @@ class Frontend:
         self._env = env
         self._prefixes = prefixes
         self._recorder = recorder
-        self._coefficients = coefficients
-        self._seed = seed
-        self._max_model_len = max_model_len
-        self._attention_group = attention_group
-        self._tiers = ("GPU", "CPU") if host_events else ("GPU",)
-        self._track_outputs = track_outputs
-        self._to_worker = Channel(env, delays.dispatch_s, Phase.ARRIVAL)
-        self._to_client = Channel(env, coefficients.alpha_out_s, Phase.OUTPUT)
-        self._agenda = agenda
-        self.event_delay_s = delays.event_delay_s
+        self._coefficients = door.coefficients
+        self._seed = door.seed
+        self._max_model_len = door.max_model_len
+        self._attention_group = door.attention_group
+        self._tiers = ("GPU", "CPU") if door.host_events else ("GPU",)
+        self._track_outputs = door.track_outputs
+        self._to_worker = Channel(env, door.delays.dispatch_s, Phase.ARRIVAL)
+        self._to_client = Channel(env, door.coefficients.alpha_out_s, Phase.OUTPUT)
+        self._agenda = door.agenda
+        self.event_delay_s = door.delays.event_delay_s
 
     # -- the way in -----------------------------------------------------------------------------------------
 

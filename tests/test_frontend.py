@@ -8,7 +8,7 @@ import simpy
 from sim.agenda import Agenda
 from sim.clock import Phase, at
 from sim.coefficients import FrontendCoefficients
-from sim.frontend import Frontend
+from sim.frontend import FrontDoor, Frontend
 from sim.kv.events import KvEvent
 from sim.kv.hybrid import KvCache
 from sim.kv.prefix import PrefixTable
@@ -49,10 +49,14 @@ class Door:
             Pool("aggregated", self.router, workers=self.workers),
             PrefixTable(16, 16),
             self.recorder,
-            agenda=Agenda(),
-            coefficients=FrontendCoefficients(alpha_in_s=0.25, alpha_in_s_per_token=1 / 128, alpha_out_s=0.5),
-            delays=SimpleNamespace(dispatch_s=0.125, event_delay_s=0.0625),
-            **{"seed": 0, "max_model_len": 200, "attention_group": ATTENTION} | options,
+            FrontDoor(
+                agenda=Agenda(),
+                coefficients=FrontendCoefficients(
+                    alpha_in_s=0.25, alpha_in_s_per_token=1 / 128, alpha_out_s=0.5
+                ),
+                delays=SimpleNamespace(dispatch_s=0.125, event_delay_s=0.0625),
+                **{"seed": 0, "max_model_len": 200, "attention_group": ATTENTION} | options,
+            ),
         )
         self.ended = []
         self.frontend.ended = lambda request: self.ended.append((request.index, self.env.now))

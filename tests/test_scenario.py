@@ -6,26 +6,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
-from sim.coefficients import coefficients
 from sim.errors import InputError
 from sim.scenario import Scenario, load_scenario
-from sim.sections import FrontendSettings, TimingSettings
-from sim.shipped import read_toml, scenario_names, scenario_path, shipped_root
-
-MINIMAL = """\
-model = "qwen3-14b-bf16"
-gpu = "h100-80gb"
-
-[workload]
-profile = "kct"
-sessions = 3
-
-[workers]
-count = 2
-"""
+from sim.shipped import scenario_names, scenario_path
+from tests.scenarios import MINIMAL, refusal
 
 
 @pytest.fixture
@@ -36,12 +22,6 @@ def write(tmp_path: Path):
         return path
 
     return write
-
-
-def refusal(path: Path | str, *overrides: str) -> str:
-    with pytest.raises(InputError) as caught:
-        load_scenario(path, overrides)
-    return str(caught.value)
 
 
 # What is shipped
@@ -182,107 +162,6 @@ def test_a_hugging_face_configuration_stands_beside_the_scenario(write, tmp_path
     assert (scenario.model.full_attention_layers, scenario.model.kv_dtype) == (64, "fp8")
 
 
-# Times
-
-
-def test_coefficients_are_those_shipped_unless_the_scenario_gives_some() -> None:
-    shipped = load_scenario("agg8")
-    assert shipped.coefficients() == coefficients(shipped.model, shipped.gpu)
-    assert shipped.coefficients().origin == "prior"
-    times = load_scenario(
-        "agg8", ["timing.a_pair_s=900ps", "frontend.alpha_in_s=0", "timing.label=a guess"]
-    ).coefficients()
-    assert (times.step.a_pair_s, times.frontend.alpha_in_s) == (900e-12, 0.0)
-    assert times.step.t_floor_s == shipped.coefficients().step.t_floor_s
-    assert times.frontend.alpha_out_s == shipped.coefficients().frontend.alpha_out_s
-    assert times.summary.endswith("; given in the scenario: a_pair_s, alpha_in_s (a guess)")
-
-
-def test_every_coefficient_can_be_given() -> None:
-    times = load_scenario("agg8").coefficients()
-    assert set(type(times.step).model_fields) == set(TimingSettings.model_fields) - {
-        "coefficients",
-        "draw",
-        "label",
-        "preset",
-    }
-    assert set(type(times.frontend).model_fields) < set(FrontendSettings.model_fields)
-
-
-def test_a_file_of_coefficients_by_name_or_by_a_path_that_starts_at_the_scenario(
-    write, tmp_path: Path
-) -> None:
-    named = "qwen3-14b-bf16_h100-80gb"
-    shipped = load_scenario(write(MINIMAL)).coefficients()
-    (tmp_path / "own.toml").write_bytes((shipped_root() / "calibration" / f"{named}.toml").read_bytes())
-    for choice in (named, "own.toml"):
-        path = write(MINIMAL + f'\n[timing]\ncoefficients = "{choice}"\n')
-        scenario = load_scenario(path)
-        assert scenario.coefficients() == shipped
-        path.with_name("resolved").mkdir(exist_ok=True)
-        again = path.with_name("resolved") / "scenario.toml"
-        again.write_text(scenario.to_toml())
-        assert load_scenario(again) == scenario
-    other = write(MINIMAL + '\n[timing]\ncoefficients = "qwen3.8-27b-fp8_h100-80gb"\n')
-    assert "timing.coefficients = 'qwen3.8-27b-fp8_h100-80gb': " in refusal(other)
-    assert "is of qwen3.8-27b-fp8 on h100-80gb, and the scenario has qwen3-14b-bf16" in refusal(other)
-
-
-def test_draws_leave_alone_what_the_scenario_gives() -> None:
-    drawn = load_scenario("agg8", ["timing.draw=3", "timing.a_pair_s=900ps"])
-    other = load_scenario("agg8", ["timing.draw=4"]).coefficients()
-    assert drawn.coefficients().step.a_pair_s == 900e-12
-    assert len({13.2e-3, drawn.coefficients().step.t_floor_s, other.step.t_floor_s}) == 3
-    values = load_scenario("agg8", ["timing.a_pair_s=900ps"])
-    assert values.draws(3)[2] == drawn
-    assert values.draws(None) == [values]
-
-
-def test_links_are_drawn_where_they_stand_at_their_defaults() -> None:
-    fast = ["disaggregation.network.roce.bandwidth_bytes_per_s=25GB/s"]
-    values, drawn = load_scenario("2p6d", fast), load_scenario("2p6d", [*fast, "timing.draw=2"])
-    assert values.offload is not None
-    assert (values.host_link(), values.network()) == (values.offload.link, values.disaggregation.network)
-    assert drawn.network().roce.bandwidth_bytes_per_s == 25e9
-    assert 5e-3 <= drawn.network().roce.latency_s <= 20e-3
-    assert drawn.network().sharing == values.network().sharing
-    assert drawn.host_link().latency_s == values.host_link().latency_s
-    assert len({values.host_link().bandwidth_bytes_per_s, 50e9, drawn.host_link().bandwidth_bytes_per_s}) == 2
-    assert drawn.network().nvlink != values.network().nvlink
-
-
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (
-            ["model=llama-3.1-8b-bf16", "timing.draw=1"],
-            "--set timing.draw=1: no ranges to draw coefficients from: roof",
-        ),
-        (["timing.preset=roofline", "timing.draw=1"], "is a law of its own: leave out either preset or draw"),
-        (
-            ["timing.coefficients=agg8"],
-            "--set timing.coefficients=agg8: no file of coefficients is called 'agg8'",
-        ),
-    ],
-)
-def test_what_has_no_ranges_is_not_drawn(overrides: list[str], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        load_scenario("agg8", overrides)
-
-
-def test_rooflines_stand_beside_the_coefficients() -> None:
-    origins = {
-        preset: load_scenario("agg8", [f"timing.preset={preset}"]).coefficients().origin
-        for preset in ("roofline", "peak-roofline")
-    }
-    assert origins == {"roofline": "roofline", "peak-roofline": "peak-roofline"}
-    for preset in origins:
-        with pytest.raises(InputError, match=rf'timing.preset = "{preset}" has no ranges to draw from'):
-            load_scenario("agg8", [f"timing.preset={preset}"]).draws(1)
-    own = load_scenario("agg8", ["timing.preset=roofline", "timing.c_pf_s=1ms"]).coefficients()
-    assert own.step.c_pf_s == 1e-3
-
-
 # What a file may not say
 
 
@@ -384,47 +263,6 @@ def test_a_scenario_made_in_python_is_checked_too() -> None:
     content["workload"] = {"profile": "talk", "sessions": 1}
     with pytest.raises(ValidationError, match=r"router\.block_size = 16: the engine's blocks have 800"):
         Scenario.model_validate(content)
-
-
-# The JSON Schema
-
-
-SCHEMA = Scenario.model_json_schema()
-
-
-def test_the_schema_is_a_schema_and_accepts_what_is_shipped_and_what_is_written() -> None:
-    Draft202012Validator.check_schema(SCHEMA)
-    validator = Draft202012Validator(SCHEMA)
-    for name in scenario_names():
-        validator.validate(read_toml(scenario_path(name)))
-        validator.validate(json.loads(load_scenario(name).model_dump_json(exclude_none=True)))
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        {"sed": 1},
-        {"workers": {"count": 0}},
-        {"workers": {"count": 100_000}},
-        {"offload": {"cpu_bytes": "64 parsecs"}},
-        {"model": {"preset": "qwen3-14b-bf16", "kv_dtyp": "fp8"}},
-        {"router": {"policy": "kw"}},
-    ],
-)
-def test_the_schema_refuses_what_loading_refuses(content: dict[str, object]) -> None:
-    good = read_toml(scenario_path("agg8"))
-    assert not Draft202012Validator(SCHEMA).is_valid(good | content)
-
-
-def test_every_key_is_described() -> None:
-    tables = {"Scenario": SCHEMA, **SCHEMA["$defs"]}
-    missing = [
-        f"{name}.{key}"
-        for name, table in tables.items()
-        for key, about in table.get("properties", {}).items()
-        if not about.get("description")
-    ]
-    assert not missing
 
 
 # Changing what was loaded
