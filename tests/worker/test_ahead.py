@@ -3,8 +3,8 @@
 import pytest
 
 from sim.clock import Phase, at_time
+from tests.worker.bench import Bench
 from tests.worker.helpers import Prompts
-from tests.worker.test_worker import Bench
 
 # The first request leaves two blocks cached. Tokens 33 and 49 of the second are planned at 26 and 42 s: each
 # takes a block that holds one of those, and this is published with the output a second later.
