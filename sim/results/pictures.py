@@ -9,6 +9,7 @@ from sim.errors import InputError
 from sim.results.account import CAUSES
 from sim.results.style import given_or_new
 from sim.results.summary import CAUSE_LABELS, LATENCY_LABELS
+from sim.units import plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -152,7 +153,7 @@ class Pictures:
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.set(xlabel="Turn", ylabel="Worker", ylim=(-0.5, last + 0.5), yticks=range(last + 1))
         count = turns["worker"].nunique()
-        where = f"{count} worker{'s' if count > 1 else ''}"
+        where = f"{count} {plural(count, 'worker')}"
         ax.set_title(f"Session {turns['session'].iloc[0]}: prefill on {where}")
         return ax
 

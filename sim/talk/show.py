@@ -13,6 +13,7 @@ from sim.talk.scores import CellScore, RowScore
 from sim.talk.static import StaticScore
 from sim.talk.study import Workload
 from sim.talk.targets import Target
+from sim.units import plural
 
 _SHOWN: dict[str, Callable[[float], str]] = {
     "s": show.seconds,
@@ -77,7 +78,7 @@ def _range(target: Target, low: float, high: float) -> str:
 def _runs(workload: Workload) -> str:
     seeds = {run.seed for run in workload.replicates}
     draws = {run.draw for run in workload.replicates} - {None}
-    text = f"{len(seeds)} seed{'s' if len(seeds) > 1 else ''}"
+    text = f"{len(seeds)} {plural(len(seeds), 'seed')}"
     return f"{text} x {len(draws)} draws of coefficients" if draws else text
 
 

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sim.results.summary import footnotes, heading
+from sim.units import plural
 from sim.validation.requests.validate import COLUMNS
 
 _KINDS = {
@@ -79,7 +80,7 @@ def _groups(result: Mapping[str, Any]) -> Table:
 
 
 def _count(count: int) -> str:
-    return f"{count} run{'s' if count > 1 else ''}"
+    return f"{count} {plural(count, 'run')}"
 
 
 def _cells(numbers: Mapping[str, float | None], *, signed: bool) -> Iterable[str]:
