@@ -1,5 +1,6 @@
 # make run    installs what is needed, then simulates the shipped cluster of eight H100s
-# make test   runs every test; make lint checks style and types; make clean forgets it all
+# make test   runs the tests that take no more than seconds, make test-slow the others; make lint checks style and
+#             types; make clean forgets it all
 # make notebooks runs the notebooks and stores what they show; make tables the sweeps that one of them reads
 # make fast   puts a build with compiled hot modules into .venv, a copy of the sources as they are now (a C compiler
 #             is needed); the next make run, test or lint goes back to the sources themselves
@@ -10,13 +11,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: run test lint notebooks tables fast clean
+.PHONY: run test test-slow lint notebooks tables fast clean
 
 run: $(VENV)/run.stamp
 	$(BIN)/sim run scenarios/agg8.toml
 
 test: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-slow: $(VENV)/test.stamp
+	$(BIN)/python -m pytest -n 2 -m slow
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
