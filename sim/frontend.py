@@ -86,13 +86,13 @@ class Frontend:
 
     def submit(self, request: Request) -> None:
         """A client sends a request now."""
+        reason = self._refusal(request)
+        if reason is not None:
+            self._refuse(request, reason)
+            return
         prompt = self._prefixes.add(request.chunks, request.prompt_tokens)
         record = Record(request, self._env.now, prompt.blocks)
         self._recorder.sent(record, prompt.required_tokens)
-        reason = self._refusal(request)
-        if reason is not None:
-            self._end(record, "rejected", reason)
-            return
         alpha = self._coefficients
         tokenised_s = alpha.alpha_in_s + alpha.alpha_in_s_per_token * request.prompt_tokens
         if not tokenised_s and comes_next(self._env, Phase.ARRIVAL, request.index):
@@ -111,6 +111,12 @@ class Frontend:
         if not self.pool.workers[0].engine.fits(request.prompt_tokens):
             return "prompt_exceeds_pool"
         return None
+
+    def _refuse(self, request: Request, reason: str) -> None:
+        """Turn a request away at the door: no later prompt is known for it."""
+        record = Record(request, self._env.now, BlockRuns(()))
+        self._recorder.sent(record, self._prefixes.required_tokens(request.chunks, request.prompt_tokens))
+        self._end(record, "rejected", reason)
 
     def _route(self, record: Record) -> None:
         """Choose a worker, book the request there, and send it on its way."""

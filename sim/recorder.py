@@ -35,8 +35,8 @@ class Recorder:
     """The books of one run over `workers` workers; the `Observer` of each of them.
 
     `attention_group` is the number of the engines' attention group; recurrent groups, if any, come before it.
-    `tables` are those to keep beside the ones that every run has; "workers" gets at most one row a worker and
-    `worker_interval_s`.
+    `tables` are those to keep beside the ones that every run has; "workers" is thinned, where it gets
+    long, to one row a worker and `worker_interval_s`.
     """
 
     def __init__(
@@ -276,8 +276,7 @@ class Recorder:
         self.pool[worker].set(used_blocks, now_s)
         table = self.rows.tables.get("workers")
         if table is not None:
-            row = self._levels.grew(worker, now_s, used_blocks)
-            if row is not None:
+            for row in self._levels.grew(worker, now_s, used_blocks):
                 table.append(row)
 
     def levels(self, worker: int, engine: Engine, now_s: float) -> None:
@@ -289,8 +288,8 @@ class Recorder:
             self.cpu_tier[worker].set(cpu, now_s)
         table = self.rows.tables.get("workers")
         if table is not None:
-            row = self._levels.set(worker, now_s, (len(engine.scheduler.running), engine.waiting, used, cpu))
-            if row is not None:
+            levels = len(engine.scheduler.running), engine.waiting, used, cpu
+            for row in self._levels.set(worker, now_s, levels):
                 table.append(row)
 
     def kv(self, worker: int, events: Iterable[KvEvent]) -> None:

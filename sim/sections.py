@@ -208,4 +208,5 @@ class OutputSettings(Settings):
     tables: tuple[Literal["decisions", "workers"], ...] = ("decisions", "workers")
     """Further tables that `--out` writes: every routing decision, and each worker over time."""
     worker_interval_s: Seconds = 1.0
-    """Simulated time between two rows of a worker in table "workers"; 0: a row at every change."""
+    """Simulated time between two rows of a worker in table "workers", once it gets long: the first 1,000
+    changes of a worker are all kept if there are no more. 0: a row at every change."""

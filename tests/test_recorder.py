@@ -180,11 +180,11 @@ def test_levels_of_a_worker():
     settings = scenario(**ONE_WORKER, engine=SYNCHRONOUS | {"max_num_seqs": 1})
     cluster = run_cluster(settings, trace(turn(0, 31, 2, [1, 2]), turn(0.5, 16, 1, [3])))
     assert [tuple(row.values()) for row in rows(cluster, "workers")] == [
-        # when, worker, running, waiting, blocks in use, blocks of the CPU tier
-        (0.0, 0, 1, 0, 2, None),
-        (0.5, 0, 1, 1, 2, None),
-        (2.0, 0, 1, 0, 1, None),
-        (3.0, 0, 0, 0, 0, None),
+        # when, worker, running, waiting, blocks in use, blocks of the CPU tier; the highest of the last four
+        (0.0, 0, 1, 0, 2, None, 1, 0, 2, None),
+        (0.5, 0, 1, 1, 2, None, 1, 1, 2, None),
+        (2.0, 0, 1, 0, 1, None, 1, 0, 1, None),
+        (3.0, 0, 0, 0, 0, None, 0, 0, 0, None),
     ]
     (pool,) = cluster.recorder.pool
     assert (pool.max, pool.area(3.0)) == (2, 2 * 2 + 1 * 1)

@@ -115,6 +115,10 @@ WORKERS = (
     Column("waiting", "int", "", "Requests in the queue, those that wait for a load included"),
     Column("used_blocks", "int", "blocks", "Pool blocks that requests hold; idle cached ones are free"),
     Column("cpu_used_blocks", "int", "blocks", "Filled blocks of the CPU tier; null without one"),
+    Column("most_running", "int", "", "Most requests in the batch since the worker's previous row"),
+    Column("most_waiting", "int", "", "Most requests in the queue since then"),
+    Column("most_used_blocks", "int", "blocks", "Most pool blocks that requests held since then"),
+    Column("most_cpu_used_blocks", "int", "blocks", "Most blocks of the CPU tier filled since then"),
 )
 
 LINKS = (

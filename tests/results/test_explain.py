@@ -55,6 +55,33 @@ def test_it_has_the_terms_the_reason_and_the_alternative() -> None:
     assert found.to_dict()["choices"][0]["candidates"][1]["chosen"] is True
 
 
+def test_a_prompt_that_was_turned_away_is_known_to_nobody() -> None:
+    # 100 blocks take the second prompt, and the third, which goes beyond it; not the first.
+    prompts = [(0, 101), (10, 40), (20, 41)]
+    ran = run(
+        scenario(),
+        trace=trace(*(turn(at_s, 16 * blocks, 1, range(blocks)) for at_s, blocks in prompts)),
+        step_time=Pace(),
+    )
+    rows = ran.requests.set_index("index")
+    assert list(rows["status"].loc[range(3)]) == ["rejected", "completed", "completed"]
+    assert list(rows["required_tokens"].loc[range(3)]) == [1616, 640, 16]
+    assert list(rows["required_block_tokens"].loc[range(3)]) == [1616, 640, 16]
+    assert list(rows["first_tokens"].loc[range(3)]) == [0, 640, 16]
+    (choice,) = ran.explain(1).choices
+    assert [row["expected_recomputed_tokens"] for row in choice.candidates] == [0, 0]
+    assert "640 prompt tokens, 640 of them in no earlier prompt" in repr(ran.explain(1))
+
+
+def test_what_an_earlier_prompt_had_of_one_that_is_turned_away() -> None:
+    ran = run(
+        scenario(), trace=trace(turn(0, 320, 1, range(20)), turn(9, 1608, 1, range(101))), step_time=Pace()
+    )
+    refused = ran.requests.set_index("index").loc[1]
+    assert (refused["status"], refused["required_tokens"]) == ("rejected", 1288)
+    assert refused["required_block_tokens"] == 1288
+
+
 def test_both_legs_of_a_pair() -> None:
     found = a_pair().explain(0)
     assert [(choice.leg, choice.chosen, choice.why) for choice in found.choices] == [
