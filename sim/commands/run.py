@@ -93,6 +93,7 @@ def _repeat(
     """Return the combined summary of every draw of every seed, their notes, and each one's summary."""
     from sim.results.intervals import combine
     from sim.results.metrics import to_json
+    from sim.results.repeats import trace_note
 
     drawn = scenario.draws(draws)
     summaries: list[dict[str, Any]] = []
@@ -108,7 +109,8 @@ def _repeat(
     combined = combine(seeds, summaries, [one.timing.draw for one in drawn] if draws else ())
     if folder is not None:
         (folder / "summary.json").write_text(to_json(combined), encoding="utf-8")
-    return combined, _of_all(notes), summaries
+    said = trace_note(seeds, [scenario.workload.model_dump()])
+    return combined, [*said, *_of_all(notes)], summaries
 
 
 def _of_all(notes: Sequence[Sequence[str]]) -> list[str]:

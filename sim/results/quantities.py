@@ -64,7 +64,8 @@ _UNITS = {
 }
 _BETWEEN_KEYS = re.compile(r"(?<!\bp\d\d)\.")
 """Every dot but that of a percentile such as p99.9."""
-_SHARES = ("recomputation", "recomputation_by_counter", "share", "utilization")
+_PARTS = ("share", "utilization")
+_SHARES = ("recomputation", "recomputation_by_counter", *_PARTS)
 
 
 class Unit(NamedTuple):
@@ -171,6 +172,11 @@ def unit(name: str) -> Unit:
     if first in LATENCY_LABELS or (last.endswith("_s") and not last.endswith("_per_s")):
         return SECONDS
     return PLAIN
+
+
+def is_part_of_one(name: str) -> bool:
+    """Whether a number is a part of a whole: never above 1, as a share of recomputed tokens may be."""
+    return name.rpartition(".")[2] in _PARTS or name.partition(".")[0] == "occupancy"
 
 
 def si_unit(name: str) -> str:

@@ -1,6 +1,6 @@
 """What a person reads after several runs of one scenario: the main numbers with their intervals or bands."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -67,7 +67,10 @@ def render_repeats(combined: Mapping[str, Any], title: str, notes: Sequence[str]
         words = [f"The band is {BAND_WORDS}.", *few_note(draws)]
     else:
         middle, spread, spreads = "mean", f"{100 * CONFIDENCE:.0f} % interval", combined["intervals"]
-        words = ["The interval is that of the mean over the seeds, by Student's t."]
+        words = [
+            "The interval is that of the mean over the seeds, by Student's t, on a scale that keeps it "
+            "within what the number can be."
+        ]
     rows, n = table("", middle, spread, "least", "most"), len(combined["runs"])
     for section in _SECTIONS:
         rows.add_row()
@@ -84,6 +87,16 @@ def runs_text(seeds: Sequence[int], draws: Sequence[int] = ()) -> str:
     """Return which runs numbers stand for: "20 draws, 2 seeds: 0, 1"."""
     some = f"seed {seeds[0]}" if len(seeds) == 1 else f"{len(seeds)} seeds: {', '.join(map(str, seeds))}"
     return f"{len(draws)} draws, {some}" if len(draws) > 1 else some
+
+
+def trace_note(seeds: Sequence[int], workloads: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return what to say of several seeds where a trace file is sent; `workloads` as scenarios have them."""
+    if len(seeds) < 2 or not any(workload.get("path") for workload in workloads):
+        return []
+    return [
+        "a trace is the same with every seed: seeds move only the router's ties and other draws, and an "
+        "interval says nothing of other traffic"
+    ]
 
 
 def few_note(draws: Sequence[int]) -> list[str]:

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from sim.results import show
 from sim.results.quantities import label, unit, written_limit
+from sim.results.repeats import trace_note
 from sim.results.sized import Sized, Tried
 from sim.results.summary import footnotes, heading, table
 from sim.units import format_bytes, plural
@@ -86,5 +87,7 @@ def _notes(sized: Sized) -> Iterator[str]:
     yield f"split clusters fill nodes of {sized.gpus_per_node} GPUs in order, prefill workers first"
     for error in dict.fromkeys(run.error for tried in sized.tried for run in tried.runs if run.error):
         yield f"failed: {error}"
+    settings = (run.settings for tried in sized.tried for run in tried.runs)
+    yield from trace_note(sized.seeds, (found.get("workload", {}) for found in settings))
     notes = [run.notes for tried in sized.tried for run in tried.runs if run.summary is not None]
     yield from (note for note in (notes[0] if notes else ()) if all(note in other for other in notes))

@@ -97,10 +97,9 @@ def _cell(sweep: Sweep, row: Row) -> str:
     (mean,) = row.spreads.values()
     shown = unit(row.metric)
     text = shown.show(mean.middle)
-    if sweep.has_bands and mean.n > 1:
+    least = 2 if sweep.has_bands else LEAST_PAIRS
+    if mean.n >= least and mean.low != mean.high:
         text += f" ({show.between(mean.low, mean.high, shown.show)})"
-    elif mean.n >= LEAST_PAIRS and mean.high is not None and mean.middle is not None:
-        text += f" ± {shown.show_difference(mean.high - mean.middle)}"
     return text + ("†" if mean.n < sweep.cases else "") + ("*" if row.thin else "")
 
 
@@ -109,7 +108,7 @@ def _interval_note(sweep: Sweep) -> list[str]:
         return [f"in brackets: {BAND_WORDS}", *few_note(sweep.draws)]
     if len(sweep.seeds) < LEAST_PAIRS:
         return [f"no intervals: they take {LEAST_PAIRS} seeds or more"]
-    return [f"± is half of a {100 * CONFIDENCE:.0f} % interval of the mean over the seeds"]
+    return [f"in brackets: {100 * CONFIDENCE:.0f} % interval of the mean over the seeds"]
 
 
 def _missing_note(sweep: Sweep, columns: dict[str, list[Row]]) -> list[str]:
