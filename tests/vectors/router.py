@@ -16,7 +16,7 @@ from pathlib import Path
 from scipy.stats import chi2
 
 from sim.errors import InputError
-from sim.router.cost import CostTerms
+from sim.router.cost import CostTerms, round_half_away
 from sim.router.policies import Kv, cheapest
 from sim.router.query import Query
 from tests.vectors.router_service import KvRouter, RecordedRouter, Row, SelectionService, named
@@ -71,7 +71,9 @@ def unlike_lookups(service: RecordedRouter, row: Row) -> Iterator[str]:
     }
     rank = service.ranks.index(tuple(row["chosen"]))
     if "returned_overlap_blocks" in row:
-        ours["returned_overlap_blocks"] = everywhere[rank].device_blocks
+        t = everywhere[rank]  # rounded
+        effective = t.device_blocks + host * t.host_blocks + disk * t.disk_blocks
+        ours["returned_overlap_blocks"] = round_half_away(effective)
     else:
         ours["effective_prefill_tokens"] = uncached[rank]
     for name, value in ours.items():
@@ -137,7 +139,11 @@ def compare_state(name: str, service: RecordedRouter, row: Row, tally: Tally) ->
 def replay_service(rows: Sequence[tuple[str, Row]], tally: Tally) -> None:
     """Replay one recording of a router; each row comes with where it stands."""
     scenario = rows[0][1]
-    service = (KvRouter if scenario["name"].startswith("k") else SelectionService)(scenario)
+    service: RecordedRouter
+    if scenario["name"].startswith("k"):
+        service = KvRouter(scenario, hears_events=any(row["op"].startswith("kv_") for _, row in rows))
+    else:
+        service = SelectionService(scenario)
     for where, row in rows[1:]:
         if row["op"].startswith("kv_"):
             service.apply(row)

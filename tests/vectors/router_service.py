@@ -100,13 +100,12 @@ class RecordedRouter:
 class SelectionService(RecordedRouter):
     """Dynamo's router as a service of its own.
 
-    It books blocks whatever the settings say, has no approximate index, and keeps its index where the credit
-    is 0. The last is the core's behaviour for a credit of 0 in each request.
+    It books blocks whatever the settings say, generated ones too, has no approximate index, and keeps its
+    index where the credit is 0. The last is the core's behaviour for a credit of 0 in each request.
     """
 
     def __init__(self, scenario: Row) -> None:
-        settings = named(scenario["config"])
-        settings.pop("track_active_blocks", None)
+        settings = named(scenario["config"]) | {"track_active_blocks": True, "track_output_blocks": True}
         config = RouterConfig(**settings)
         credit = config.overlap_score_credit
         super().__init__(
@@ -125,16 +124,20 @@ class SelectionService(RecordedRouter):
 
 
 class KvRouter(RecordedRouter):
-    """Dynamo's router as its frontend uses it, recorded without KV events.
+    """Dynamo's router as its frontend uses it.
 
-    What its approximate index then answered is recorded with each request, and taught to the core's index.
+    Where it was recorded without KV events, its index only guessed: what that answered is recorded with each
+    request, and taught to the core's index.
     """
 
-    def __init__(self, scenario: Row) -> None:
+    def __init__(self, scenario: Row, *, hears_events: bool) -> None:
         super().__init__(scenario, RouterConfig(**named(scenario["config"])), "decode")
+        self._hears_events = hears_events
 
     def look_up(self, row: Row) -> None:
-        """Let each rank hold exactly what was recorded of this prompt."""
+        """Let each rank hold exactly what was recorded of this prompt, if nothing else told of it."""
+        if self._hears_events:
+            return
         ids = self.block_ids(row["prompt_blocks"])
         for rank, held in enumerate(row["device_blocks"]):
             self.router.cleared(rank)
