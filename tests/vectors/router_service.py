@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from sim.errors import InputError
 from sim.router import Booking, CostTerms, Overrides, Query, Router, RouterConfig, WorkerType
 
 Row = dict[str, Any]
@@ -80,6 +81,8 @@ class RecordedRouter:
     def proceed(self, row: Row) -> None:
         """Apply one recorded step in the life of a booked request."""
         booking = self._bookings[row["request_id"]]
+        if row["op"] not in ("prefill_complete", "free", "add_output_block"):
+            raise InputError(f"request {row['request_id']}: op = {row['op']!r} is not known")
         if row["op"] == "prefill_complete":
             self.router.first_token(booking, now_s=0.0)
         elif row["op"] == "free":
@@ -142,6 +145,11 @@ class KvRouter(RecordedRouter):
         for rank, held in enumerate(row["device_blocks"]):
             self.router.cleared(rank)
             self.router.stored(rank, None, ids[:held], "device")
+
+
+def unknown_settings(scenario: Row) -> list[str]:
+    """Return the recorded settings that could change a decision, but not one of the core."""
+    return sorted(named(scenario.get("config", {})).keys() - RouterConfig.model_fields.keys())
 
 
 def named(recorded: Row) -> Row:
