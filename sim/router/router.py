@@ -165,7 +165,7 @@ class Router:
         self.loads.add_output_block(booking, fraction)
 
     def progress(self, booking: Booking, heard_s: float, now_s: float) -> None:
-        """A chunk of the answer was heard of at `heard_s`: until the scan after that, it does not expire."""
+        """A chunk of the answer was heard of at `heard_s`; scans up to `now_s` did not know of it."""
         self._expiry.look(self.loads, now_s)
         booking.progress_s = max(booking.progress_s, heard_s)
 
