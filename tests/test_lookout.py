@@ -1,4 +1,4 @@
-"""Bookings of requests that go on, and of those that wait too long; a step takes 1 s, scans are 10 s apart."""
+"""Bookings of requests that go on, and of those that wait too long: a step takes 1 s, a scan is every 10."""
 
 import pytest
 
