@@ -7,7 +7,7 @@ order is explicit: first what an engine step gives out (tokens, releases, KV eve
 
 from enum import IntEnum
 from heapq import heappush
-from typing import Any
+from typing import Any, Protocol
 
 import simpy
 
@@ -18,6 +18,29 @@ class Phase(IntEnum):
     OUTPUT = 2
     ARRIVAL = 3
     SCHEDULE = 4
+
+
+class Watch(Protocol):
+    """Somebody who looks at the state of things at certain times, and for whom no simulation goes on."""
+
+    @property
+    def due_s(self) -> float:
+        """When to look next."""
+
+    def look(self, until_s: float) -> None:
+        """Look as things stood at each of the times up to `until_s`, when the next event is."""
+
+
+def run_out(env: simpy.Environment, watch: Watch) -> None:
+    """Let time run until nothing can happen any more; `watch` looks before the events of its times."""
+    queue: list[Any] = env._queue
+    due_s = watch.due_s
+    while queue:
+        next_s: float = queue[0][0]
+        if next_s >= due_s:
+            watch.look(next_s)
+            due_s = watch.due_s
+        env.step()
 
 
 class Moment:

@@ -8,12 +8,14 @@ import simpy
 
 from sim.agenda import Agenda
 from sim.capacity import Capacity
+from sim.clock import run_out
 from sim.coefficients import Coefficients
 from sim.disaggregated import DisaggregatedFrontend
 from sim.frontend import FrontDoor, Frontend
 from sim.kv.hybrid import KvCache
 from sim.kv.offload import POLICIES
 from sim.kv.prefix import PrefixTable
+from sim.lookout import Lookout
 from sim.pool import Pool
 from sim.recorder import Recorder
 from sim.results.transfers import LinkRow
@@ -77,6 +79,13 @@ class Cluster:
         self.workers: list[Worker] = []
         self._agenda = Agenda()
         self.frontend = self._disaggregated(times) if scenario.workers.prefill else self._aggregated(times)
+        self._lookout = Lookout(
+            self.frontend.pools,
+            self.recorder.records,
+            self.frontend.serving,
+            interval_s=scenario.router.active_request_expiry_secs,
+            way_s=times.frontend.alpha_out_s,
+        )
         self.client = make_client(self.env, trace, scenario.replay, self.frontend.submit)
         self.recorder.due_s = self.client.due_s
 
@@ -237,7 +246,7 @@ class Cluster:
         self.frontend.ended = ended
         self.client.start()
         with rare_collections():
-            self.env.run()
+            run_out(self.env, self._lookout)
         self.recorder.close(self.env.now, requests, self._stalls())
         lookups = (worker.engine.scheduler.lookup for worker in self.workers)
         self.recorder.pulls.nothing_left = sum(lookup.nothing_left for lookup in lookups)

@@ -5,6 +5,7 @@ once more, to a decode worker, which pulls the prompt's blocks and generates. Wi
 some requests skip the first leg and are served by their decode worker alone.
 """
 
+from collections.abc import Sequence
 from functools import partial
 
 import simpy
@@ -162,6 +163,17 @@ class DisaggregatedFrontend(Frontend):
             self._send_events(self.pool, worker, events, output_s)
         elif self._conditional is not None:  # else the decode leg looks at no index
             self._send_events(self.decode, worker, events, output_s)
+
+    @property
+    def pools(self) -> Sequence[Pool]:
+        """Prefill and decode workers."""
+        return (self.pool, self.decode)
+
+    def serving(self, record: Record, pool: Pool) -> tuple[ActiveRequest | None, int | None]:
+        """Return as what, and on which worker, a request is served that is booked in a pool."""
+        if pool is self.decode and record.decode_worker != record.worker:
+            return record.decode, record.decode_worker
+        return super().serving(record, pool)
 
     def _booked(self, record: Record) -> tuple[Pool, Booking]:
         """Where a request is booked now: with its prefill worker until that has answered."""

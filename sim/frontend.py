@@ -275,6 +275,15 @@ class Frontend:
         pool.router.free(booking, self._env.now)
         self._end(record, status, reason)
 
+    @property
+    def pools(self) -> Sequence[Pool]:
+        """Its workers, by router."""
+        return (self.pool,)
+
+    def serving(self, record: Record, pool: Pool) -> tuple[ActiveRequest | None, int | None]:
+        """Return as what, and on which worker, a request is served that is booked in a pool."""
+        return record.active, record.worker
+
     def _booked(self, record: Record) -> tuple[Pool, Booking]:
         """Where a request that a worker serves is booked now."""
         assert record.booking is not None

@@ -22,6 +22,9 @@ class PoolWorker(Protocol):
     def add(self, request: ActiveRequest) -> None:
         """Queue a request now."""
 
+    def ahead_s(self, before_s: float) -> float:
+        """Return when running requests had their last token before a time, of those not told yet."""
+
 
 class Pool:
     """Workers that one router chooses among: ranks 0, 1, ... are the workers `first`, `first` + 1, ..."""

@@ -13,6 +13,7 @@ from sim.cli import app
 from sim.cluster import Cluster
 from sim.results.account import CAUSES
 from sim.results.metrics import to_json
+from sim.router import RouterConfig
 from sim.running import summary_of
 from sim.worker.lookup import EngineDiedError
 from tests.clusters import Pace, rows, run_cluster, scenario, trace, turn
@@ -100,6 +101,17 @@ def test_pulls_between_nodes_take_the_network_card():
     used = {(row["kind"], row["owner"], row["direction"]) for row in rows(cluster, "links") if row["n_bytes"]}
     assert used == {("roce", 0, "out"), ("roce", 1, "in")}
     assert rows(cluster)[0]["pull_end_s"] == pytest.approx(1.5, abs=1e-4)
+
+
+# -- routing ------------------------------------------------------------------------------------------------
+
+
+def test_the_legs_of_a_request_are_drawn_apart():
+    """Of 48 requests to 2 + 2 workers at random, about half decode on the worker of their prefill's rank."""
+    settings = pair(prefill=2, decode=2).model_copy(update={"router": RouterConfig(policy="random")})
+    requests = trace(*(turn(float(number), 16, 1, [number], str(number)) for number in range(48)))
+    found = rows(run_cluster(settings, requests))
+    assert sum(row["decode_worker"] == row["worker"] + 2 for row in found) == 30
 
 
 # -- conservation -------------------------------------------------------------------------------------------

@@ -1,12 +1,21 @@
 """The router's settings: Dynamo 1.5.0's names (without the `router_` prefix), defaults and units."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from sim.router.names import KnownName
 from sim.settings import Settings
 
-PolicyName = Literal["kv", "round-robin", "random", "least-loaded", "session-sticky"]
+
+def _policies() -> list[str]:
+    from sim.router.policies import POLICIES  # noqa: PLC0415 - policies are made from settings
+
+    return [*POLICIES]
+
+
+PolicyName = Annotated[str, KnownName(_policies)]
+"""A name in `sim.router.policies.POLICIES`."""
 WorkerType = Literal["aggregated", "decode", "prefill"]
 """What Dynamo 1.5.0 takes a router's workers for. To its frontend all that decode are "decode" workers, those
 of an aggregated pool too; only its SelectionService has "aggregated" ones."""
@@ -28,7 +37,8 @@ class RouterConfig(Settings):
     """What one router is told at its start. Weights and scales are finite; blocks are router blocks."""
 
     policy: PolicyName = "kv"
-    """Who chooses: `kv` is Dynamo's cost; the others ignore it, and no index is built."""
+    """Who chooses: `kv` takes the least of Dynamo's costs. An index of what workers hold is kept for it, and
+    for every other policy that reads caches."""
     overlap_score_credit: float = Field(default=1.0, ge=0, allow_inf_nan=False)
     """Prefill blocks forgiven for each block of overlap on the device. 0: no index is built at all."""
     overlap_score_credit_decay: float = Field(default=0.0, ge=0, allow_inf_nan=False)
@@ -53,8 +63,9 @@ class RouterConfig(Settings):
     of a decode worker comes off its decode blocks."""
     track_output_blocks: bool = False
     """Whether generated tokens add blocks to the booked load (they need `track_active_blocks`)."""
-    active_request_expiry_secs: float = Field(default=300.0, gt=0, allow_inf_nan=False)
-    """Age in seconds at which a booking is freed although its request still runs (looked at every 60 s)."""
+    active_request_expiry_secs: float = Field(default=300.0, ge=1, allow_inf_nan=False)
+    """Seconds from one scan of the bookings to the next. A scan frees those of which nothing was heard since
+    the scan before: not that it was booked, no chunk of its answer. A request that streams is never freed."""
     overlap_score_weight: float | None = Field(
         default=None, ge=0, allow_inf_nan=False, json_schema_extra={"deprecated": True}
     )

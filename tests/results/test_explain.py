@@ -6,6 +6,7 @@ import pytest
 from sim.errors import InputError
 from sim.results.explain import Why, explain, find_request
 from sim.router.config import RouterConfig
+from sim.router.policies import POLICIES
 from sim.running import run
 from tests.clusters import Pace, scenario, trace, turn
 from tests.results.runs import a_pair, two_turns
@@ -125,13 +126,19 @@ def test_what_settled_it(costs: list[float], settings: dict[str, object], notes:
     ("settings", "says"),
     [
         ({}, "by chance, among workers 0, 1 of equal lowest cost"),
-        ({"policy": "random"}, "policy random chose, which does not look at the cost, at the lowest cost"),
+        ({"policy": "random"}, "policy random chose, which does not look at caches, at the lowest cost"),
         ({"temperature": 1.0}, "drawn by softmax of the costs, temperature 1, at the lowest cost"),
     ],
 )
 def test_the_reason_is_told(settings: dict[str, object], says: str) -> None:
     found = run(scenario(router=settings), trace=trace(turn(0, 32, 1, [1, 2])), step_time=Pace()).explain(0)
     assert f"Worker {found.request['worker']}: {says}" in repr(found).splitlines()
+
+
+def test_of_a_policy_that_reads_caches_no_more_is_said_than_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(POLICIES, "mine", lambda config: lambda terms, query, draw: terms[-1].rank)
+    found = run(scenario(router={"policy": "mine"}), trace=trace(turn(0, 32, 1, [1, 2])), step_time=Pace())
+    assert "Worker 1: policy mine chose, at the lowest cost" in repr(found.explain(0)).splitlines()
 
 
 def test_the_weight_of_active_requests_is_a_term() -> None:
