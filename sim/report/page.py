@@ -67,12 +67,11 @@ def _summary(summary: Mapping[str, Any]) -> dict[str, Any]:
     total = sum(sources.values())
     return {
         "simulated": show.seconds(summary["simulated_s"]),
-        "requests": words.requests_line(summary["requests"]).plain,
+        "requests": words.requests_line(summary).plain,
         "main": words.main_numbers(summary),
         "percentiles": list(summary["ttft_s"]),
-        "latencies": {
-            label: words.latency_cells(summary, key) for key, label in words.LATENCY_LABELS.items()
-        },
+        "latencies": words.latency_rows(summary),
+        "warnings": words.warnings_of(summary),
         "footnotes": words.thin_note(summary["thin_percentiles"]),
         "recomputation": words.recomputation_line(summary["prefill"]).plain,
         "sources": {
