@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 UNFINISHED = 3
-"""Exit status where requests were left that can never end, or where every request was refused; the output says
-who waits for what, or why."""
+"""Exit status where requests were left that can never end, or where every request was refused; the output
+says who waits for what, or why."""
 
 
 def run(

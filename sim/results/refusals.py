@@ -80,7 +80,7 @@ _OTHERS: dict[str, Words] = {
     ),
 }
 """By status, for reasons that are sentences of their own."""
-_OTHER = Words("{requests} {status}: {reason}", "")
+_OTHER = Words("{requests} {were} {status}: {reason}", "")
 
 
 def not_completed(requests: "Table", most_tokens: Mapping[str, int]) -> list[dict[str, Any]]:
@@ -91,18 +91,18 @@ def not_completed(requests: "Table", most_tokens: Mapping[str, int]) -> list[dic
         most_tokens: how long a prompt may be, by the reason for which longer ones are refused.
 
     """
-    longest: dict[tuple[str, str], list[int]] = {}
+    lengths: dict[tuple[str, str], list[int | None]] = {}
     rows = zip(*map(requests.column, ("status", "reason", "prompt_tokens")), strict=True)
     for status, reason, prompt_tokens in rows:
         if status != "completed":
-            longest.setdefault((status, reason or ""), []).append(prompt_tokens)
-    found = sorted(longest.items(), key=lambda kind: (-len(kind[1]), kind[0]))
+            lengths.setdefault((status, reason or ""), []).append(prompt_tokens)
+    found = sorted(lengths.items(), key=lambda kind: (-len(kind[1]), kind[0]))
     return [
         {
             "status": status,
             "reason": reason,
             "n": len(tokens),
-            "longest_tokens": max(tokens),
+            "longest_tokens": max((n for n in tokens if n is not None), default=None),
             "most_tokens": most_tokens.get(reason),
         }
         for (status, reason), tokens in found
@@ -111,7 +111,7 @@ def not_completed(requests: "Table", most_tokens: Mapping[str, int]) -> list[dic
 
 def refusals(summaries: Sequence[Summary]) -> list[str]:
     """Return a sentence for each kind of request that was not completed, over all of these runs."""
-    total = sum(summary["requests"]["total"] for summary in summaries)
+    total = sum(_count(summary, "total") for summary in summaries)
     kinds: dict[tuple[str, str], list[Summary]] = {}
     for kind in (kind for summary in summaries for kind in _kinds(summary)):
         kinds.setdefault((kind["status"], kind["reason"]), []).append(kind)
@@ -126,21 +126,20 @@ def refusals(summaries: Sequence[Summary]) -> list[str]:
 
 def lost(summary: Summary) -> int:
     """Return how many requests of a run were not completed."""
-    requests = summary["requests"]
-    return int(requests["total"] - requests["completed"])
+    return _count(summary, "total") - _count(summary, "completed")
 
 
 def nothing_served(summaries: Sequence[Summary]) -> bool:
     """Whether requests were sent and every one of them was refused."""
-    counts = [summary["requests"] for summary in summaries]
-    return any(one["total"] for one in counts) and not any(
-        one["completed"] or one.get("unfinished") for one in counts
+    sent = any(_count(summary, "total") for summary in summaries)
+    return sent and not any(
+        _count(summary, "completed") or _count(summary, "unfinished") for summary in summaries
     )
 
 
 def shares(summaries: Sequence[Summary]) -> list[str]:
     """Say it if runs did not complete equal shares of their requests: their means are of unlike things."""
-    found = [lost(summary) / total for summary in summaries if (total := summary["requests"]["total"])]
+    found = [lost(summary) / total for summary in summaries if (total := _count(summary, "total"))]
     if not found or max(found) == min(found):
         return []
     between = show.between(min(found), max(found), show.percent)
@@ -160,6 +159,10 @@ def lost_metrics(numbers: Iterable[Mapping[str, float | None]]) -> list[str]:
     )
 
 
+def _count(summary: Summary, name: str) -> int:
+    return int(summary.get("requests", {}).get(name, 0))
+
+
 def _kinds(summary: Summary) -> list[Summary]:
     """Return a summary's list; of one that was kept before there was one, as much as it has of it."""
     if "not_completed" in summary:
@@ -168,7 +171,7 @@ def _kinds(summary: Summary) -> list[Summary]:
     return [
         {"status": status, "reason": reason, "n": n, "longest_tokens": None, "most_tokens": None}
         for status in ("rejected", "unfinished")
-        for reason, n in summary["requests"].get(f"{status}_by_reason", {}).items()
+        for reason, n in summary.get("requests", {}).get(f"{status}_by_reason", {}).items()
     ]
 
 

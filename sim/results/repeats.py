@@ -87,11 +87,11 @@ def render_repeats(combined: Mapping[str, Any], title: str, notes: Sequence[str]
                 runs = f" ({number['n']} of {n} runs)" if number["n"] < n else ""
                 rows.add_row(label + mark + runs, *_cells(number, middle, shown))
     summaries = combined["runs"]
-    refused = Text("\n".join(refusals(summaries)), style="red")
-    head = Group(heading(title, runs_text(seeds, draws)), *([refused] if refused else []))
+    head, refused = heading(title, runs_text(seeds, draws)), refusals(summaries)
     if nothing_served(summaries):
-        return Group(head, Text(), NOTHING_SERVED, footnotes(notes))
-    warnings = [*late_warnings(mean_numbers(list(map(flat, summaries)))), *shares(summaries)]
+        return Group(head, Text(), NOTHING_SERVED, footnotes(notes, warnings=refused))
+    late = late_warnings(mean_numbers(list(map(flat, summaries))))
+    warnings = [*refused, *shares(summaries), *late]
     return Group(head, rows, footnotes(words, thin_note(thin), notes, warnings=warnings))
 
 

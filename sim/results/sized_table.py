@@ -11,7 +11,7 @@ from sim.results.comparison import folded
 from sim.results.lateness import LATE
 from sim.results.quantities import label, unit, written_limit
 from sim.results.sized import BESIDE, Sized, Tried
-from sim.results.summary import footnotes, heading, table
+from sim.results.summary import WIDTH, footnotes, heading, table
 from sim.units import format_bytes, plural
 
 _MOST_ROWS = 12
@@ -43,7 +43,9 @@ def _clusters(sized: Sized) -> Table:
     incomplete = any(tried.not_completed for tried in shown)
     headers = ["host RAM a worker", "in all", "margin", *map(label, numbers)]
     headers += ["not completed"] if incomplete else []
-    rows = table("GPUs", "layout", *map(folded, headers))
+    if sum(len(header) + 2 for header in ("GPUs", "aggregated", *headers)) > WIDTH:
+        headers = [*map(folded, headers)]
+    rows = table("GPUs", "layout", *headers)
     for tried in shown:
         layout, host_bytes = tried.configuration
         rows.add_row(

@@ -162,6 +162,7 @@ def test_prefill_adds_up():
         "recomputation": 1.0,
         # The counters do not see that a preempted prompt was computed again: (60 - 40) / 40.
         "recomputation_by_counter": 0.5,
+        "uncounted_tokens": 0,
         "by_cause": dict.fromkeys(CAUSES, 0) | {"preempted": 20, "bound": 8, "elsewhere": 12},
         "by_source": {"local_compute": 60, "local_cache_hit": 120, "external_kv_transfer": 20},
     }

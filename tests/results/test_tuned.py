@@ -91,6 +91,18 @@ def test_a_person_is_told_that_nothing_was_measured() -> None:
 
 def test_the_table_has_a_row_for_each_trial() -> None:
     assert tuned([5.0, 6.0, 7.0]).table().to_pylist() == [
-        {"router.credit": "1", "ttft_s.p95": 4.0, "holds": True, "margin of itl_s.p99<0.2": 0.5},
-        {"router.credit": "1.5", "ttft_s.p95": 2.0, "holds": True, "margin of itl_s.p99<0.2": 0.5},
+        {
+            "router.credit": "1",
+            "ttft_s.p95": 4.0,
+            "holds": True,
+            "not_completed": 0.0,
+            "margin of itl_s.p99<0.2": 0.5,
+        },
+        {
+            "router.credit": "1.5",
+            "ttft_s.p95": 2.0,
+            "holds": True,
+            "not_completed": 0.0,
+            "margin of itl_s.p99<0.2": 0.5,
+        },
     ]
