@@ -15,6 +15,7 @@ from sim.report.sessions import SessionMap, costliest_first, session_map
 from sim.report.workers import Room, worker_charts
 from sim.results import show
 from sim.results import summary as words
+from sim.results.refusals import refusals
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,7 +68,7 @@ def _summary(summary: Mapping[str, Any]) -> dict[str, Any]:
     total = sum(sources.values())
     return {
         "simulated": show.seconds(summary["simulated_s"]),
-        "requests": words.requests_line(summary).plain,
+        "requests": "\n".join([words.requests_line(summary).plain, *refusals([summary])]),
         "main": words.main_numbers(summary),
         "percentiles": list(summary["ttft_s"]),
         "latencies": words.latency_rows(summary),

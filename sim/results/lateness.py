@@ -17,6 +17,7 @@ NOTABLE = 0.1
 LATE = "late_s.mean"
 _BESIDE = (("late_s.mean", "ttft_s.mean"), ("late_s.p95", "ttft_s.p95"))
 _FROM_DUE = "from_due."
+_BECAUSE = ": with its limit on requests in flight the cluster does not keep up with the arrivals"
 
 
 def from_due(metric: str) -> str | None:
@@ -32,15 +33,15 @@ def is_notable(numbers: Numbers) -> bool:
     return False
 
 
-def late_sentence(numbers: Numbers, metric: str = "ttft_s.p50", called: str = "TTFT p50") -> str:
-    """Return how late requests leave, what that means, and a latency from the time when they were due.
+def late_sentence(
+    numbers: Numbers, metric: str = "ttft_s.p50", called: str = "TTFT p50", *, because: bool = True
+) -> str:
+    """Return how late requests leave, why, and what a latency is from the time when they were due.
 
-    `metric` is that latency and `called` what a person calls it.
+    `metric` is that latency and `called` what a person calls it; `because` says whether to say why.
     """
-    says = (
-        f"requests leave {show.seconds(numbers.get(LATE))} after they were due, on average: with its limit "
-        "on requests in flight the cluster does not keep up with the arrivals"
-    )
+    says = f"requests leave {show.seconds(numbers.get(LATE))} after they were due, on average"
+    says += _BECAUSE if because else ""
     since = from_due(metric)
     if since is None or numbers.get(since) is None:
         return says
@@ -48,11 +49,6 @@ def late_sentence(numbers: Numbers, metric: str = "ttft_s.p50", called: str = "T
         f"{says}; from the time they were due {called} is {show.seconds(numbers[since])}, "
         f"not {show.seconds(numbers.get(metric))}"
     )
-
-
-def late_warnings(numbers: Numbers) -> list[str]:
-    """Return the sentence if the wait is not small."""
-    return [late_sentence(numbers)] if is_notable(numbers) else []
 
 
 def mean_numbers(runs: Sequence[Numbers]) -> dict[str, float]:

@@ -40,8 +40,8 @@ _MORE_POOL = (
 WORDS: dict[str, Words] = {
     "exceeds_max_model_len": Words(
         "{prompts}, with the answer, {are} longer than max_model_len {most}, the longest prompt {longest}",
-        "raise engine.max_model_len, or model.max_model_len where the model can be stretched; or send "
-        "shorter prompts",
+        "raise engine.max_model_len if it is below the model's, else model.max_model_len if the model can be "
+        "stretched; or send shorter prompts",
     ),
     "prompt_exceeds_pool": Words(
         "{prompts} {are} longer than the {most} tokens that the KV pool of a worker holds, the longest "
@@ -116,7 +116,13 @@ def refusals(summaries: Sequence[Summary]) -> list[str]:
     for kind in (kind for summary in summaries for kind in _kinds(summary)):
         kinds.setdefault((kind["status"], kind["reason"]), []).append(kind)
     ordered = sorted(kinds.values(), key=lambda found: -sum(kind["n"] for kind in found))
-    lines = [_sentence(found, total, len(summaries)) for found in ordered[:_MOST_SENTENCES]]
+    shown = ordered[:_MOST_SENTENCES]
+    lines = [_sentence(found, total, len(summaries)) for found in shown]
+    remedies = [_words(found[0]).remedy for found in shown]
+    for place, remedy in enumerate(remedies):
+        # Once is enough: where it is said last.
+        if remedy and remedy not in remedies[place + 1 :]:
+            lines[place] += f"; what helps: {remedy}"
     rest = ordered[_MOST_SENTENCES:]
     if rest:
         left = sum(kind["n"] for found in rest for kind in found)
@@ -176,22 +182,23 @@ def _kinds(summary: Summary) -> list[Summary]:
 
 
 def _sentence(kinds: Sequence[Summary], total: int, runs: int) -> str:
-    status, reason = kinds[0]["status"], kinds[0]["reason"]
-    words = WORDS.get(reason) or _OTHERS.get(status, _OTHER)
     n = sum(kind["n"] for kind in kinds)
     some = f"{show.count(n)} of {show.count(total)}"
     of_runs = f" of {runs} runs" if runs > 1 else ""
-    says = words.says.format(
+    return _words(kinds[0]).says.format(
         prompts=f"{some} {plural(total, 'prompt')}{of_runs}",
         requests=f"{some} {plural(total, 'request')}{of_runs}",
         are="is" if n == 1 else "are",
         were="was" if n == 1 else "were",
-        status=status,
-        reason=reason,
+        status=kinds[0]["status"],
+        reason=kinds[0]["reason"],
         longest=_tokens(kinds, "longest_tokens", most=True),
         most=_tokens(kinds, "most_tokens", most=False),
     )
-    return f"{says}; what helps: {words.remedy}" if words.remedy else says
+
+
+def _words(kind: Summary) -> Words:
+    return WORDS.get(kind["reason"]) or _OTHERS.get(kind["status"], _OTHER)
 
 
 def _tokens(kinds: Sequence[Summary], name: str, *, most: bool) -> str:

@@ -9,7 +9,7 @@ from rich.text import Text
 from sim.results import show
 from sim.results.bands import COVERAGE, FEW
 from sim.results.intervals import CONFIDENCE
-from sim.results.lateness import late_warnings, mean_numbers
+from sim.results.lateness import is_notable, late_sentence, mean_numbers
 from sim.results.quantities import flat
 from sim.results.refusals import nothing_served, refusals, shares
 from sim.results.summary import CAUSE_LABELS, NOTHING_SERVED, footnotes, heading, table, thin_note
@@ -90,7 +90,8 @@ def render_repeats(combined: Mapping[str, Any], title: str, notes: Sequence[str]
     head, refused = heading(title, runs_text(seeds, draws)), refusals(summaries)
     if nothing_served(summaries):
         return Group(head, Text(), NOTHING_SERVED, footnotes(notes, warnings=refused))
-    late = late_warnings(mean_numbers(list(map(flat, summaries))))
+    means = mean_numbers(list(map(flat, summaries)))
+    late = [late_sentence(means)] if is_notable(means) else []
     warnings = [*refused, *shares(summaries), *late]
     return Group(head, rows, footnotes(words, thin_note(thin), notes, warnings=warnings))
 

@@ -27,7 +27,7 @@ def _held_by_waiting(sized: Sized) -> Iterator[str]:
     waiting = [tried for tried in sized.smallest if tried.broken_from_due]
     for tried in waiting:
         limit = tried.broken_from_due[0]
-        says = late_sentence(tried.numbers, limit.metric, label(limit.metric))
+        says = late_sentence(tried.numbers, limit.metric, label(limit.metric), because=tried is waiting[0])
         yield (
             f"{_named(tried.configuration)}: keeps {label(limit.metric)} below "
             f"{unit(limit.metric).show(limit.bound)} only because requests wait in the client: {says}"

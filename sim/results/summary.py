@@ -4,11 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from sim.results import show
-from sim.results.lateness import late_warnings
+from sim.results.lateness import is_notable, late_sentence
 from sim.results.refusals import nothing_served, refusals
 from sim.units import plural
 
@@ -39,7 +40,11 @@ CAUSE_LABELS = {
 def render(summary: Mapping[str, Any], title: str, notes: Sequence[str] = ()) -> RenderableType:
     """Return one run's summary (`sim.results.metrics.summarise`), ready to print."""
     prefill = summary["prefill"]
-    head = Group(heading(title, f"{show.seconds(summary['simulated_s'])} simulated"), requests_line(summary))
+    head = Group(
+        heading(title, f"{show.seconds(summary['simulated_s'])} simulated"),
+        requests_line(summary),
+        *(Padding(Text(line, style="red"), (0, 0, 0, 2)) for line in refusals([summary])),
+    )
     if nothing_served([summary]):
         return Group(head, Text(), NOTHING_SERVED, footnotes(notes))
     return Group(
@@ -93,7 +98,8 @@ def warnings_of(summary: Mapping[str, Any]) -> list[str]:
     """Return what would mislead whoever reads the numbers of a run alone."""
     from sim.results.quantities import flat  # noqa: PLC0415 - imports this
 
-    return late_warnings(flat(summary))
+    numbers = flat(summary)
+    return [late_sentence(numbers)] if is_notable(numbers) else []
 
 
 def thin_note(thin_percentiles: Sequence[str]) -> list[str]:
@@ -102,7 +108,7 @@ def thin_note(thin_percentiles: Sequence[str]) -> list[str]:
 
 
 def requests_line(summary: Mapping[str, Any]) -> Text:
-    """Return how many requests there were, what became of them, and why some did not complete."""
+    """Return how many requests there were, and what became of them."""
     requests = summary["requests"]
     total = requests["total"]
     line = Text(
@@ -112,8 +118,6 @@ def requests_line(summary: Mapping[str, Any]) -> Text:
     for status, detail in (("rejected", f" ({reasons})" if reasons else ""), ("unfinished", "")):
         style = "bold red" if requests[status] else "dim"
         line.append(f" · {show.count(requests[status])} {status}{detail}", style=style)
-    for sentence in refusals([summary]):
-        line.append(f"\n  {sentence}", style="red")
     return line
 
 
@@ -138,6 +142,7 @@ def _answer(summary: Mapping[str, Any]) -> Table:
 
 def _latencies(summary: Mapping[str, Any]) -> Table:
     rows = table("Latency", *summary["ttft_s"])
+    rows.columns[0].min_width = max(map(len, latency_rows(summary)))
     for label, cells in latency_rows(summary).items():
         rows.add_row(label, *cells)
     return rows
@@ -166,7 +171,7 @@ def recomputation_line(prefill: Mapping[str, Any]) -> Text:
     if prefill.get("uncounted_tokens"):
         counters = (
             "the engines' own counters do not say: "
-            f"{show.count(prefill['uncounted_tokens'])} were computed for requests without a first token"
+            f"{show.count(prefill['uncounted_tokens'])} tokens are of requests that came to no first token"
         )
     return Text.assemble(
         ("Recomputation ", "bold"),

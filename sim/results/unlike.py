@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from sim.results.compared import Comparison, Run
 from sim.results.compared_rows import Point
-from sim.results.lateness import LATE, late_warnings, latest, mean_numbers
+from sim.results.lateness import LATE, is_notable, late_sentence, mean_numbers
 from sim.results.refusals import lost_metrics, refusals, shares
 
 
@@ -21,11 +21,12 @@ def with_late(comparison: Comparison, metrics: Sequence[str]) -> list[str]:
 
 def warnings_of(comparison: Comparison) -> list[str]:
     """Return what would mislead whoever reads the numbers alone: for each scenario, of its worst point."""
-    return [
-        *(line for name in comparison.scenarios for line in _refused(comparison, name)),
-        *shares(comparison.summaries),
-        *(line for name in comparison.scenarios for line in _late(comparison, name)),
-    ]
+    warnings = [line for name in comparison.scenarios for line in _refused(comparison, name)]
+    warnings += shares(comparison.summaries)
+    late: list[str] = []
+    for name in comparison.scenarios:
+        late += _late(comparison, name, because=not late)
+    return warnings + late
 
 
 def _refused(comparison: Comparison, scenario: str) -> Iterator[str]:
@@ -34,15 +35,15 @@ def _refused(comparison: Comparison, scenario: str) -> Iterator[str]:
         yield _named(comparison, scenario, line)
 
 
-def _late(comparison: Comparison, scenario: str) -> Iterator[str]:
+def _late(comparison: Comparison, scenario: str, *, because: bool) -> list[str]:
     points = {point: _means(comparison.runs_at(scenario, point)) for point in comparison.points}
-    found = [(point, line) for point, numbers in points.items() for line in late_warnings(numbers)]
+    found = [point for point, numbers in points.items() if is_notable(numbers)]
     if not found:
-        return
-    worst = latest(points[point] for point, _ in found)
-    point, line = next((point, line) for point, line in found if points[point] is worst)
+        return []
+    worst = max(found, key=lambda point: points[point].get(LATE, 0.0))
     more = f"; so at {len(found)} of {len(points)} points" if len(found) > 1 else ""
-    yield _named(comparison, scenario, f"{_where(comparison, point)}{line}{more}")
+    line = late_sentence(points[worst], because=because)
+    return [_named(comparison, scenario, f"{_where(comparison, worst)}{line}{more}")]
 
 
 def _means(runs: Sequence[Run]) -> dict[str, float]:
@@ -57,4 +58,4 @@ def _where(comparison: Comparison, point: Point) -> str:
     if len(comparison.points) == 1:
         return ""
     named = zip(comparison.keys, point, strict=True)
-    return ", ".join(f"{key}={comparison.written(key, value)}" for key, value in named) + ": "
+    return "at " + ", ".join(f"{key}={comparison.written(key, value)}" for key, value in named) + " "
