@@ -61,7 +61,7 @@ WORDS: dict[str, Words] = {
     "engine_died": Words(
         "{requests} {were} given up because the engine died of a prompt of which all blocks were there, as "
         "vLLM 0.28.0 does",
-        "choose settings that do not meet this fault: another order of connectors, no offload",
+        "engine.vllm_0_28_faults = false leaves the fault out; a later vLLM may be without it",
     ),
     "no_eligible_worker": Words(
         "{requests} {were} refused because no worker was left that could take them",
