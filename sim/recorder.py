@@ -166,12 +166,12 @@ class Recorder:
             end_s if status == "completed" else None,
             output_tokens=outputs,
         )
-        request = record.request
+        request, due_s = record.request, self._due_s(record.request.index)
         return (
             request.index,
             request.session,
             request.turn,
-            self._due_s(request.index),
+            due_s,
             record.send_s,
             record.routed_s,
             record.queued_s,
@@ -198,6 +198,7 @@ class Recorder:
             credit,
             overcredit,
             *took,
+            None if due_s is None else record.send_s - due_s,
         )
 
     # -- the workers ----------------------------------------------------------------------------------------

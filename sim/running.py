@@ -88,8 +88,21 @@ def summary_of(cluster: Cluster) -> dict[str, Any]:
         decode_pool=decode_pool,
         pulls=pulls,
         slo=scenario.slo,
+        most_tokens=_most_tokens(cluster),
     )
     return summarise(recorder.rows.tables["requests"], recorder.itl_s, facts)
+
+
+def _most_tokens(cluster: Cluster) -> dict[str, int]:
+    """Return how long a prompt may be, by the reason for which longer ones are refused (`Engine.fits`)."""
+    scenario, capacity = cluster.scenario, cluster.capacity
+    decode_blocks = scenario.disaggregation.decode_kv_blocks or capacity.num_blocks
+    states = 2 * scenario.model.state_groups
+    return {
+        "exceeds_max_model_len": scenario.max_model_len,
+        "prompt_exceeds_pool": (capacity.num_blocks - 1 - states) * capacity.block_tokens,
+        "prompt_exceeds_decode_pool": (decode_blocks - 1 - states) * capacity.block_tokens,
+    }
 
 
 def _notes(trace: Trace, times: Coefficients, draw: int, *, own_law: bool, own_policy: bool) -> list[str]:

@@ -14,7 +14,7 @@ from sim.cluster import Cluster
 from sim.results.account import CAUSES
 from sim.results.metrics import to_json
 from sim.router import RouterConfig
-from sim.running import summary_of
+from sim.running import run, summary_of
 from sim.worker.lookup import EngineDiedError
 from tests.clusters import Pace, rows, run_cluster, scenario, trace, turn
 
@@ -216,8 +216,20 @@ def test_zero_progress_is_named_and_ends_the_run_with_status_3():
     found = CliRunner().invoke(app, ["run", str(DATA / "livelock.toml")])
     assert found.exit_code == 3
     assert "zero-progress preemption" in found.stdout
+    assert (
+        "the engines' own counters do not say: 654 tokens are of requests that came to no first"
+        in found.stdout
+    )
     cured = ["--set", "disaggregation.decode_kv_role=kv_consumer"]
     assert CliRunner().invoke(app, ["run", str(DATA / "livelock.toml"), *cured]).exit_code == 0
+
+
+def test_prompts_are_counted_when_they_come_to_their_first_token():
+    """All eight prompts are computed; five requests come to a first token before everything stands still."""
+    prefill = run(str(DATA / "livelock.toml")).to_dict()["prefill"]
+    assert prefill["prompt_tokens"] == sum(prefill["by_source"].values()) == 1274
+    assert prefill["uncounted_tokens"] == prefill["required_tokens"] - 1274 == 654
+    assert prefill["recomputation_by_counter"] is None
 
 
 # -- engines that die ---------------------------------------------------------------------------------------

@@ -64,6 +64,7 @@ def test_the_row_of_an_undisturbed_request():
         "tpot_s": 1.0,
         "e2e_s": 3.875,
         "queue_s": 0.0,
+        "late_s": 0.0,
     }
 
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 
 UNFINISHED = 3
-"""Exit status of a run that ended with requests that can never end; the summary says who waits for what."""
+"""Exit status where requests were left that can never end, or where every request was refused; the output
+says who waits for what, or why."""
 
 
 def run(
@@ -45,6 +46,7 @@ def run(
     from sim.folder import new_file, new_folder
     from sim.jobs.counts import check_counts
     from sim.results.metrics import to_json
+    from sim.results.refusals import nothing_served
     from sim.results.timeline import write_events
     from sim.scenario import load_scenario
 
@@ -71,7 +73,7 @@ def run(
         _print(summary, chosen.title, notes, repeated="runs" in summary)
     if out is not None:
         typer.echo(f"Kept in {out}" + (f"; for the browser: sim report {out}" if single else ""), err=True)
-    if any(seed["requests"]["unfinished"] for seed in summaries):
+    if any(seed["requests"]["unfinished"] for seed in summaries) or nothing_served(summaries):
         raise typer.Exit(UNFINISHED)
 
 

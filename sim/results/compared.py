@@ -128,6 +128,11 @@ class Comparison(Shown):
         texts = (run.written[key] for run in self.runs if key in run.written and run.value(key) == value)
         return next(texts, "none" if value is None else str(value))
 
+    @property
+    def summaries(self) -> list[Mapping[str, Any]]:
+        """The summaries of the runs that did not fail."""
+        return [run.summary for run in self.runs if run.summary is not None]
+
     @cached_property
     def metrics(self) -> list[str]:
         """The names of all numbers that any run has."""

@@ -18,8 +18,10 @@ from sim.results.compared_rows import Row
 from sim.results.intervals import CONFIDENCE
 from sim.results.paired import LEAST_PAIRS, Estimate
 from sim.results.quantities import label, unit
+from sim.results.refusals import nothing_served
 from sim.results.repeats import BAND_WORDS, few_note, runs_text, trace_note
-from sim.results.summary import WIDTH, footnotes, heading, thin_note
+from sim.results.summary import NOTHING_SERVED, WIDTH, footnotes, heading, thin_note
+from sim.results.unlike import warnings_of, with_lost
 
 _LABEL_WIDTH = 26
 _BANDED_LABEL_WIDTH = 17
@@ -29,17 +31,19 @@ _GAP = 2
 
 def render_comparison(comparison: Comparison, metrics: Sequence[str]) -> RenderableType:
     """Return a comparison of these numbers, ready to print."""
-    rows = list(comparison.rows(metrics))
     first, *others = comparison.scenarios
+    head = heading(f"Compared with {first}" if others else first, runs_line(comparison))
+    about = Group(head, _titles(comparison))
+    if nothing_served(comparison.summaries):
+        return Group(about, Text(), NOTHING_SERVED, footnotes(warnings=warnings_of(comparison)))
+    rows = list(comparison.rows(with_lost(comparison, metrics)))
     if len(others) == 1:
         tables = [_table(comparison, rows, comparison.scenarios, others[0])]
     else:
         tables = [_table(comparison, rows, names) for names in _pages(comparison, rows)]
         tables += [_table(comparison, rows, (), other) for other in others]
-    head = f"Compared with {first}" if others else first
     return Group(
-        heading(head, runs_line(comparison)),
-        _titles(comparison),
+        about,
         *(part for table in tables for part in (Text(), table)),
         footnotes(
             _band_note(comparison) if comparison.has_bands else _paired_note(comparison),
@@ -48,6 +52,7 @@ def render_comparison(comparison: Comparison, metrics: Sequence[str]) -> Rendera
             _fewer_note(comparison, rows),
             _differing_inputs(comparison),
             common_notes(comparison),
+            warnings=warnings_of(comparison),
         ),
     )
 

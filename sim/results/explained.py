@@ -32,6 +32,8 @@ def render_explanation(found: Explanation) -> RenderableType:
     request = found.request
     name = f"Request {request['index']}: session {request['session']}, turn {request['turn']}"
     sent = "" if request["send_s"] is None else f"sent at {show.seconds(request['send_s'])}"
+    if request["late_s"]:
+        sent += f", {show.seconds(request['late_s'])} after it was due"
     return Group(
         heading(name, sent),
         _asked(request, found.block_tokens),

@@ -16,7 +16,7 @@ from sim.results.columns import long_table, wide_table
 from sim.results.compared import SCHEMA_VERSION, Comparison, Run
 from sim.results.journal import NAME as JOURNAL
 from sim.results.journal import read_journal
-from sim.results.metrics import empty_summary, to_json
+from sim.results.metrics import LATER, empty_summary, to_json
 from sim.results.plots import PLOTTED, write_plot
 from sim.results.quantities import MAIN, select
 from sim.results.sized import Sized
@@ -201,6 +201,8 @@ def read_summary(path: Path) -> dict[str, Any]:
 def _check_like(found: Mapping[str, Any], pattern: Mapping[str, Any], path: Path, table: str = "") -> None:
     """Refuse what lacks a key of the pattern, or has something of another kind there."""
     for key, like in pattern.items():
+        if key not in found and key in LATER:
+            continue
         if key not in found:
             raise InputError(f"{path}: has no {table}{key}, not as `sim run` writes it")
         value = found[key]

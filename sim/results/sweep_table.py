@@ -12,9 +12,11 @@ from sim.results.comparison import common_notes, folded, key_headers, runs_line
 from sim.results.intervals import CONFIDENCE
 from sim.results.paired import LEAST_PAIRS
 from sim.results.quantities import label, unit
+from sim.results.refusals import nothing_served
 from sim.results.repeats import BAND_WORDS, few_note
-from sim.results.summary import WIDTH, footnotes, heading, thin_note
-from sim.results.swept import Sweep
+from sim.results.summary import NOTHING_SERVED, WIDTH, footnotes, heading, thin_note
+from sim.results.swept import SHOWN, Sweep
+from sim.results.unlike import warnings_of, with_late, with_lost
 
 _GAP = 2
 
@@ -22,17 +24,22 @@ _GAP = 2
 def render_sweep(sweep: Sweep, metrics: Sequence[str]) -> RenderableType:
     """Return these numbers at every point of a sweep, ready to print."""
     sweep = sweep.shown()
-    columns = {metric: list(sweep.rows([metric])) for metric in metrics}
     (name,) = sweep.scenarios
     title = next((run.settings.get("title", "") for run in sweep.runs), "")
+    head = heading(f"{name}  {title}", runs_line(sweep))
+    if nothing_served(sweep.summaries):
+        return Group(head, Text(), NOTHING_SERVED, footnotes(warnings=warnings_of(sweep)))
+    late = with_late(sweep, metrics) if list(metrics) == list(SHOWN) else metrics
+    columns = {metric: list(sweep.rows([metric])) for metric in with_lost(sweep, late)}
     return Group(
-        heading(f"{name}  {title}", runs_line(sweep)),
+        head,
         *(part for page in _pages(sweep, columns) for part in (Text(), page)),
         footnotes(
             _interval_note(sweep),
             _missing_note(sweep, columns),
             thin_note([name for rows in columns.values() for row in rows for name in row.thin]),
             common_notes(sweep),
+            warnings=warnings_of(sweep),
         ),
     )
 
@@ -46,7 +53,7 @@ def point_line(sweep: Sweep, metrics: Sequence[str]) -> str:
     )
     numbers = (
         f"{label(row.metric)} {unit(row.metric).show(mean.middle)}"
-        for row in sweep.rows(metrics)
+        for row in sweep.rows(with_lost(sweep, metrics))
         for mean in row.spreads.values()
     )
     return f"{where}: {', '.join(numbers)}"

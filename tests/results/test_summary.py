@@ -28,6 +28,7 @@ def example(**more):
 SUMMARY = """\
 agg8 · seed 0                                                                       10.0 s simulated
 26 requests: 25 completed · 1 rejected (exceeds_pool 1) · 0 unfinished
+  1 of 26 requests was rejected: exceeds_pool
 
 TTFT p50     ITL p50     E2E p50     prefill recomputed     workers a session
 1.00 s       13.2 ms     3.00 s      50.0 %                 12.5
