@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from sim.errors import InputError
 from sim.measured.bench import Bench, read_bench
 from sim.measured.commands import Commands, commands
+from sim.measured.flags import Command
 from sim.measured.folder import Folder, RunFile, read_folder
 from sim.measured.join import Sources, join
 from sim.measured.kv_events import KvEvents, read_kv_events
@@ -20,6 +22,10 @@ from sim.measured.windows import run_windows
 from sim.measured.workers import Worker, find_workers
 from sim.workload.request import Trace
 from sim.workload.trace_file import load_trace
+
+TRACE_UNIT = "timed-trace-sec-multiplier"
+"""Option of the client."""
+_MILLISECOND = 0.001
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +85,10 @@ def load_run(path: Path) -> MeasuredRun:
     )
     if bench := folder.only(Role.BENCH):
         sources.bench = read_bench(bench.path)
+    command_file = folder.only(Role.COMMANDS)
+    started = commands(folder.settings.commands, command_file.path if command_file else None)
     if trace := folder.only(Role.TRACE):
-        sources.trace = load_trace(trace.path, **folder.settings.trace.model_dump())
+        sources.trace = load_trace(trace.path, **_trace_settings(folder, started.client))
     requests = join(sources, notes)
     windows = run_windows(folder, notes)
     decisions = tuple(log.decisions)
@@ -91,7 +99,6 @@ def load_run(path: Path) -> MeasuredRun:
         notes.append(
             f"KV events of {', '.join(strangers)}: without metrics nothing tells which engine that is"
         )
-    command_file = folder.only(Role.COMMANDS)
     return MeasuredRun(
         title=folder.settings.title or path.resolve().name,
         folder=folder,
@@ -102,9 +109,28 @@ def load_run(path: Path) -> MeasuredRun:
         workers=workers,
         windows=windows,
         kv_events=kv_events,
-        commands=commands(folder.settings.commands, command_file.path if command_file else None),
+        commands=started,
         notes=tuple(notes),
     )
+
+
+def _trace_settings(folder: Folder, client: Command | None) -> dict[str, Any]:
+    settings = folder.settings.trace.model_dump()
+    if client and (unit_s := trace_unit_s(folder, client)):
+        settings["sec_multiplier"] = unit_s
+    return settings
+
+
+def trace_unit_s(folder: Folder, client: Command) -> float | None:
+    """Return the unit of the trace's timestamps that the client was told, where `run.toml` leaves it open.
+
+    None for milliseconds, which whole numbers are taken for.
+    """
+    settings = folder.settings.trace
+    if settings.sec_multiplier is not None or settings.format == "mooncake":
+        return None
+    unit_s = client.real(TRACE_UNIT)
+    return None if unit_s == _MILLISECOND else unit_s
 
 
 def _kv_events(files: list[RunFile]) -> dict[str, KvEvents]:
