@@ -62,8 +62,8 @@ def tell_model(
     elif name or config:
         found.named_model = name or "that of its model_config"
         found.note(
-            f"no preset is the engines' model, {found.named_model}: an example stands there, which is NOT the "
-            "model of the cluster; name a preset or the model's config.json with --model"
+            f"no preset is the engines' model, {found.named_model}: an example stands there, which is NOT "
+            "the model of the cluster; name a preset or the model's config.json with --model"
         )
 
 
