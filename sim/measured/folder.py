@@ -1,10 +1,13 @@
 """The files of a recorded run, by what they are and whose."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from sim.errors import InputError
+from sim.measured.damage import refuse_damaged
 from sim.measured.roles import Role, sniff
 from sim.measured.run_toml import NAME, FileSettings, Moment, RunToml, read_run_toml
 
@@ -59,7 +62,7 @@ def read_folder(path: Path) -> Folder:
     """Return what the files of a folder are. Subfolders and hidden files are left alone.
 
     Raises:
-        InputError: no such folder, a `run.toml` that is wrong, or no file of a known role.
+        InputError: no such folder, a `run.toml` that is wrong, no file of a known role, or a damaged one.
 
     """
     if not path.is_dir():
@@ -69,13 +72,35 @@ def read_folder(path: Path) -> Folder:
     for file in named:
         if not file.is_file():
             raise InputError(f"{path / NAME}: files: no such file: {file}")
-    unnamed = [file for file in path.iterdir() if file.is_file() and not file.name.startswith(".")]
-    found = {file: FileSettings(role=sniff(file)) for file in unnamed if file.name != NAME} | named
+    unnamed = [file for file in sorted(path.iterdir()) if file.is_file() and not file.name.startswith(".")]
+    with way_out():
+        found = {file: FileSettings(role=_role(file)) for file in unnamed if file not in named}
+    found = {file: choice for file, choice in found.items() if file.name != NAME} | named
     files = tuple(run_file(file, found[file]) for file in sorted(found))
     if all(file.role is Role.IGNORE for file in files):
         known = ", ".join(role.value for role in Role if role is not Role.IGNORE)
         raise InputError(f"{path}: holds no file that is known as one of {known}; {NAME} can name roles")
     return Folder(path, settings, files)
+
+
+def _role(path: Path) -> Role:
+    if path.name == NAME:
+        return Role.IGNORE
+    role = sniff(path)
+    if role is Role.IGNORE:
+        refuse_damaged(path)
+    return role
+
+
+@contextmanager
+def way_out() -> Iterator[None]:
+    """Add to an InputError of one of a run's files how to go on without the file."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(
+            f'{error}; to go on without that file give it the role "ignore" in {NAME}'
+        ) from error
 
 
 def run_file(path: Path, settings: FileSettings) -> RunFile:
