@@ -1,7 +1,7 @@
 """How a cluster and its client were started, from `run.toml` or a JSON file of command lines."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ class Commands:
     client: Command | None = None
     model_config: Mapping[str, Any] | None = None
     """The model's Hugging Face `config.json`."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """Installed packages to their versions."""
     file_name: str = ""
     """The JSON file of command lines, if there is one."""
     unread: tuple[str, ...] = ()
@@ -38,6 +40,7 @@ class _File(Record):
     frontend_cmd: str | None = None
     frontend_env: _Environment | None = None
     bench_cmd: str | None = None
+    versions: dict[str, str] = Field(default_factory=dict)
     # `model_config` is a name of pydantic's own.
     hf_config: dict[str, Any] | None = Field(default=None, alias="model_config")
 
@@ -60,6 +63,7 @@ def commands(settings: CommandSettings, path: Path | None) -> Commands:
         _with(parse_command(frontend), file.frontend_env) if frontend else None,
         parse_command(client) if client else None,
         file.hf_config,
+        file.versions,
         path.name if path else "",
         tuple(unread),
     )

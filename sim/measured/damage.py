@@ -1,14 +1,16 @@
-"""What a file of a run is meant to be although it cannot be read as that: cut, overwritten, in another encoding.
+"""What a file of a run is meant to be although it cannot be read so: cut, overwritten, in another encoding.
 
-Such a file is not left aside like one that is none of a run's. By its name, or by the keys that its text still
-has, it is known; what is wrong with it is said.
+Such a file is not left aside like one that is none of a run's. By its name, or by the keys that its text
+still has, it is known; what is wrong with it is said.
 """
 
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from sim.errors import InputError
 from sim.measured.roles import ABOUT, KEYS, Role
+from sim.units import plural
 from sim.workload.formats.lines import json_object, lines
 
 _HEAD_BYTES = 1 << 16
@@ -34,8 +36,10 @@ _WHOLE = (Role.BENCH, Role.COMMANDS)
 _TEXT = (Role.METRICS, Role.ROUTER_LOG)
 
 
-def refuse_damaged(path: Path) -> None:
-    """Check a file that is of no known role.
+def check_unknown(path: Path) -> str | None:
+    """Check a file that is of no known role; return a sentence for an empty recording of KV events.
+
+    An engine that never served anything leaves one.
 
     Raises:
         InputError: it is meant to be of one and is damaged; says of which, what is wrong, and in which line.
@@ -44,10 +48,35 @@ def refuse_damaged(path: Path) -> None:
     text = _head(path)
     role, known_by = _claimed(path, text)
     if role is None:
-        return
+        return None
+    if role is Role.KV_EVENTS and not text:
+        return f"{path.name} is empty: no KV events were recorded"
     problem = _problem(path, role, text)
     if problem:
         raise InputError(f"{path}: {ABOUT[role]} by its {known_by}, but {problem}")
+    return None
+
+
+def log_notes(logs: Iterable[Path]) -> Iterator[str]:
+    """Say which log ends within a line, and which has lines in another encoding; the rest is read."""
+    for path in logs:
+        line, other = b"\n", []
+        for number, line in lines(path):
+            if not _is_utf8(line):
+                other.append(number)
+        if other:
+            n = len(other)
+            yield f"{path.name}, line {other[0]}: not UTF-8; {n} such {plural(n, 'line')} in all"
+        if not line.endswith(b"\n"):
+            yield f"{path.name}: its last line has no end: it was cut, or copied while it was written"
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _head(path: Path) -> bytes:

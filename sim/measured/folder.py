@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sim.errors import InputError
-from sim.measured.damage import refuse_damaged
+from sim.measured.damage import check_unknown
 from sim.measured.roles import Role, sniff
 from sim.measured.run_toml import NAME, FileSettings, Moment, RunToml, read_run_toml
 
@@ -36,6 +36,8 @@ class Folder:
     path: Path
     settings: RunToml
     files: tuple[RunFile, ...]
+    notes: tuple[str, ...] = ()
+    """What is odd about files that are not read, a sentence each."""
 
     def of(self, role: Role) -> list[RunFile]:
         """Return the files of one role."""
@@ -73,22 +75,21 @@ def read_folder(path: Path) -> Folder:
         if not file.is_file():
             raise InputError(f"{path / NAME}: files: no such file: {file}")
     unnamed = [file for file in sorted(path.iterdir()) if file.is_file() and not file.name.startswith(".")]
+    notes: list[str] = []
+    unnamed = [file for file in unnamed if file.name != NAME and file not in named]
     with way_out():
-        found = {file: FileSettings(role=_role(file)) for file in unnamed if file not in named}
-    found = {file: choice for file, choice in found.items() if file.name != NAME} | named
+        found = {file: FileSettings(role=_role(file, notes)) for file in unnamed} | named
     files = tuple(run_file(file, found[file]) for file in sorted(found))
     if all(file.role is Role.IGNORE for file in files):
         known = ", ".join(role.value for role in Role if role is not Role.IGNORE)
         raise InputError(f"{path}: holds no file that is known as one of {known}; {NAME} can name roles")
-    return Folder(path, settings, files)
+    return Folder(path, settings, files, tuple(notes))
 
 
-def _role(path: Path) -> Role:
-    if path.name == NAME:
-        return Role.IGNORE
+def _role(path: Path, notes: list[str]) -> Role:
     role = sniff(path)
-    if role is Role.IGNORE:
-        refuse_damaged(path)
+    if role is Role.IGNORE and (note := check_unknown(path)):
+        notes.append(note)
     return role
 
 
@@ -98,6 +99,8 @@ def way_out() -> Iterator[None]:
     try:
         yield
     except InputError as error:
+        if '"ignore"' in str(error):
+            raise
         raise InputError(
             f'{error}; to go on without that file give it the role "ignore" in {NAME}'
         ) from error

@@ -40,7 +40,7 @@ def text_of(path: Path) -> str:
             raise InputError(f"{path}, line {number}: not UTF-8 ({error.reason})") from error
     if not line.endswith(b"\n"):
         raise InputError(f"{path}, line {number}: has no line end: the file was cut")
-    return "".join(found)
+    return "".join(found).removeprefix("\ufeff")
 
 
 def read_object(path: Path, model: type[R]) -> R:

@@ -1,6 +1,6 @@
 """A recorded run as a whole: its folder is read, its requests joined, its engines named."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 from sim.errors import InputError
 from sim.measured.bench import Bench, read_bench
 from sim.measured.commands import Commands, commands
+from sim.measured.damage import log_notes
 from sim.measured.duplicates import repeated_keys
 from sim.measured.flags import Command
 from sim.measured.folder import Folder, RunFile, read_folder, way_out
@@ -21,7 +22,6 @@ from sim.measured.router_log import Decision, read_router_log
 from sim.measured.usage import read_usage
 from sim.measured.windows import run_windows
 from sim.measured.workers import Worker, find_workers
-from sim.workload.formats.lines import lines
 from sim.workload.request import Trace
 from sim.workload.trace_file import load_trace
 
@@ -81,8 +81,9 @@ def load_run(path: Path) -> MeasuredRun:
 
 
 def _load(path: Path, folder: Folder) -> MeasuredRun:
-    notes = [*repeated_keys(folder.files), *_cut_logs(folder)]
-    log = read_router_log(*(file.path for file in folder.of(Role.ROUTER_LOG)))
+    notes: list[str] = []
+    logs = [file.path for file in folder.of(Role.ROUTER_LOG)]
+    log = read_router_log(*logs)
     if log.n_unjoined_candidates:
         notes.append(f"{log.n_unjoined_candidates} candidates in the router's log without a choice")
     sources = Sources(
@@ -117,7 +118,7 @@ def _load(path: Path, folder: Folder) -> MeasuredRun:
         windows=windows,
         kv_events=kv_events,
         commands=started,
-        notes=tuple(notes),
+        notes=(*notes, *folder.notes, *repeated_keys(folder.files), *log_notes(logs)),
     )
 
 
@@ -138,16 +139,6 @@ def trace_unit_s(folder: Folder, client: Command) -> float | None:
         return None
     unit_s = client.real(TRACE_UNIT)
     return None if unit_s == _MILLISECOND else unit_s
-
-
-def _cut_logs(folder: Folder) -> Iterator[str]:
-    """Say which log ends within a line; what was lost behind it nobody knows."""
-    for file in folder.of(Role.ROUTER_LOG):
-        number, line = 0, b"\n"
-        for number, line in lines(file.path):
-            pass
-        if not line.endswith(b"\n"):
-            yield f"{file.path.name} ends within line {number}: it was cut, or copied while it was written"
 
 
 def _kv_events(files: list[RunFile]) -> dict[str, KvEvents]:

@@ -1,8 +1,8 @@
 """Where the engines of a scenario are not those that a run recorded, by the run's own files.
 
-A replay on other engines predicts another cluster. With blocks of another size, a pool of another length or a
-model with other kinds of layers it says nothing of the recording: such a scenario is refused unless it is asked
-for, by an override of that very key or by --allow-differences. Whatever differs is named.
+A replay on other engines predicts another cluster. With blocks of another size, a pool of another length or
+a model with other kinds of layers it says nothing of the recording: such a scenario is refused unless it is
+asked for, by an override of that very key or by --allow-differences. Whatever differs is named.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

