@@ -65,11 +65,15 @@ def entries(path: Path, wanted: Sequence[str]) -> Iterator[Entry | None]:
     """Yield the entries with any of these texts in them, and None for each line that is no entry.
 
     Raises:
-        InputError: the file cannot be read.
+        InputError: the file cannot be read, or a line has NUL bytes.
 
     """
     needles = [text.encode() for text in wanted]
     for number, line in lines(path):
+        if b"\0" in line:
+            raise InputError(
+                f"{path}, line {number}: NUL bytes: the log was overwritten or cut off by a crash"
+            )
         if b"\x1b" in line or any(needle in line for needle in needles):
             entry = _entry(number, line)
             if entry is None or any(text in entry.message for text in wanted):

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from joblib import Parallel, delayed
 
 from sim.coefficient_file import FittedRun
@@ -57,13 +58,21 @@ def validate_requests(
     )
     calls = (delayed(_errors)(run, law) for run, law in tasks)
     found: dict[tuple[str, str], dict[str, float | None]] = {}
-    for run, law, numbers in Parallel(n_jobs=jobs, return_as="generator_unordered")(calls):
+    unserved: dict[str, int] = {}
+    for run, law, numbers, n_unserved in Parallel(n_jobs=jobs, return_as="generator_unordered")(calls):
         found[run, law] = numbers
+        unserved[run] = max(n_unserved, unserved.get(run, 0))
         on_run()
     times = scenario.coefficients()
     if fitted is None:
         fitted = times.file.fitted_runs if times.file is not None else ()
-    runs = [_run(run, fitted, {law.name: found[run.name, law.name] for law in tried}) for run in file.runs]
+    runs = [
+        {
+            **_run(run, fitted, {law.name: found[run.name, law.name] for law in tried}),
+            "unserved": unserved[run.name],
+        }
+        for run in file.runs
+    ]
     return {
         "schema_version": SCHEMA_VERSION,
         "file": {"name": file.path.name, "sha256": file.sha256},
@@ -79,11 +88,15 @@ def n_predictions(file: RequestsFile, scenario: Scenario, *, baselines: bool = T
     return len(file.runs) * (len(laws(scenario)) if baselines else 1)
 
 
-def _errors(run: RequestsRun, law: Law) -> tuple[str, str, dict[str, float | None]]:
-    """Predict one run with one law; called in a process of its own."""
+def _errors(run: RequestsRun, law: Law) -> tuple[str, str, dict[str, float | None], int]:
+    """Predict one run with one law, and count the answered requests that are refused here.
+
+    Called in a process of its own.
+    """
     real, simulated = measured(run), predicted(run, law.scenario)
     numbers = dict(zip(COLUMNS, errors(real, simulated), strict=True))
-    return run.name, law.name, {**numbers, "request_e2e": request_error(real, simulated)}
+    n_unserved = int((np.isnan(simulated.e2e_s) & ~np.isnan(real.e2e_s)).sum())
+    return run.name, law.name, {**numbers, "request_e2e": request_error(real, simulated)}, n_unserved
 
 
 def _run(
