@@ -14,9 +14,12 @@ from sim.results.metrics import RunFacts, summarise
 from sim.router import Policy
 from sim.scenario import Scenario, load_scenario
 from sim.shipped import short_name
+from sim.units import plural
 from sim.worker.timing import StepTime
 from sim.workload.load import load_workload
 from sim.workload.request import Trace
+
+_HANGS_TOLD = 4
 
 
 def run(
@@ -55,7 +58,8 @@ def run(
         cluster = Cluster(scenario, trace, capacity, times, policy=policy, step_time=step_time)
         cluster.run(on_progress)
     own_law, own_policy = step_time is not None, policy is not None
-    notes = _notes(trace, times, scenario.timing.draw, own_law=own_law, own_policy=own_policy)
+    notes = _hangs(cluster)
+    notes += _notes(trace, times, scenario.timing.draw, own_law=own_law, own_policy=own_policy)
     notes += _without_effect(scenario)
     name = scenario.title if isinstance(source, Scenario) else short_name(source)
     return RunResult(
@@ -90,6 +94,13 @@ def summary_of(cluster: Cluster) -> dict[str, Any]:
         slo=scenario.slo,
     )
     return summarise(recorder.rows.tables["requests"], recorder.itl_s, facts)
+
+
+def _hangs(cluster: Cluster) -> list[str]:
+    """Say of the workers that hang why; of many, of the first."""
+    said = [f"worker {index} {hang.why}" for index, hang in cluster.hangs.items()]
+    more = len(said) - _HANGS_TOLD
+    return said[:_HANGS_TOLD] + ([f"{more} more {plural(more, 'worker')} hang"] if more > 0 else [])
 
 
 def _notes(trace: Trace, times: Coefficients, draw: int, *, own_law: bool, own_policy: bool) -> list[str]:

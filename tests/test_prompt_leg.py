@@ -1,4 +1,4 @@
-"""What the prefill leg of a pair stores in its CPU tier: with answers, also the block that its token fills."""
+"""What a prefill leg stores in its CPU tier: with answers, also the block that its one token fills."""
 
 import pytest
 from hypothesis import given, settings
