@@ -14,6 +14,7 @@ from sim.results.metrics import RunFacts, summarise
 from sim.router import Policy
 from sim.scenario import Scenario, load_scenario
 from sim.shipped import short_name
+from sim.startup import check_startup
 from sim.units import plural
 from sim.worker.timing import StepTime
 from sim.workload.load import load_workload
@@ -44,13 +45,15 @@ def run(
             requests in all.
 
     Raises:
-        InputError: the scenario, an override or the trace cannot be used, or the pool has no room.
+        InputError: the scenario, an override or the trace cannot be used, or vLLM would not start for want of
+            KV memory.
 
     """
     scenario = load_scenario(source, overrides)
     if policy is not None and not callable(policy):
         raise InputError(f"policy {policy!r}: give a callable (terms, query, draw) -> rank")
     capacity = scenario.capacity()
+    startup = check_startup(scenario, capacity)
     times = scenario.coefficients()
     with rare_collections():
         if trace is None:
@@ -60,7 +63,7 @@ def run(
     own_law, own_policy = step_time is not None, policy is not None
     notes = _hangs(cluster)
     notes += _notes(trace, times, scenario.timing.draw, own_law=own_law, own_policy=own_policy)
-    notes += _without_effect(scenario)
+    notes += [*startup, *_without_effect(scenario)]
     name = scenario.title if isinstance(source, Scenario) else short_name(source)
     return RunResult(
         name,
