@@ -18,6 +18,7 @@ from sim.router.load import Booking, Loads
 from sim.router.policies import Policy, make_policy
 from sim.router.query import Query
 from sim.router.ranks import members
+from sim.sums import added
 
 EXPIRY_SWEEP_S: Final = 60.0
 """How often a router looks for bookings that are too old."""
@@ -262,4 +263,4 @@ def _taint_factor(query: Query, taints: Set[str]) -> float:
         for taint, weight in query.preferred_taints.items()
         if taint in taints
     ]
-    return exp(-tanh(sum(weights)))
+    return exp(-tanh(added(weights)))
