@@ -1,5 +1,7 @@
 """The command `sim`: its subcommands, and what their errors look like."""
 
+import sys
+from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
@@ -83,7 +85,10 @@ def about(
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; what it prints is UTF-8 in every locale, so that equal runs print equal bytes."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and not stream.isatty():
+            stream.reconfigure(encoding="utf-8", errors=stream.errors)
     app()
 
 

@@ -26,6 +26,7 @@ from sim.sections import KvRole
 from sim.worker import mocker_law
 from sim.worker.connector import OffloadingConnector
 from sim.worker.engine import Engine
+from sim.worker.hang import Hang, hang_of
 from sim.worker.host_link import HostLink
 from sim.worker.network import Network
 from sim.worker.nixl import NixlConnector
@@ -63,6 +64,8 @@ class Cluster:
         self.scenario = scenario
         self.pulls: Pulls | None = None
         """Transfers between workers; None in an aggregated cluster."""
+        self.hangs: dict[int, Hang] = {}
+        """Workers, by index, that never end what they have; known when the run is over."""
         self._trace = trace
         self._policies = {"prefill": policy, "decode": decode_policy}
         self._pace = pace
@@ -247,7 +250,8 @@ class Cluster:
         self.client.start()
         with rare_collections():
             run_out(self.env, self._lookout)
-        self.recorder.close(self.env.now, requests, self._stalls())
+        self.hangs = self._hangs()
+        self.recorder.close(self.env.now, requests, {index: hang.waits for index, hang in self.hangs.items()})
         lookups = (worker.engine.scheduler.lookup for worker in self.workers)
         self.recorder.pulls.nothing_left = sum(lookup.nothing_left for lookup in lookups)
         self.recorder.links(self._links(self.recorder.last_end_s))
@@ -262,13 +266,13 @@ class Cluster:
             for use in self.pulls.network.links(self.env.now):
                 yield LinkRow(*use, use.busy_s / end_s if end_s else 0.0)
 
-    def _stalls(self) -> dict[int, str]:
-        """Return what keeps workers from ever moving again, by worker."""
-        return {
-            index: "zero-progress preemption: requests preempt each other for ever"
-            for index, worker in enumerate(self.workers)
-            if worker.engine.livelocked
-        }
+    def _hangs(self) -> dict[int, Hang]:
+        """Return why workers that have requests left never end them, by worker."""
+        left, hangs = self.recorder.records, dict[int, Hang]()
+        for index, worker in enumerate(self.workers):
+            if any(request.request_id in left for request in worker.engine.requests):
+                hangs[index] = hang_of(worker.engine)
+        return hangs
 
 
 @contextmanager

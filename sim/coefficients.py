@@ -17,15 +17,6 @@ Preset = Literal["dynamo-mocker", "roofline", "peak-roofline"]
 """Times to compare with."""
 Origin = Literal["fitted", "prior"] | Preset
 
-_WITHOUT_EFFECT_ON_TIME = {
-    "max_model_len",
-    "weights_loaded_bytes",
-    "peak_activation_bytes",
-    "cuda_graphs_bytes",
-    "vision_params",
-    "tied_embeddings",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Coefficients:
@@ -119,16 +110,27 @@ def peak_roofline_coefficients(model: ModelSettings, gpu: GpuSettings) -> Coeffi
 
 
 def _changed_settings(model: ModelSettings, gpu: GpuSettings) -> list[str]:
-    """Return the settings, as "key = value", in which model or GPU differ in speed from their presets."""
-    return _differences(model, "models") + _differences(gpu, "gpus")
+    """Return the settings, as "key = value", in which model or GPU differ in speed from their presets.
 
-
-def _differences(settings: ModelSettings | GpuSettings, kind: PresetKind) -> list[str]:
-    if settings.name not in preset_names(kind):
-        return []
-    shipped = type(settings).model_validate(preset(kind, settings.name))
-    return [
-        f"{key} = {value}"
-        for key, value in settings
-        if key not in _WITHOUT_EFFECT_ON_TIME and value != getattr(shipped, key)
+    Step times rest on what the roofline rests on: a setting that does not move it, such as the GPU's memory,
+    leaves them as they were measured.
+    """
+    now = roofline(model, gpu)
+    changed = [
+        f"{key} = {getattr(model, key)}"
+        for key, shipped in _shipped(model, "models").items()
+        if roofline(model.model_copy(update={key: shipped}), gpu) != now
     ]
+    return changed + [
+        f"{key} = {getattr(gpu, key)}"
+        for key, shipped in _shipped(gpu, "gpus").items()
+        if roofline(model, gpu.model_copy(update={key: shipped})) != now
+    ]
+
+
+def _shipped(settings: ModelSettings | GpuSettings, kind: PresetKind) -> dict[str, object]:
+    """Return the values of a preset that were changed, by key; none if it is not one."""
+    if settings.name not in preset_names(kind):
+        return {}
+    shipped = type(settings).model_validate(preset(kind, settings.name))
+    return {key: value for key, value in shipped if value != getattr(settings, key)}

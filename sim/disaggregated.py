@@ -13,6 +13,7 @@ import simpy
 from sim.frontend import FrontDoor, Frontend
 from sim.kv.events import KvEvent
 from sim.kv.prefix import PrefixTable
+from sim.kv.runs import BlockRuns
 from sim.pool import Pool, PoolWorker
 from sim.record import Record
 from sim.recorder import Recorder
@@ -91,11 +92,27 @@ class DisaggregatedFrontend(Frontend):
         return peek.chosen.rank if verdict.bypass else None
 
     def _enqueue(self, record: Record, worker: PoolWorker) -> None:
-        request = record.request
-        record.active = ActiveRequest(request.index, request.prompt_tokens, 1, record.blocks)
-        record.active.for_remote = True
+        record.active = self._prompt_leg(record)
         record.queued_s = self._env.now
         worker.add(record.active)
+
+    def _prompt_leg(self, record: Record) -> ActiveRequest:
+        """Return the request as a prefill engine sees it: the prompt, and one token of answer.
+
+        That token may fill a block. vLLM 0.28.0 then gives the block a hash when the token comes back, and
+        the OffloadingConnector stores it if it stores answers, although that token was never computed
+        (`Request.update_block_hashes`, `_build_store_jobs`). A hybrid model's engine gives a prompt's last
+        token away and has no block beyond the prompt.
+        """
+        request = record.request
+        full_blocks = request.prompt_tokens // self._prefixes.block_tokens
+        if not self._attention_group:
+            full_blocks = (request.prompt_tokens + 1) // self._prefixes.block_tokens
+        generated = self._prefixes.private_blocks(full_blocks - len(record.blocks))
+        hashes = BlockRuns((*record.blocks.ranges, generated)) if generated else record.blocks
+        active = ActiveRequest(request.index, request.prompt_tokens, 1, hashes)
+        active.for_remote = True
+        return active
 
     def _prefilled(self, record: Record, worker: int) -> None:
         """The prefill worker's answer is here: release its booking, and route the second leg."""

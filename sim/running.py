@@ -14,9 +14,13 @@ from sim.results.metrics import RunFacts, summarise
 from sim.router import Policy
 from sim.scenario import Scenario, load_scenario
 from sim.shipped import short_name
+from sim.startup import check_startup
+from sim.units import plural
 from sim.worker.timing import StepTime
 from sim.workload.load import load_workload
 from sim.workload.request import Trace
+
+_HANGS_TOLD = 4
 
 
 def run(
@@ -41,13 +45,15 @@ def run(
             requests in all.
 
     Raises:
-        InputError: the scenario, an override or the trace cannot be used, or the pool has no room.
+        InputError: the scenario, an override or the trace cannot be used, or vLLM would not start for want of
+            KV memory.
 
     """
     scenario = load_scenario(source, overrides)
     if policy is not None and not callable(policy):
         raise InputError(f"policy {policy!r}: give a callable (terms, query, draw) -> rank")
     capacity = scenario.capacity()
+    startup = check_startup(scenario, capacity)
     times = scenario.coefficients()
     with rare_collections():
         if trace is None:
@@ -55,8 +61,9 @@ def run(
         cluster = Cluster(scenario, trace, capacity, times, policy=policy, step_time=step_time)
         cluster.run(on_progress)
     own_law, own_policy = step_time is not None, policy is not None
-    notes = _notes(trace, times, scenario.timing.draw, own_law=own_law, own_policy=own_policy)
-    notes += _without_effect(scenario)
+    notes = _hangs(cluster)
+    notes += _notes(trace, times, scenario.timing.draw, own_law=own_law, own_policy=own_policy)
+    notes += [*startup, *_without_effect(scenario)]
     name = scenario.title if isinstance(source, Scenario) else short_name(source)
     return RunResult(
         name,
@@ -103,6 +110,13 @@ def _most_tokens(cluster: Cluster) -> dict[str, int]:
         "prompt_exceeds_pool": (capacity.num_blocks - 1 - states) * capacity.block_tokens,
         "prompt_exceeds_decode_pool": (decode_blocks - 1 - states) * capacity.block_tokens,
     }
+
+
+def _hangs(cluster: Cluster) -> list[str]:
+    """Say of the workers that hang why; of many, of the first."""
+    said = [f"worker {index} {hang.why}" for index, hang in cluster.hangs.items()]
+    more = len(said) - _HANGS_TOLD
+    return said[:_HANGS_TOLD] + ([f"{more} more {plural(more, 'worker')} hang"] if more > 0 else [])
 
 
 def _notes(trace: Trace, times: Coefficients, draw: int, *, own_law: bool, own_policy: bool) -> list[str]:

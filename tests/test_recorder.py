@@ -213,8 +213,8 @@ def test_what_is_unfinished_says_what_it_waits_for():
         (0, "unfinished", "running on worker 0"),
         (1, "unfinished", "waiting on worker 0"),
         (2, "unfinished", "waits for a worker"),
-        (3, "unfinished", "not sent: waits for an earlier request to end"),
-        (4, "unfinished", "not sent: waits for an earlier request to end"),
+        (3, "unfinished", "not sent: waits for an earlier request to end; 3 in flight never do"),
+        (4, "unfinished", "not sent: waits for an earlier request to end; 3 in flight never do"),
     ]
     assert [row["due_s"] for row in found] == [0.0, 1.0, 3.5, 3.75, None]
     assert [row["send_s"] for row in found] == [0.0, 1.0, 3.5, None, None]

@@ -8,7 +8,7 @@ there numbers of spans are strings. Other lines (Python's warnings go the same w
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -116,4 +116,6 @@ def _text(value: Any) -> str:
 
 
 def _unix(time: str) -> float:
-    return datetime.fromisoformat(time).timestamp()
+    moment = datetime.fromisoformat(time)
+    # Dynamo's loggers write UTC; a time without a zone means that everywhere, not the reader's own.
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

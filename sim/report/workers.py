@@ -11,6 +11,7 @@ from sim.report.chart import BOTTOM, LEFT, RIGHT, TOP, WIDTH, Chart, DataTable, 
 from sim.report.names import WorkerNames
 from sim.report.scales import Scale, count_tick, percent_tick, time_tick
 from sim.results import show
+from sim.sums import added
 
 MOST_WORKERS = 16
 BINS = 150
@@ -107,7 +108,7 @@ def worker_charts(
     """Return what table `workers` says; `rooms` are those of all workers, by index."""
     parts: dict[Any, pd.DataFrame] = dict(iter(rows.groupby("worker"))) if end_s else {}
     courses = {worker: Course(part, rooms[worker], end_s) for worker, part in parts.items()}
-    load = {worker: sum(course.mean(level) for level in REQUESTS) for worker, course in courses.items()}
+    load = {worker: added(course.mean(level) for level in REQUESTS) for worker, course in courses.items()}
     shown = sorted(sorted(load, key=lambda worker: -load[worker])[:MOST_WORKERS])
     most = max((course.highest(level) for course in courses.values() for level in REQUESTS), default=0.0)
     return WorkerCharts(

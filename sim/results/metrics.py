@@ -233,7 +233,7 @@ def _requests(columns: _Columns) -> dict[str, Any]:
     reasons: dict[str, list[str]] = {"rejected": [], "unfinished": []}
     for status, reason in zip(columns.status, columns.all("reason"), strict=True):
         if status in reasons:
-            reasons[status].append(reason)
+            reasons[status].append(reason and reason.split("; ")[0])  # what follows is one request's own
     return {
         "total": len(columns.status),
         **{status: counts[status] for status in ("completed", "rejected", "unfinished")},

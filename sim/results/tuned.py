@@ -10,6 +10,7 @@ from sim.results.intervals import CONFIDENCE
 from sim.results.paired import Estimate, bootstrap_difference
 from sim.results.swept import SHOWN
 from sim.results.unlike import warnings_of, with_late, with_lost
+from sim.sums import added
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -97,7 +98,7 @@ class Tuned:
             values = {name: _by_seed(self.check, name, metric) for name in (DEFAULT, BEST)}
             common = sorted(values[DEFAULT].keys() & values[BEST].keys())
             pairs = [[values[name][seed] for seed in common] for name in (DEFAULT, BEST)]
-            means = [sum(side) / len(side) if side else None for side in pairs]
+            means = [added(side) / len(side) if side else None for side in pairs]
             found.append(Beside(metric, means[0], means[1], bootstrap_difference(*pairs)))
         return found
 

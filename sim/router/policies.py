@@ -21,6 +21,7 @@ from sim.router.candidates import Candidates
 from sim.router.config import RouterConfig
 from sim.router.cost import CostTerms
 from sim.router.query import Query
+from sim.sums import added
 
 
 class Policy(Protocol):
@@ -45,7 +46,7 @@ def softmax(costs: Sequence[float], temperature: float) -> list[float]:
     if not spread:
         return [1.0 / len(costs)] * len(costs)
     odds = [exp((least - cost) / spread) for cost in costs]
-    total = sum(odds)
+    total = added(odds)
     return [part / total for part in odds]
 
 

@@ -19,6 +19,7 @@ from sim.router.load import Booking, Loads
 from sim.router.policies import Policy, make_policy, reads_cache
 from sim.router.query import Query
 from sim.router.ranks import members
+from sim.sums import added
 
 NO_OVERLAP = Overlap(0, 0, 0)
 
@@ -261,4 +262,4 @@ def _taint_factor(query: Query, taints: Set[str]) -> float:
         for taint, weight in query.preferred_taints.items()
         if taint in taints
     ]
-    return exp(-tanh(sum(weights)))
+    return exp(-tanh(added(weights)))

@@ -18,6 +18,7 @@ import numpy as np
 from sim.draw import draw
 from sim.measured.run import MeasuredRun
 from sim.scenario import Scenario
+from sim.sums import added
 from sim.validation.durations import DrawnTimes, Durations
 from sim.validation.quantities import measured_numbers, predicted_numbers, requests
 from sim.validation.recording import Recording, Times, recording
@@ -144,4 +145,4 @@ def prediction(measured: float | None, values: Sequence[float], *, compared: boo
     """Return mean and interval of a number that each seed gave a value of."""
     tail = (1 - COVERAGE) / 2
     low, high = np.quantile(values, [tail, 1 - tail]).tolist()
-    return Prediction(measured, sum(values) / len(values), low, high, compared)
+    return Prediction(measured, added(values) / len(values), low, high, compared)

@@ -9,6 +9,7 @@ from joblib import Parallel, delayed
 from sim.coefficient_file import FittedRun
 from sim.measured.requests_csv import RequestsFile, RequestsRun
 from sim.scenario import Scenario
+from sim.sums import added
 from sim.validation.requests.kinds import kind_of
 from sim.validation.requests.latencies import PERCENTILES, errors, measured, predicted, request_error
 from sim.validation.requests.laws import Law, laws
@@ -137,7 +138,7 @@ def _group(name: str, runs: Sequence[Mapping[str, Any]], tried: Iterable[Law]) -
 def _mean_size(numbers: Iterable[float | None]) -> float | None:
     """Return the mean absolute value of those that there are."""
     known = [abs(number) for number in numbers if number is not None]
-    return sum(known) / len(known) if known else None
+    return added(known) / len(known) if known else None
 
 
 def _belongs(run: Mapping[str, Any], group: str) -> bool:
