@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 from pydantic_core import from_json
 
-from sim.errors import InputError
+from sim.errors import InputError, shown
 from sim.units import format_bytes
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -72,15 +72,14 @@ def lines(path: Path, most_bytes: int = MOST_LINE_BYTES) -> Iterator[tuple[int, 
 
     """
     try:
-        with BufferedReader(open_file(path), BUFFER_BYTES) as plain:
-            with _unzipped(plain) as file:
-                for number, line in enumerate(iter(partial(file.readline, most_bytes + 1), b""), start=1):
-                    if len(line) > most_bytes:
-                        raise InputError(
-                            f"{path}, line {number}: is longer than {format_bytes(most_bytes)}: "
-                            "every line must hold one record"
-                        )
-                    yield number, line
+        with BufferedReader(open_file(path), BUFFER_BYTES) as plain, _unzipped(plain) as file:
+            for number, line in enumerate(iter(partial(file.readline, most_bytes + 1), b""), start=1):
+                if len(line) > most_bytes:
+                    raise InputError(
+                        f"{path}, line {number}: is longer than {format_bytes(most_bytes)}: "
+                        "every line must hold one record"
+                    )
+                yield number, line
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path}: cannot be read: {_reason(error)}") from error
 
@@ -122,6 +121,21 @@ def text(path: Path, most_bytes: int = MOST_TEXT_BYTES) -> str:
     return found.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
 
 
+def json_file(path: Path, most_bytes: int = MOST_FILE_BYTES) -> Any:
+    """Return what a plain JSON file in UTF-8 says.
+
+    Raises:
+        InputError: it cannot be read, is too large, or is not JSON.
+
+    """
+    try:
+        return _parsed(text(path, most_bytes))
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"{path}: not a JSON file: {error}") from error
+
+
 def json_object(line: bytes | str) -> dict[str, Any]:
     """Return the object that one line holds.
 
@@ -138,12 +152,20 @@ def json_object(line: bytes | str) -> dict[str, Any]:
 def json_value(line: bytes | str) -> Any:
     """Return what JSON text says.
 
-    The quick parser comes first; whether what it refuses is JSON, and why not, the standard library says.
-
     Raises:
         InputError: not JSON, brackets nested too deeply, or a key twice in one object.
 
     """
+    try:
+        return _parsed(line)
+    except InputError:
+        raise
+    except ValueError as error:
+        raise InputError(f"not valid JSON ({error}): every line must hold one JSON object") from error
+
+
+def _parsed(line: bytes | str) -> Any:
+    """What the quick parser refuses, the standard library reads or explains."""
     try:
         value = from_json(line)
     except ValueError:
@@ -157,12 +179,10 @@ def json_value(line: bytes | str) -> Any:
 def _slowly(line: bytes | str) -> Any:
     try:
         value = json.loads(line, object_pairs_hook=_object)
-    except InputError:
-        raise
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"not valid JSON ({error}): every line must hold one JSON object") from error
+    except RecursionError as error:
+        raise ValueError("brackets are nested too deeply") from error
     if _deeper_than(value, DEEPEST):
-        raise InputError(f"not valid JSON here: brackets are nested more than {DEEPEST} deep")
+        raise ValueError(f"brackets are nested more than {DEEPEST} deep")
     return value
 
 
@@ -188,13 +208,7 @@ def _deeper_than(value: Any, depth: int) -> bool:
     return bool(level)
 
 
-def shown(value: object, most: int = 60) -> str:
-    """Return a value as messages have it: escaped, quoted, and cut where it is long."""
-    found = repr(value)
-    return found if len(found) <= most else found[: most - 3] + "..."
-
-
-def _unzipped(plain: BufferedReader) -> BinaryIO:
+def _unzipped(plain: "BufferedReader[FileIO]") -> BinaryIO:
     zipped = plain.peek(2)[:2] == GZIP_MAGIC
     return gzip.open(plain) if zipped else plain  # type: ignore[return-value]
 

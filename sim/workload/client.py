@@ -12,6 +12,7 @@ from typing import Protocol
 
 import simpy
 
+from sim.bounds import LONGEST_S
 from sim.clock import Phase, at
 from sim.errors import InputError
 from sim.workload.request import Request, Trace
@@ -155,6 +156,13 @@ class _Schedule:
             raise InputError(
                 f"request {request.index} (session {request.session}, turn {request.turn}) has no timestamp "
                 'to leave at; replay.client = "turn-dependent" needs one only for the first turn of a session'
+            )
+        leaves_s = request.timestamp_s / self._speedup
+        if leaves_s > LONGEST_S:
+            raise InputError(
+                f"request {request.index} (session {request.session}, turn {request.turn}) would leave after "
+                f"{leaves_s:g} s, by its timestamp and replay.speedup = {self._speedup:g}; "
+                f"at most {LONGEST_S:g} s"
             )
         self._indices.append(request.index)
         self._timestamps_s.append(request.timestamp_s)
