@@ -11,14 +11,14 @@ from sim.schema import JsonSchema, KeyPath, known_part, unknown_key
 from sim.workload.settings import NOT_BESIDE
 
 _RIVALS: dict[KeyPath, Collection[str]] = {
-    ("workload", "path"): NOT_BESIDE["path"],
+    ("workload", "path"): {*NOT_BESIDE["path"], "sessions"},
     ("workload", "profile"): NOT_BESIDE["profile"],
     ("model", "preset"): {"config"},
     ("model", "config"): {"preset"},
     ("timing", "preset"): {"coefficients", "draw"},
     ("timing", "coefficients"): {"preset"},
 }
-"""Keys beside which others make no sense: setting one of them takes the others out."""
+"""Keys beside which others make no sense, or not the same: setting one of them takes the others out."""
 
 
 Overrides = str | Sequence[str] | Mapping[str, Any]

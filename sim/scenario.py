@@ -38,6 +38,7 @@ from sim.uncertainty import draw_defaults
 from sim.units import format_bytes
 from sim.worker.transfer import LinkSettings
 from sim.worker.wires import NetworkSettings
+from sim.workload.formats.sniff import why_no_trace
 from sim.workload.settings import NOT_BESIDE, ReplaySettings, WorkloadSettings
 
 _PATHS = (("workload", "path"), ("model", "config"), ("timing", "coefficients"))
@@ -230,9 +231,8 @@ def load_scenario(
     trace = scenario.workload.path
     if not needs_files:
         return scenario
-    if trace is not None and not trace.is_file():
-        reason = "is not a file" if trace.exists() else "no such file"
-        raise InputError(f"{written.place(('workload', 'path'))}: {reason}: {trace}")
+    if trace is not None and (reason := why_no_trace(trace)) is not None:
+        raise InputError(f"{written.place(('workload', 'path'))}: {reason}")
     _check_coefficients(scenario, written)
     return scenario
 

@@ -67,7 +67,7 @@ def _summary(summary: Mapping[str, Any]) -> dict[str, Any]:
     total = sum(sources.values())
     return {
         "simulated": show.seconds(summary["simulated_s"]),
-        "requests": words.requests_line(summary["requests"]).plain,
+        "requests": words.requests_line(summary["requests"], summary.get("requests_in_file")).plain,
         "main": words.main_numbers(summary),
         "percentiles": list(summary["ttft_s"]),
         "latencies": {

@@ -36,7 +36,7 @@ def render(summary: Mapping[str, Any], title: str, notes: Sequence[str] = ()) ->
     prefill = summary["prefill"]
     return Group(
         heading(title, f"{show.seconds(summary['simulated_s'])} simulated"),
-        requests_line(summary["requests"]),
+        requests_line(summary["requests"], summary.get("requests_in_file")),
         Text(),
         _answer(summary),
         Text(),
@@ -86,12 +86,13 @@ def thin_note(thin_percentiles: Sequence[str]) -> list[str]:
     return ["* fewer than ten samples expected beyond this percentile"] if thin_percentiles else []
 
 
-def requests_line(requests: Mapping[str, Any]) -> Text:
-    """Return how many requests there were, and what became of them."""
+def requests_line(requests: Mapping[str, Any], in_file: int | None = None) -> Text:
+    """Return how many requests there were, of how many in the trace's file, and what became of them."""
     total = requests["total"]
-    line = Text(
-        f"{show.count(total)} {plural(total, 'request')}: {show.count(requests['completed'])} completed"
-    )
+    line = Text(f"{show.count(total)} {plural(total, 'request')}")
+    if in_file is not None and in_file > total:
+        line.append(f" of the {show.count(in_file)} in the file", style="bold yellow")
+    line.append(f": {show.count(requests['completed'])} completed")
     reasons = ", ".join(f"{reason} {n}" for reason, n in requests["rejected_by_reason"].items())
     for status, detail in (("rejected", f" ({reasons})" if reasons else ""), ("unfinished", "")):
         style = "bold red" if requests[status] else "dim"

@@ -13,7 +13,9 @@ from sim.workload.formats import FormatName
 
 NOT_BESIDE = {
     "path": frozenset({"profile", "turns", "window", "max_think_s", "start_gap_s"}),
-    "profile": frozenset({"path", "format", "chunk_tokens", "sec_multiplier"}),
+    "profile": frozenset(
+        {"path", "format", "full_prompts", "hash_rounding", "chunk_tokens", "sec_multiplier"}
+    ),
 }
 """Keys without a meaning beside `path` or `profile`: an override that sets one of these two drops them."""
 
@@ -33,7 +35,12 @@ class WorkloadSettings(Settings):
     """Take the first so many sessions of a file (all if absent), or generate so many."""
 
     format: FormatName = "auto"
-    """Format of the file. "auto" tells from its keys and timestamps."""
+    """Format of the file. "auto" tells from its keys and timestamps; "mooncake-delta" (AIPerf's
+    mooncake_trace with sessions) has rows that hold only what a turn adds to prompt and answer before it."""
+    full_prompts: bool = False
+    """Says that rows hold full prompts although most turns start with other hash ids than the turn before."""
+    hash_rounding: Literal["ceil", "floor"] = "ceil"
+    """Whether what is left of a prompt after its full chunks has an id; "floor" (kv-cache-tester): none."""
     chunk_tokens: Count | None = None
     """Tokens that one hash id of the file stands for; found from the id counts if absent."""
     sec_multiplier: Positive | None = None
