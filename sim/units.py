@@ -4,6 +4,7 @@ The pydantic types below accept both and hold the plain number: seconds, bytes, 
 floating-point operations per second. The formatters go the other way, for tables and messages.
 """
 
+import math
 import re
 import sys
 from collections.abc import Mapping
@@ -57,16 +58,18 @@ class Quantity:
         return self._checked(round(amount) if self.whole and match[2] else float(amount), value)
 
     def _checked(self, amount: int | float, written: object) -> int | float:
+        if self.most < amount < math.inf:
+            raise self._refusal(written, f"must be less than or equal to {self.most:.0f} {self.base}; ")
         if not 0 <= amount <= self.most or (self.whole and amount != int(amount)):
             raise self._refusal(written)
         return int(amount) if self.whole else float(amount)
 
-    def _refusal(self, value: object) -> ValueError:
+    def _refusal(self, value: object, why: str = "") -> ValueError:
         kind = "a whole number" if self.whole else "a number"
         examples = ", ".join(f'"{example}"' for example in self.examples)
         return ValueError(
-            f"{shown(value, 500)} is not a {self.name}: give {kind} of {self.base}, zero or more, "
-            f"at most {self.most:g}, or a string like {examples}"
+            f"{shown(value, 500)} is not a {self.name}: {why}give {kind} of {self.base}, zero or more, "
+            f"or a string like {examples}"
         )
 
     def json_schema(self) -> dict[str, Any]:

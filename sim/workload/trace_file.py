@@ -51,7 +51,7 @@ def load_trace(
         if number is not None and not 0 < number < math.inf:
             raise InputError(f"{name} = {number}: must be a finite number above 0")
     notes: list[str] = []
-    row_format = choose(format, sec_multiplier, records(path))
+    row_format = choose(format, sec_multiplier, [*records(path)])
     if format == "auto":
         notes.append(f"read as {row_format.name}: timestamps in units of {1 / row_format.units_per_s:g} s")
     if others := shards_beside(path):

@@ -149,7 +149,10 @@ def _pretty(path: Path, head: Iterable[tuple[int, bytes]], what: str, query: str
 
 
 def _check_csv(path: Path, header: str) -> None:
-    columns = next(csv.reader([header[:10_000].replace("\0", "")]), [])
+    try:
+        columns = next(csv.reader([header[:10_000].replace("\0", "")]), [])
+    except csv.Error:
+        return
     if len(columns) < 2 or not any(re.match(r"[A-Za-z_]", column.strip()) for column in columns):
         return
     names = {column.strip().lower() for column in columns}
