@@ -26,7 +26,7 @@ from sim.commands import (
     validate,
     version,
 )
-from sim.errors import InputError
+from sim.errors import InputError, escaped
 from sim.folder import room_for
 
 
@@ -44,7 +44,7 @@ class Commands(TyperGroup):
             with room_for("standard output"):
                 return super().invoke(ctx)
         except InputError as error:
-            typer.echo(f"Error: {error}", err=True)
+            typer.echo(f"Error: {escaped(str(error))}", err=True)
             raise typer.Exit(2) from error
         except KeyboardInterrupt as error:
             raise typer.Exit(130) from error

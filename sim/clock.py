@@ -11,6 +11,11 @@ from typing import Any, Protocol
 
 import simpy
 
+from sim.errors import InputError
+
+LAST_S = 1e10
+"""No simulated time lies beyond; doubles still tell 2 us apart there."""
+
 
 class Phase(IntEnum):
     """What happens first at one instant. SimPy's own priorities (0 and 1) come before all of these."""
@@ -64,8 +69,14 @@ def at_time(env: simpy.Environment, time_s: float, phase: Phase, entity: int = 0
 
     Raises:
         ValueError: the time is past, or not a number.
+        InputError: the time lies beyond `LAST_S`.
 
     """
+    if time_s > LAST_S:
+        raise InputError(
+            f"a simulated time of {time_s:g} s is beyond {LAST_S:g} s, some 300 years: "
+            "a time, rate or coefficient of the scenario is out of proportion"
+        )
     if not time_s >= env._now:
         raise ValueError(f"an event at {time_s} s, but it is {env._now} s already")
     moment = Moment()

@@ -3,11 +3,15 @@
 `calibration/README.md` describes the files.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, Self
 
+from pydantic import ValidationError
+
 from sim.coefficient_file import CoefficientFile, FrontendCoefficients, read_coefficient_file
 from sim.errors import InputError
+from sim.first_problem import first_problem
 from sim.model import GpuSettings, ModelSettings
 from sim.shipped import PresetKind, coefficients_named, coefficients_path, preset, preset_names
 from sim.worker import mocker_law
@@ -99,14 +103,24 @@ def coefficients(model: ModelSettings, gpu: GpuSettings, file: str | None = None
 def roofline_coefficients(model: ModelSettings, gpu: GpuSettings, reason: str) -> Coefficients:
     """Return what shapes and achieved peaks give, with why they are taken."""
     summary = f"roofline from shapes and achieved peaks, no measurement: {reason}"
-    return Coefficients(roofline(model, gpu), FrontendCoefficients(), "roofline", summary)
+    return Coefficients(_roofline(roofline, model, gpu), FrontendCoefficients(), "roofline", summary)
+
+
+def _roofline(
+    law: Callable[[ModelSettings, GpuSettings], StepCoefficients], model: ModelSettings, gpu: GpuSettings
+) -> StepCoefficients:
+    try:
+        return law(model, gpu)
+    except (ValidationError, ArithmeticError) as error:
+        why = first_problem(error) if isinstance(error, ValidationError) else str(error)
+        raise InputError(f"no roofline of {model.name} on {gpu.name}: {why}") from error
 
 
 def peak_roofline_coefficients(model: ModelSettings, gpu: GpuSettings) -> Coefficients:
     """Return what shapes and the peaks of the datasheet give, and no time outside of the engine."""
     summary = "roofline from shapes and the datasheet's peaks, a lower bound and no prediction"
     nothing = FrontendCoefficients(alpha_in_s=0.0, alpha_in_s_per_token=0.0, alpha_out_s=0.0)
-    return Coefficients(peak_roofline(model, gpu), nothing, "peak-roofline", summary)
+    return Coefficients(_roofline(peak_roofline, model, gpu), nothing, "peak-roofline", summary)
 
 
 def _changed_settings(model: ModelSettings, gpu: GpuSettings) -> list[str]:

@@ -68,7 +68,7 @@ def run(
     return RunResult(
         name,
         scenario,
-        summary_of(cluster) | {"notes": notes},
+        summary_of(cluster) | {"requests_in_file": trace.in_file, "notes": notes},
         cluster.recorder.rows,
     )
 

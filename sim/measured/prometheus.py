@@ -128,7 +128,7 @@ class Histogram:
     def __add__(self, other: "Histogram") -> "Histogram":
         """Return the observations of both, which have the same buckets."""
         if list(self.bounds) != list(other.bounds):
-            raise ValueError(f"buckets {self.bounds} and {other.bounds} do not add up")
+            raise InputError(f"buckets {self.bounds} and {other.bounds} do not add up")
         counts = [ours + theirs for ours, theirs in zip(self.counts, other.counts, strict=True)]
         return Histogram(self.bounds, counts, self.sum + other.sum)
 

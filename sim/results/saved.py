@@ -1,6 +1,5 @@
 """Folders of results: what a comparison reads from them, and the one it writes."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from pydantic import ValidationError
 from sim.errors import InputError
 from sim.first_problem import first_problem
 from sim.folder import new_folder
+from sim.reading import json_file
 from sim.results.columns import long_table, wide_table
 from sim.results.compared import SCHEMA_VERSION, Comparison, Run
 from sim.results.journal import NAME as JOURNAL
@@ -235,12 +235,7 @@ def read_json(path: Path) -> dict[str, Any]:
         InputError: the file cannot be read or holds something else; names it.
 
     """
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from error
-    except ValueError as error:
-        raise InputError(f"{path}: not a JSON file: {error}") from error
+    content = json_file(path)
     if not isinstance(content, dict):
         raise InputError(f"{path}: must hold a JSON object")
     return content

@@ -108,12 +108,13 @@ def thin_note(thin_percentiles: Sequence[str]) -> list[str]:
 
 
 def requests_line(summary: Mapping[str, Any]) -> Text:
-    """Return how many requests there were, and what became of them."""
-    requests = summary["requests"]
+    """Return how many requests there were, of how many in the trace's file, and what became of them."""
+    requests, in_file = summary["requests"], summary.get("requests_in_file")
     total = requests["total"]
-    line = Text(
-        f"{show.count(total)} {plural(total, 'request')}: {show.count(requests['completed'])} completed"
-    )
+    line = Text(f"{show.count(total)} {plural(total, 'request')}")
+    if in_file is not None and in_file > total:
+        line.append(f" of the {show.count(in_file)} in the file", style="bold yellow")
+    line.append(f": {show.count(requests['completed'])} completed")
     reasons = ", ".join(f"{reason} {n}" for reason, n in requests["rejected_by_reason"].items())
     for status, detail in (("rejected", f" ({reasons})" if reasons else ""), ("unfinished", "")):
         style = "bold red" if requests[status] else "dim"

@@ -12,6 +12,7 @@ from typing import Protocol
 
 import simpy
 
+from sim.bounds import LONGEST_S
 from sim.clock import Phase, at
 from sim.errors import InputError
 from sim.workload.request import Request, Trace
@@ -65,7 +66,7 @@ class Timed:
         self._send = send
         self._free_slots = limit
         self._waiting: deque[Request] = deque()
-        self._schedule = _Schedule(env, trace.requests, speedup, self._due)
+        self._schedule = _Schedule(env, trace, speedup, self._due)
         for request in trace.requests:
             self._schedule.add(request)
 
@@ -102,7 +103,7 @@ class TurnDependent:
         self._env = env
         self._send = send
         self._requests = trace.requests
-        self._schedule = _Schedule(env, trace.requests, speedup, self._leave)
+        self._schedule = _Schedule(env, trace, speedup, self._leave)
         self._following = array("q", [NONE]) * len(trace.requests)
         """The next turn of each request's session, by index."""
         latest: dict[str, int] = {}
@@ -140,9 +141,10 @@ class TurnDependent:
 class _Schedule:
     """Calls `act` for each request at its timestamp; they are added in that order, before the start."""
 
-    def __init__(self, env: simpy.Environment, requests: Sequence[Request], speedup: float, act: Act) -> None:
+    def __init__(self, env: simpy.Environment, trace: Trace, speedup: float, act: Act) -> None:
         self._env = env
-        self._requests = requests
+        self._trace = trace
+        self._requests = trace.requests
         self._indices = array("q")
         self._timestamps_s = array("d")
         self._speedup = speedup
@@ -153,8 +155,17 @@ class _Schedule:
     def add(self, request: Request) -> None:
         if request.timestamp_s is None:
             raise InputError(
-                f"request {request.index} (session {request.session}, turn {request.turn}) has no timestamp "
+                f"{self._trace.place(request.index)}request {request.index} (session {request.session}, "
+                f"turn {request.turn}) has no timestamp "
                 'to leave at; replay.client = "turn-dependent" needs one only for the first turn of a session'
+            )
+        leaves_s = request.timestamp_s / self._speedup
+        if leaves_s > LONGEST_S:
+            raise InputError(
+                f"{self._trace.place(request.index)}request {request.index} (session {request.session}, "
+                f"turn {request.turn}) would leave after "
+                f"{leaves_s:g} s, by its timestamp and replay.speedup = {self._speedup:g}; "
+                f"at most {LONGEST_S:g} s"
             )
         self._indices.append(request.index)
         self._timestamps_s.append(request.timestamp_s)
