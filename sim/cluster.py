@@ -87,6 +87,8 @@ class Cluster:
         self.frontend = self._disaggregated(times) if scenario.workers.prefill else self._aggregated(times)
         send = self.frontend.submit if self._watch is None else self._watch.join(self)
         self.client = make_client(self.env, trace, scenario.replay, send)
+        if self._watch is not None:
+            self._watch.client = self.client
         self.recorder.due_s = self.client.due_s
 
     # -- layouts --------------------------------------------------------------------------------------------
@@ -256,7 +258,7 @@ class Cluster:
                 on_progress(self.env.now, self.recorder.ended, len(requests))
 
         watch = self._watch
-        self.frontend.ended = ended if watch is None else watch.client(self.client, ended)
+        self.frontend.ended = ended if watch is None else watch.ends(ended)
         self.client.start()
         with rare_collections():
             self.env.run()

@@ -71,6 +71,8 @@ class Watch:
         self._loads: list[Loads] = []
         self._pools: list[Pool] = []
         self.event_delay_s = 0.0
+        self.client: Client | None = None
+        """To be set before the first request."""
 
     def outbox(self, frontend: Frontend) -> "Watch":
         """Return what workers are to send to in place of a front door."""
@@ -96,9 +98,8 @@ class Watch:
         self._submit = frontend.submit
         return self._sent
 
-    def client(self, client: Client, ended: Act) -> Act:
-        """Listen to a client; return what it is to be told of ends with."""
-        self._client = client
+    def ends(self, ended: Act) -> Act:
+        """Return what is to be told of ends in place of `ended`."""
         self._ended = ended
         return self._over
 
@@ -109,7 +110,7 @@ class Watch:
         self._times.front_door(now_s)
         self._requests.sent(request.index, now_s)
         self._flight.in_flight(self._requests.in_flight, now_s)
-        self._requests.held_back(self._client, now_s)
+        self._held_back(now_s)
         self._submit(request)
 
     def _over(self, request: Request) -> None:
@@ -127,7 +128,11 @@ class Watch:
             for loads in self._loads:
                 loads.check_sums(now_s)
         self._ended(request)
-        self._requests.held_back(self._client, now_s)
+        self._held_back(now_s)
+
+    def _held_back(self, now_s: float) -> None:
+        if self.client is not None:
+            self._requests.held_back(self.client, now_s)
 
     def _booked(self, record: Record, pool: Pool, decision: Decision, booking: Booking) -> None:
         now_s = self._env.now
