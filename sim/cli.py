@@ -29,12 +29,11 @@ from sim.commands import (
 from sim.errors import InputError, InvariantError
 from sim.folder import room_for
 
-
 INVARIANT = 4
 """Exit status of a run that `--check` has found a fault in."""
 
 _FAULT = """\
-This is a fault of the simulator, not of the scenario: please report it, with the scenario and its trace file.
+This is a fault of the simulator, not of the scenario: please report it, with scenario and trace.
 To see it again, equal settings and seed give equal runs: sim {command}"""
 
 

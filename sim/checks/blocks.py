@@ -42,7 +42,9 @@ class Blocks:
             self._fail(f"{pool.free_blocks} of {pool.num_blocks - 1} blocks are free", now_s)
         if offload is not None and not 0 <= offload.tier.used_blocks <= offload.tier.capacity_blocks:
             tier = offload.tier
-            self._fail(f"{tier.used_blocks} of the CPU tier's {tier.capacity_blocks} blocks are filled", now_s)
+            self._fail(
+                f"{tier.used_blocks} of the CPU tier's {tier.capacity_blocks} blocks are filled", now_s
+            )
         self._until_scan -= 1
         if not self._until_scan:
             self._until_scan = self._every
@@ -63,9 +65,7 @@ class Blocks:
         if pool.free_blocks != pool.plain_blocks + evictable:
             self._fail(f"{blocks}, but {pool.free_blocks} are said to be free", now_s)
         findable = sum(
-            (stop - start) * len(copies)
-            for group in pool.cached
-            for start, stop, copies in group.changed()
+            (stop - start) * len(copies) for group in pool.cached for start, stop, copies in group.changed()
         )
         if not findable == hashed + evictable == self._stored["GPU"]:
             told = self._stored["GPU"]
@@ -96,8 +96,10 @@ class Blocks:
             self._fail(f"{detail}, {writing} are being written", now_s)
 
     def _references(self, stretch: Stretch, holders: Levels, now_s: float) -> None:
-        """Compare how often each block is referenced with who holds it; without a hash it is one request's."""
-        counted = [(piece.start, piece.stop, piece.references) for piece in stretch.pieces if piece.references]
+        """Compare how often blocks are referenced with who holds them; without a hash one request does."""
+        counted = [
+            (piece.start, piece.stop, piece.references) for piece in stretch.pieces if piece.references
+        ]
         if holders[-1][1] > stretch.end:
             counted.append((stretch.end, holders[-1][1], 1))
         if _joined(counted) != holders:

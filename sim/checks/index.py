@@ -80,7 +80,7 @@ class Index:
         """Compare everything that the index has."""
         waiting = len(self._pool.news)
         if self.sent != self._heard + waiting:
-            detail = f"{self.sent} messages of KV events were sent, {self._heard} heard, {waiting} are on their way"
+            detail = f"{self.sent} messages of KV events were sent, {self._heard} heard, {waiting} wait"
             raise InvariantError(RULE, detail, now_s=now_s)
         if not self._pool.router.keeps_index:
             return
@@ -95,7 +95,9 @@ class Index:
                             self._fail(detail, rank, now_s)
             for rank, shelves in enumerate(self._shelves):
                 if counts[rank] != len(shelves[tier].indexed):
-                    detail = f"{counts[rank]} blocks in its {tier} tier, {len(shelves[tier].indexed)} by events"
+                    detail = (
+                        f"{counts[rank]} blocks in its {tier} tier, {len(shelves[tier].indexed)} by events"
+                    )
                     self._fail(detail, rank, now_s)
 
     def _fail(self, detail: str, rank: int, now_s: float, request: int | None = None) -> None:

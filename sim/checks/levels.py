@@ -1,4 +1,4 @@
-"""Little's law for the table of levels: what it says of a worker, integrated over time, is what was counted."""
+"""Little's law for the table of levels: what it says, integrated over time, is what was counted."""
 
 from collections.abc import Mapping
 

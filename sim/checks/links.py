@@ -80,7 +80,9 @@ class Transfers:
         """A read has ended."""
         target, sent, sent_s = self._under_way.pop(index, (None, 0, 0.0))
         if target is None or (n_bytes, start_s) != (sent, sent_s) or not start_s <= end_s:
-            detail = f"{n_bytes} bytes were read from {start_s:g} s on, {sent} from {sent_s:g} s on were asked for"
+            detail = (
+                f"{n_bytes} bytes were read from {start_s:g} s on, {sent} from {sent_s:g} s on were asked for"
+            )
             raise InvariantError(RULE, detail, request=index, worker=target, now_s=end_s)
         self._done += 1
         self._n_bytes += n_bytes

@@ -55,7 +55,9 @@ class Loads:
                 detail = f"{requests} requests are booked, {alive[rank]} are there"
                 self._fail(detail, rank, now_s)
             if loads.prefill_tokens[rank] != prefill[rank]:
-                detail = f"{loads.prefill_tokens[rank]} prefill tokens are booked, {prefill[rank]} by requests"
+                detail = (
+                    f"{loads.prefill_tokens[rank]} prefill tokens are booked, {prefill[rank]} by requests"
+                )
                 self._fail(detail, rank, now_s)
             active = len(blocks[rank]) + own[rank]
             if sure[rank] == alive[rank] and loads.active_blocks[rank] != active:

@@ -1,8 +1,8 @@
 """Little's law, exactly: a queue's length, integrated over time, is what its members waited together.
 
-Lengths are those that clients and workers tell while they run. Waits come from the times in the records of
-requests and from the plans that let them run. `Flight` (in `sim.checks.flight`)
-has the requests in flight and those on their way, `WorkerQueues` those that wait with a worker and those that run.
+Lengths are those that workers tell while they run. Waits come from the times in the records of requests and
+from the plans that let them run. These are the queues of workers, of those that wait and of those that run;
+`sim.checks.flight` has those that are elsewhere.
 """
 
 from typing import NoReturn
@@ -11,7 +11,7 @@ from sim.errors import InvariantError
 from sim.record import Record
 from sim.results.gauge import Gauge
 from sim.worker.active import ActiveRequest
-from sim.worker.engine import Engine, StepOutput
+from sim.worker.engine import Engine
 from sim.worker.plan import StepPlan
 
 RULE = "Little's law"
@@ -56,13 +56,8 @@ class WorkerQueues:
             self.waited_s += now_s - since_s
             self._running[index] = now_s
 
-    def processed(self, output: StepOutput, now_s: float) -> None:
-        """Some have their last token."""
-        for request in output.finished:
-            self.left(request, None, now_s)
-
     def left(self, request: ActiveRequest, record: Record | None, now_s: float) -> None:
-        """A request leaves; one that came to a dead worker leaves at once. Without a record it has run."""
+        """A request leaves, with its last token or, if its record is given, without."""
         index = request.request_id
         since_s = self._running.pop(index, None)
         if since_s is not None:
@@ -108,5 +103,7 @@ class WorkerQueues:
 def compare(queue: str, length_s: float, waited_s: float, now_s: float, worker: int | None = None) -> None:
     """Compare the integral of a queue's length with what its members waited, both in request seconds."""
     if not abs(length_s - waited_s) <= ROUNDING * (length_s + waited_s + now_s):
-        detail = f"{queue}: {length_s:.9g} request seconds by its length, {waited_s:.9g} by its members' times"
+        detail = (
+            f"{queue}: {length_s:.9g} request seconds by its length, {waited_s:.9g} by its members' times"
+        )
         raise InvariantError(RULE, detail, worker=worker, now_s=now_s)

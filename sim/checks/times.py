@@ -62,7 +62,9 @@ def check_lives(table: Table) -> None:
         wrong = np.flatnonzero(known & ~(times_s >= latest_s))
         if wrong.size:
             row = wrong[0]
-            detail = f"{name} = {times_s[row]!s}, but one of {', '.join(before)} was {latest_s[row]!s} already"
+            detail = (
+                f"{name} = {times_s[row]!s}, but one of {', '.join(before)} was {latest_s[row]!s} already"
+            )
             raise InvariantError(RULE, detail, request=int(index[row]), now_s=float(times_s[row]))
         latest_s = np.where(known, times_s, latest_s)
         before = (*before, name)

@@ -98,9 +98,14 @@ class Tokens:
         scheduled, answering = (np.array(counts)[index] for counts in (self._scheduled, self._answering))
         must(computed <= scheduled, "more tokens are booked as computed than were scheduled")
         # Whoever has the whole prompt from elsewhere computes its last token: that does not count.
-        must(computed >= scheduled - (answering > 0), "fewer tokens are booked as computed than were scheduled")
+        must(
+            computed >= scheduled - (answering > 0), "fewer tokens are booked as computed than were scheduled"
+        )
         answered = table.values("first_token_s").measured
-        prompt, hit = column("counted_prompt_tokens"), column("local_hit_tokens") + column("external_hit_tokens")
+        prompt, hit = (
+            column("counted_prompt_tokens"),
+            column("local_hit_tokens") + column("external_hit_tokens"),
+        )
         must(~answered | (hit <= prompt), "more of its prompt was hit than there is")
         sources = np.minimum(hit, prompt - 1) + scheduled - answering
         once = answered & (column("preemptions") == 0)

@@ -1,7 +1,6 @@
 """Joins the rules: hears all that the parts of a cluster tell each other, and passes it on unchanged."""
 
 import os
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,11 +9,11 @@ from numpy.typing import NDArray
 from sim.checks.blocks import Blocks
 from sim.checks.flight import Flight
 from sim.checks.index import Index
+from sim.checks.levels import check_levels
 from sim.checks.links import HostLinks, Transfers
 from sim.checks.loads import Loads
 from sim.checks.queues import WorkerQueues
 from sim.checks.requests import Requests
-from sim.checks.levels import check_levels
 from sim.checks.times import Times, check_lives
 from sim.checks.tokens import Tokens
 from sim.frontend import Frontend

@@ -158,7 +158,7 @@ class BlockPool:
         return self._plain_blocks
 
     def evictable(self) -> list[Part]:
-        """Return the free blocks with a hash, from front (evicted next) to back, of a part the deepest first."""
+        """Return the free blocks with a hash, the front (evicted next) first, of a part the deepest one."""
         parts: list[Part] = []
         piece = self._queue.after
         while piece is not self._queue:
