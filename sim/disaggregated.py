@@ -149,6 +149,12 @@ class DisaggregatedFrontend(Frontend):
         for request in plan.unneeded:
             self._pulls.unneeded(request)
 
+    def given_up(self, worker: int, request: ActiveRequest, reason: str) -> None:
+        """A worker gave a request up: what a prefill worker keeps for it is awaited no more."""
+        if worker >= self.decode.first:
+            self._pulls.given_up(request.request_id)
+        super().given_up(worker, request, reason)
+
     def died(self, worker: int) -> None:
         """A worker's engine is no more, and with it what it kept for decode workers."""
         self._bury(self.decode if worker >= self.decode.first else self.pool, worker)

@@ -66,6 +66,8 @@ class Frontend:
         """Is told of every request that is over."""
         self.published: Callable[[int, Sequence[KvEvent], float], None] | None = None
         """Is told of the KV events of every worker's output: worker, events, time."""
+        self.booked: Callable[[Record, Pool, Decision, Booking], None] | None = None
+        """Is told of every booking, right after it was made."""
         self.answers: Answers | None = None
         self.arrivals: Arrivals | None = None
         self._env = env
@@ -166,7 +168,10 @@ class Frontend:
 
     def _book(self, record: Record, pool: Pool, decision: Decision) -> Booking:
         self._recorder.routed(record, decision, pool.leg, pool.first, self._env.now)
-        return pool.router.book(self._query(record, pool), decision.chosen, self._env.now)
+        booking = pool.router.book(self._query(record, pool), decision.chosen, self._env.now)
+        if self.booked is not None:
+            self.booked(record, pool, decision, booking)
+        return booking
 
     def _enqueue(self, record: Record, worker: PoolWorker) -> None:
         """A request has come to the worker that was chosen first."""
@@ -205,11 +210,15 @@ class Frontend:
         if self.published is not None:
             self.published(worker, events, output_s)
 
-    def _send_events(self, pool: Pool, worker: int, events: Iterable[KvEvent], output_s: float) -> None:
+    def news(self, pool: Pool, events: Iterable[KvEvent]) -> list[KvEvent]:
+        """Return those of a worker's events that the router of its pool is to hear of."""
         if not pool.router.keeps_index:
-            return
+            return []
         group, tiers = self._attention_group, self._tiers
-        seen = [event for event in events if event.group == group and event.tier in tiers and event.blocks]
+        return [event for event in events if event.group == group and event.tier in tiers and event.blocks]
+
+    def _send_events(self, pool: Pool, worker: int, events: Iterable[KvEvent], output_s: float) -> None:
+        seen = self.news(pool, events)
         if seen:
             heard_s = self.arrivals.heard_s(worker, output_s) if self.arrivals is not None else None
             if heard_s is None:

@@ -41,6 +41,14 @@ def run(
         typer.Option(min=1, metavar="N", help="Run N seeds, from the scenario's own on; print intervals."),
     ] = 1,
     draws: Draws = None,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="Check while it runs that nothing is lost: blocks, tokens, requests, loads, bytes, time; "
+            "same results, up to twice the time.",
+        ),
+    ] = False,
 ) -> None:
     """Simulate a scenario and print what came of it."""
     from sim.folder import new_file, new_folder
@@ -60,13 +68,13 @@ def run(
         nullcontext() if trace_events is None else new_file(trace_events) as events_file,
     ):
         if single:
-            result = _simulate(chosen, folder)
+            result = _simulate(chosen, folder, check=check)
             if events_file is not None:
                 write_events(result.trace_events(), events_file)
             summary = result.to_dict()
             notes, summaries = result.notes, [summary]
         else:
-            summary, notes, summaries = _repeat(chosen, repeat, draws, folder)
+            summary, notes, summaries = _repeat(chosen, repeat, draws, folder, check=check)
     if format is Format.JSON:
         typer.echo(to_json(summary), nl=False)
     else:
@@ -77,20 +85,20 @@ def run(
         raise typer.Exit(UNFINISHED)
 
 
-def _simulate(scenario: "Scenario", folder: Path | None) -> "RunResult":
+def _simulate(scenario: "Scenario", folder: Path | None, *, check: bool) -> "RunResult":
     from sim.progress import progress_bar
     from sim.running import run as simulate
 
     draw = f", draw {scenario.timing.draw}" if scenario.timing.draw else ""
     with progress_bar(f"seed {scenario.seed}{draw}") as on_progress:
-        result = simulate(scenario, on_progress=on_progress)
+        result = simulate(scenario, on_progress=on_progress, check=check or None)
     if folder is not None:
         result.write(folder)
     return result
 
 
 def _repeat(
-    scenario: "Scenario", repeat: int, draws: int | None, folder: Path | None
+    scenario: "Scenario", repeat: int, draws: int | None, folder: Path | None, *, check: bool
 ) -> tuple[dict[str, Any], list[str], list[dict[str, Any]]]:
     """Return the combined summary of every draw of every seed, their notes, and each one's summary."""
     from sim.results.intervals import combine
@@ -105,7 +113,7 @@ def _repeat(
         of_seed = []
         for one in drawn:
             seeded = one.model_copy(update={"seed": seed})
-            of_seed.append(_simulate(seeded, _part(folder, seeded, repeat, draws)))
+            of_seed.append(_simulate(seeded, _part(folder, seeded, repeat, draws), check=check))
         summaries += [result.to_dict() for result in of_seed]
         notes.append([note for note in of_seed[0].notes if all(note in other.notes for other in of_seed)])
     combined = combine(seeds, summaries, [one.timing.draw for one in drawn] if draws else ())

@@ -191,6 +191,10 @@ class Router:
         if self._index is not None:
             self._index.cleared(rank)
 
+    def held(self, tier: Tier) -> list[tuple[int, int, int]]:
+        """Return (start, stop, set of ranks) of the blocks that the index has in a tier, in no order."""
+        return self._index.held(tier) if self._index is not None else []
+
     # What the calls have in common
 
     def _check_blocks(self, query: Query) -> None:

@@ -30,6 +30,10 @@ class Client(Protocol):
     def due_s(self) -> Sequence[float]:
         """When each request wanted to leave, by its index; nan until then."""
 
+    @property
+    def waiting(self) -> int:
+        """Requests that are due and wait for one of a limited number of slots."""
+
     def start(self) -> None:
         """Schedule what waits for no answer. Time 0 of the trace is now."""
 
@@ -46,11 +50,15 @@ def make_client(env: simpy.Environment, trace: Trace, settings: ReplaySettings, 
     """
     if settings.client == "turn-dependent":
         return TurnDependent(env, trace, settings.speedup, send)
-    limit: float = inf
-    if settings.client == "max-concurrency":
-        asked = settings.max_concurrency
-        limit = float(len(trace.sessions) if asked == "sessions" else asked)
-    return Timed(env, trace, settings.speedup, send, limit)
+    return Timed(env, trace, settings.speedup, send, slots(trace, settings))
+
+
+def slots(trace: Trace, settings: ReplaySettings) -> float:
+    """Return how many requests the client lets be in flight at once; infinity if it sets no limit."""
+    if settings.client != "max-concurrency":
+        return inf
+    asked = settings.max_concurrency
+    return float(len(trace.sessions) if asked == "sessions" else asked)
 
 
 class Timed:
@@ -69,6 +77,11 @@ class Timed:
         self._schedule = _Schedule(env, trace, speedup, self._due)
         for request in trace.requests:
             self._schedule.add(request)
+
+    @property
+    def waiting(self) -> int:
+        """See `Client`."""
+        return len(self._waiting)
 
     def start(self) -> None:
         """See `Client`."""
@@ -114,6 +127,11 @@ class TurnDependent:
             else:
                 self._following[before] = request.index
             latest[request.session] = request.index
+
+    @property
+    def waiting(self) -> int:
+        """See `Client`: nobody waits for a slot."""
+        return 0
 
     def start(self) -> None:
         """See `Client`."""
