@@ -150,7 +150,6 @@ OF_NOBODY = {
     "prefill_tokens": 0,
     "blocks": (),
     "own_blocks": 0,
-    "own_weight": 0.0,
     "total_blocks": 1,
 }
 
@@ -314,7 +313,7 @@ def test_a_wrong_end_is_seen():
 
 def test_a_level_that_is_missing_in_the_table_is_seen():
     def lost(cluster):
-        cluster.recorder.rows.tables["workers"]._buffer.pop()
+        cluster.recorder._levels._first[0].pop()
 
     error = violation(lost)
     assert error.rule == queues.RULE
