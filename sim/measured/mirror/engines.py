@@ -157,7 +157,9 @@ def _tell_transfer(config: Mapping[str, Any], pool: str, whose: str, found: Foun
     order = []
     for connector in _connectors(config):
         name = connector.get("kv_connector")
-        found.leave(source, (f"{name}: {key}" for key in connector if key not in _CONNECTOR_KEYS))
+        found.leave(
+            "--kv-transfer-config", (f"{name}: {key}" for key in connector if key not in _CONNECTOR_KEYS)
+        )
         if name == "OffloadingConnector":
             order.append("offload")
             _tell_offload(connector.get("kv_connector_extra_config", {}), pool, source, found)
@@ -182,7 +184,9 @@ def _tell_offload(extra: Mapping[str, Any], pool: str, source: str, found: Found
     if pool == "decode":
         found.not_like(f"{source}: a CPU tier of decode workers is not modelled")
         return
-    found.leave(source, (f"OffloadingConnector: {key}" for key in extra if key not in _OFFLOAD_KEYS))
+    found.leave(
+        "--kv-transfer-config", (f"OffloadingConnector: {key}" for key in extra if key not in _OFFLOAD_KEYS)
+    )
     found.tell("offload.cpu_bytes", extra.get("cpu_bytes_to_use"), source)
     found.tell("offload.eviction_policy", extra.get("eviction_policy"), source)
     found.tell("offload.offload_prompt_only", extra.get("offload_prompt_only"), source)
