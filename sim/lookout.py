@@ -50,16 +50,15 @@ class Lookout:
     def look(self, until_s: float) -> None:
         """Look as often as is due by a time; nothing has happened since the first of these moments."""
         while self.due_s <= until_s:
-            due_s, open_bookings = self.due_s, False
+            due_s, nothing_booked = self.due_s, True
             last_scan_s = min(due_s, (self._scan - 1) * self._interval_s)
             for pool in self._pools:
                 for booking in list(pool.router.loads.open):
-                    open_bookings = True
-                    heard_s = self._last_output_s(self._records[booking.request], pool, due_s) + self._way_s
-                    if heard_s > booking.progress_s:
-                        pool.router.progress(booking, heard_s, last_scan_s)
+                    nothing_booked = False
+                    output_s = self._last_output_s(self._records[booking.request], pool, due_s)
+                    pool.router.progress(booking, output_s + self._way_s, last_scan_s)
             self._scan += 1
-            if not open_bookings:
+            if nothing_booked:  # nor will anything be before `until_s`
                 self._scan = max(self._scan, floor((until_s + self._way_s) / self._interval_s))
 
     def _last_output_s(self, record: Record, pool: Pool, before_s: float) -> float:

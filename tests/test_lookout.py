@@ -111,3 +111,13 @@ def test_where_nothing_is_booked_it_does_not_look_at_every_scan():
     )
     lookout.look(1e12)
     assert lookout.due_s == 1e12 + 10
+
+
+def test_what_hangs_is_let_go_and_then_nothing_is_left_to_look_at():
+    router = Router(RouterConfig(**EVERY_10_S), BLOCK, 1)
+    record = Record(turn(0, 16, 9, [1]), 0.0, BlockRuns([range(1)]))
+    pools = [Pool("aggregated", router)]
+    lookout = Lookout(pools, {0: record}, lambda record, pool: (None, None), interval_s=10.0, way_s=0.0)
+    book_on(router, 0, query([1]), now_s=1.0)
+    lookout.look(1e12)
+    assert (lookout.due_s, load(router)[2]) == (1e12 + 10, [0])
