@@ -303,7 +303,7 @@ def test_a_prompt_stays_at_its_decode_worker_while_the_prefill_worker_is_busy(po
 
 @pytest.mark.parametrize(("event_delay_s", "seen_blocks"), [(0.25, 3), (0.5, 0)])
 def test_an_answer_comes_before_the_news_of_its_instant(event_delay_s, seen_blocks):
-    """The prefill worker's answer is back at 1.5 s, when the decode worker has told of the same prompt or not.
+    """The prefill worker's answer is back at 1.5 s, when the decode worker's news of the prompt may be there.
 
     The second request stays at the decode worker, as the prefill worker is busy; both compute up to 1 s.
     """
