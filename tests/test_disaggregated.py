@@ -327,6 +327,23 @@ def test_a_prompt_stays_at_its_decode_worker_while_the_prefill_worker_is_busy(po
     assert (second["worker"], second["decode_worker"], second["pulled_bytes"]) == (1, 1, None)
 
 
+@pytest.mark.parametrize(("event_delay_s", "seen_blocks"), [(0.25, 3), (0.5, 0)])
+def test_an_answer_comes_before_the_news_of_its_instant(event_delay_s, seen_blocks):
+    """The prefill worker's answer is back at 1.5 s, when the decode worker's news of the prompt may be there.
+
+    The second request stays at the decode worker, as the prefill worker is busy; both compute up to 1 s.
+    """
+    settings = pair(conditional={"policy": "prefill_load", "prefill_busy_threshold": 0.5})
+    delays = {"alpha_out_s": 0.5, "event_delay_s": event_delay_s}
+    frontend = settings.frontend.model_copy(update=delays)
+    cluster = run_cluster(
+        settings.model_copy(update={"frontend": frontend}),
+        trace(turn(0.0, 48, 1, (1, 2, 3), "a"), turn(0.0, 48, 1, (1, 2, 3), "b")),
+    )
+    (choice,) = (row for row in rows(cluster, "decisions") if row["leg"] == "decode")
+    assert (choice["request"], choice["now_s"], choice["device_blocks"]) == (0, 1.5, seen_blocks)
+
+
 # -- the decode worker's books ------------------------------------------------------------------------------
 
 

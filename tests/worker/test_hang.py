@@ -72,6 +72,8 @@ def test_requests_that_preempt_each_other_for_ever():
         f"preempted on worker 1: {LIVELOCK}": 4,
         f"waiting on worker 1: {LIVELOCK}": 3,
     }
+    # Of those that never gave a token no prompt counts, as in vLLM's own counters.
+    assert found.to_dict()["prefill"]["prompt_tokens"] == 1274
     assert found.notes[0].startswith(
         "worker 1 hangs, and vLLM 0.28.0 hangs there too (kv_both and asynchronous scheduling; kv_consumer "
         "does not): requests 1, 2, 3, 4 preempt each other for ever. Together they need 69 KV blocks of a "
