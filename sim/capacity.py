@@ -141,8 +141,7 @@ def capacity(
         )
     session = _session(model, session_tokens, block_tokens, max_num_batched_tokens)
     free = num_blocks - 1
-    # The engine counts two states a group for a sequence of the longest length.
-    longest = -(-model.max_model_len // block_tokens) + 2 * model.state_groups
+    longest = sequence_blocks(model.max_model_len, block_tokens, model.state_groups)
     return Capacity(
         model=model,
         gpu=gpu,
@@ -161,6 +160,11 @@ def capacity(
         running_cold_async=_at_once(free, session.cold_prefill_async, session.cold_decode_async),
         host=tuple(_host_tier(n_bytes, block_bytes, session) for n_bytes in offload_bytes),
     )
+
+
+def sequence_blocks(tokens: int, block_tokens: int, state_groups: int) -> int:
+    """Return the blocks that vLLM 0.28.0 counts for one running sequence: two states in every group."""
+    return -(-tokens // block_tokens) + 2 * state_groups
 
 
 def session_blocks(

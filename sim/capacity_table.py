@@ -1,5 +1,6 @@
 """The memory arithmetic as text: what `sim capacity` prints."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from rich.console import Console
@@ -35,17 +36,17 @@ def lines(result: Capacity) -> list[Line]:
     ]
 
 
-def render(result: Capacity, console: Console) -> None:
-    """Print the lines as a table, titled with model and GPU."""
+def render(result: Capacity, console: Console, notes: Sequence[str] = ()) -> None:
+    """Print the lines as a table, titled with model and GPU, and notes below."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True, justify="right")
     table.add_column()
     for line in lines(result):
         table.add_row(*line)
-    notes = [_STATES] if result.model.state_groups else []
+    states = [_STATES] if result.model.state_groups else []
     title = f"{result.model.name} on {result.gpu.name}"
-    console.print(heading(title, "memory of one worker"), Text(), table, footnotes(notes))
+    console.print(heading(title, "memory of one worker"), Text(), table, footnotes([*states, *notes]))
 
 
 def _weight_lines(model: ModelSettings) -> list[Line]:

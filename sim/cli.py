@@ -1,5 +1,8 @@
 """The command `sim`: its subcommands, and what their errors look like."""
 
+import shlex
+import sys
+from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
@@ -24,12 +27,22 @@ from sim.commands import (
     validate,
     version,
 )
-from sim.errors import InputError
+from sim.errors import InputError, InvariantError, escaped
 from sim.folder import room_for
+
+INVARIANT = 4
+"""Exit status of a run that `--check` has found a fault in."""
+
+_FAULT = """\
+This is a fault of the simulator, not of the scenario: please report it, with scenario and trace.
+To see it again, equal settings and seed give equal runs: sim {command}"""
 
 
 class Commands(TyperGroup):
-    """Makes bad input a message and status 2, Ctrl-C status 130; any other error is a bug."""
+    """Makes bad input a message and status 2, a failed check one and status 4, Ctrl-C status 130.
+
+    Any other error is a bug.
+    """
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command of the first word, or of two: `validate talk` has options of its own."""
@@ -42,8 +55,11 @@ class Commands(TyperGroup):
             with room_for("standard output"):
                 return super().invoke(ctx)
         except InputError as error:
-            typer.echo(f"Error: {error}", err=True)
+            typer.echo(f"Error: {escaped(str(error))}", err=True)
             raise typer.Exit(2) from error
+        except InvariantError as error:
+            typer.echo(f"Error: {error}\n{_FAULT.format(command=shlex.join(sys.argv[1:]))}", err=True)
+            raise typer.Exit(INVARIANT) from error
         except KeyboardInterrupt as error:
             raise typer.Exit(130) from error
 
@@ -83,7 +99,10 @@ def about(
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; what it prints is UTF-8 in every locale, so that equal runs print equal bytes."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and not stream.isatty():
+            stream.reconfigure(encoding="utf-8", errors=stream.errors)
     app()
 
 

@@ -7,9 +7,14 @@ order is explicit: first what an engine step gives out (tokens, releases, KV eve
 
 from enum import IntEnum
 from heapq import heappush
-from typing import Any
+from typing import Any, Protocol
 
 import simpy
+
+from sim.errors import InputError
+
+LAST_S = 1e10
+"""No simulated time lies beyond; doubles still tell 2 us apart there."""
 
 
 class Phase(IntEnum):
@@ -18,6 +23,29 @@ class Phase(IntEnum):
     OUTPUT = 2
     ARRIVAL = 3
     SCHEDULE = 4
+
+
+class Watch(Protocol):
+    """Somebody who looks at the state of things at certain times, and for whom no simulation goes on."""
+
+    @property
+    def due_s(self) -> float:
+        """When to look next."""
+
+    def look(self, until_s: float) -> None:
+        """Look as things stood at each of the times up to `until_s`, when the next event is."""
+
+
+def run_out(env: simpy.Environment, watch: Watch) -> None:
+    """Let time run until nothing can happen any more; `watch` looks before the events of its times."""
+    queue: list[Any] = env._queue
+    due_s = watch.due_s
+    while queue:
+        next_s: float = queue[0][0]
+        if next_s >= due_s:
+            watch.look(next_s)
+            due_s = watch.due_s
+        env.step()
 
 
 class Moment:
@@ -41,8 +69,14 @@ def at_time(env: simpy.Environment, time_s: float, phase: Phase, entity: int = 0
 
     Raises:
         ValueError: the time is past, or not a number.
+        InputError: the time lies beyond `LAST_S`.
 
     """
+    if time_s > LAST_S:
+        raise InputError(
+            f"a simulated time of {time_s:g} s is beyond {LAST_S:g} s, some 300 years: "
+            "a time, rate or coefficient of the scenario is out of proportion"
+        )
     if not time_s >= env._now:
         raise ValueError(f"an event at {time_s} s, but it is {env._now} s already")
     moment = Moment()

@@ -8,12 +8,15 @@ import simpy
 
 from sim.agenda import Agenda
 from sim.capacity import Capacity
+from sim.checks.watch import Watch, switched_on
+from sim.clock import run_out
 from sim.coefficients import Coefficients
 from sim.disaggregated import DisaggregatedFrontend
 from sim.frontend import FrontDoor, Frontend
 from sim.kv.hybrid import KvCache
 from sim.kv.offload import POLICIES
 from sim.kv.prefix import PrefixTable
+from sim.lookout import Lookout
 from sim.pool import Pool
 from sim.recorder import Recorder
 from sim.results.transfers import LinkRow
@@ -24,6 +27,7 @@ from sim.sections import KvRole
 from sim.worker import mocker_law
 from sim.worker.connector import OffloadingConnector
 from sim.worker.engine import Engine
+from sim.worker.hang import Hang, hang_of
 from sim.worker.host_link import HostLink
 from sim.worker.network import Network
 from sim.worker.nixl import NixlConnector
@@ -33,7 +37,7 @@ from sim.worker.pulls import Lease, Pulls
 from sim.worker.timing import StepLaw, StepTime
 from sim.worker.transfer import Stream
 from sim.worker.worker import Pace, Worker
-from sim.workload.client import make_client
+from sim.workload.client import make_client, slots
 from sim.workload.request import Request, Trace
 
 Progress = Callable[[float, int, int], None]
@@ -54,13 +58,19 @@ class Cluster:
         decode_policy: Policy | None = None,
         step_time: StepTime | None = None,
         pace: Pace | None = None,
+        check: bool | None = None,
     ) -> None:
-        """Build it. `policy` chooses for the first leg, `decode_policy` for the second of a pair."""
+        """Build it. `policy` chooses for the first leg, `decode_policy` for the second of a pair.
+
+        `check`: whether what must always hold is checked while it runs; None: as the environment says.
+        """
         self.env = simpy.Environment()
         self.capacity = capacity
         self.scenario = scenario
         self.pulls: Pulls | None = None
         """Transfers between workers; None in an aggregated cluster."""
+        self.hangs: dict[int, Hang] = {}
+        """Workers, by index, that never end what they have; known when the run is over."""
         self._trace = trace
         self._policies = {"prefill": policy, "decode": decode_policy}
         self._pace = pace
@@ -74,10 +84,23 @@ class Cluster:
             scenario.output.tables,
             scenario.output.worker_interval_s,
         )
+        self._watch = self._checks() if (switched_on() if check is None else check) else None
         self.workers: list[Worker] = []
+        self.pools: list[Pool] = []
+        """One in an aggregated cluster, else those of prefill and of decode workers."""
         self._agenda = Agenda()
         self.frontend = self._disaggregated(times) if scenario.workers.prefill else self._aggregated(times)
-        self.client = make_client(self.env, trace, scenario.replay, self.frontend.submit)
+        self._lookout = Lookout(
+            self.frontend.pools,
+            self.recorder.records,
+            self.frontend.serving,
+            interval_s=scenario.router.active_request_expiry_secs,
+            way_s=times.frontend.alpha_out_s,
+        )
+        send = self.frontend.submit if self._watch is None else self._watch.join(self)
+        self.client = make_client(self.env, trace, scenario.replay, send)
+        if self._watch is not None:
+            self._watch.client = self.client
         self.recorder.due_s = self.client.due_s
 
     # -- layouts --------------------------------------------------------------------------------------------
@@ -88,6 +111,7 @@ class Cluster:
             self.scenario.router, self.capacity.block_tokens, count, policy=self._policies["prefill"]
         )
         pool = Pool("aggregated", router)
+        self.pools.append(pool)
         frontend = Frontend(self.env, pool, self._prefixes(), self.recorder, self._front_door(times))
         pool.workers = [self._worker(frontend, "aggregated", offloads=True) for _ in range(count)]
         return frontend
@@ -109,6 +133,7 @@ class Cluster:
             self._pool("prefill", legs[0], prefill, 0),
             self._pool("decode", legs[1], decode, prefill),
         )
+        self.pools += pools
         frontend = DisaggregatedFrontend(
             self.env,
             pools[0],
@@ -143,6 +168,16 @@ class Cluster:
             worker_type=routing.worker_type,
         )
         return Pool(leg, router, routing.overrides, first)
+
+    def _checks(self) -> Watch:
+        scenario, trace = self.scenario, self._trace
+        return Watch(
+            self.recorder,
+            len(trace.requests),
+            slots(trace, scenario.replay),
+            scenario.workers.gpus,
+            self.capacity.block_bytes,
+        )
 
     # -- parts ----------------------------------------------------------------------------------------------
 
@@ -194,8 +229,8 @@ class Cluster:
             ),
             step_time=self._law(leg, kv_blocks),
             link=HostLink(scenario.host_link(), capacity.block_bytes, scenario.model.full_attention_layers),
-            observer=self.recorder,
-            outbox=frontend,
+            observer=self._watch or self.recorder,
+            outbox=frontend if self._watch is None else self._watch.outbox(frontend),
             agenda=self._agenda,
             fast_forward=scenario.engine.fast_forward,
             pace=self._pace,
@@ -234,14 +269,20 @@ class Cluster:
             if on_progress is not None:
                 on_progress(self.env.now, self.recorder.ended, len(requests))
 
-        self.frontend.ended = ended
+        watch = self._watch
+        self.frontend.ended = ended if watch is None else watch.ends(ended)
         self.client.start()
         with rare_collections():
-            self.env.run()
-        self.recorder.close(self.env.now, requests, self._stalls())
+            run_out(self.env, self._lookout)
+        if watch is not None:
+            watch.stopped()
+        self.hangs = self._hangs()
+        self.recorder.close(self.env.now, requests, {index: hang.waits for index, hang in self.hangs.items()})
         lookups = (worker.engine.scheduler.lookup for worker in self.workers)
         self.recorder.pulls.nothing_left = sum(lookup.nothing_left for lookup in lookups)
         self.recorder.links(self._links(self.recorder.last_end_s))
+        if watch is not None:
+            watch.closed()
 
     def _links(self, end_s: float) -> Iterator[LinkRow]:
         """What went over every link."""
@@ -253,13 +294,13 @@ class Cluster:
             for use in self.pulls.network.links(self.env.now):
                 yield LinkRow(*use, use.busy_s / end_s if end_s else 0.0)
 
-    def _stalls(self) -> dict[int, str]:
-        """Return what keeps workers from ever moving again, by worker."""
-        return {
-            index: "zero-progress preemption: requests preempt each other for ever"
-            for index, worker in enumerate(self.workers)
-            if worker.engine.livelocked
-        }
+    def _hangs(self) -> dict[int, Hang]:
+        """Return why workers that have requests left never end them, by worker."""
+        left, hangs = self.recorder.records, dict[int, Hang]()
+        for index, worker in enumerate(self.workers):
+            if any(request.request_id in left for request in worker.engine.requests):
+                hangs[index] = hang_of(worker.engine)
+        return hangs
 
 
 @contextmanager

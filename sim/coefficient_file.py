@@ -5,8 +5,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
+from sim.bounds import Count, CountOrZero, Weight
 from sim.errors import InputError
 from sim.first_problem import first_problem
 from sim.settings import Settings
@@ -59,7 +60,7 @@ class DataFile(Settings):
     """Its name."""
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
     """Fingerprint of the content, of the unpacked one if the file is gzipped."""
-    rows: NonNegativeInt
+    rows: CountOrZero
     """Rows that were used, for the fit or to test it."""
 
 
@@ -77,11 +78,11 @@ class HeldOut(Settings):
 
     quantity: str
     """What was predicted."""
-    n: PositiveInt
+    n: Count
     """Values."""
-    mape: float = Field(ge=0)
+    mape: Weight
     """Mean absolute relative error: 0.05 is 5 %."""
-    median: float | None = Field(default=None, ge=0)
+    median: Weight | None = None
     """Median absolute relative error."""
 
 

@@ -3,11 +3,15 @@
 `calibration/README.md` describes the files.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, Self
 
+from pydantic import ValidationError
+
 from sim.coefficient_file import CoefficientFile, FrontendCoefficients, read_coefficient_file
 from sim.errors import InputError
+from sim.first_problem import first_problem
 from sim.model import GpuSettings, ModelSettings
 from sim.shipped import PresetKind, coefficients_named, coefficients_path, preset, preset_names
 from sim.worker import mocker_law
@@ -16,15 +20,6 @@ from sim.worker.timing import StepCoefficients, peak_roofline, roofline
 Preset = Literal["dynamo-mocker", "roofline", "peak-roofline"]
 """Times to compare with."""
 Origin = Literal["fitted", "prior"] | Preset
-
-_WITHOUT_EFFECT_ON_TIME = {
-    "max_model_len",
-    "weights_loaded_bytes",
-    "peak_activation_bytes",
-    "cuda_graphs_bytes",
-    "vision_params",
-    "tied_embeddings",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,27 +103,48 @@ def coefficients(model: ModelSettings, gpu: GpuSettings, file: str | None = None
 def roofline_coefficients(model: ModelSettings, gpu: GpuSettings, reason: str) -> Coefficients:
     """Return what shapes and achieved peaks give, with why they are taken."""
     summary = f"roofline from shapes and achieved peaks, no measurement: {reason}"
-    return Coefficients(roofline(model, gpu), FrontendCoefficients(), "roofline", summary)
+    return Coefficients(_roofline(roofline, model, gpu), FrontendCoefficients(), "roofline", summary)
+
+
+def _roofline(
+    law: Callable[[ModelSettings, GpuSettings], StepCoefficients], model: ModelSettings, gpu: GpuSettings
+) -> StepCoefficients:
+    try:
+        return law(model, gpu)
+    except (ValidationError, ArithmeticError) as error:
+        why = first_problem(error) if isinstance(error, ValidationError) else str(error)
+        raise InputError(f"no roofline of {model.name} on {gpu.name}: {why}") from error
 
 
 def peak_roofline_coefficients(model: ModelSettings, gpu: GpuSettings) -> Coefficients:
     """Return what shapes and the peaks of the datasheet give, and no time outside of the engine."""
     summary = "roofline from shapes and the datasheet's peaks, a lower bound and no prediction"
     nothing = FrontendCoefficients(alpha_in_s=0.0, alpha_in_s_per_token=0.0, alpha_out_s=0.0)
-    return Coefficients(peak_roofline(model, gpu), nothing, "peak-roofline", summary)
+    return Coefficients(_roofline(peak_roofline, model, gpu), nothing, "peak-roofline", summary)
 
 
 def _changed_settings(model: ModelSettings, gpu: GpuSettings) -> list[str]:
-    """Return the settings, as "key = value", in which model or GPU differ in speed from their presets."""
-    return _differences(model, "models") + _differences(gpu, "gpus")
+    """Return the settings, as "key = value", in which model or GPU differ in speed from their presets.
 
-
-def _differences(settings: ModelSettings | GpuSettings, kind: PresetKind) -> list[str]:
-    if settings.name not in preset_names(kind):
-        return []
-    shipped = type(settings).model_validate(preset(kind, settings.name))
-    return [
-        f"{key} = {value}"
-        for key, value in settings
-        if key not in _WITHOUT_EFFECT_ON_TIME and value != getattr(shipped, key)
+    Step times rest on what the roofline rests on: a setting that does not move it, such as the GPU's memory,
+    leaves them as they were measured.
+    """
+    now = roofline(model, gpu)
+    changed = [
+        f"{key} = {getattr(model, key)}"
+        for key, shipped in _shipped(model, "models").items()
+        if roofline(model.model_copy(update={key: shipped}), gpu) != now
     ]
+    return changed + [
+        f"{key} = {getattr(gpu, key)}"
+        for key, shipped in _shipped(gpu, "gpus").items()
+        if roofline(model, gpu.model_copy(update={key: shipped})) != now
+    ]
+
+
+def _shipped(settings: ModelSettings | GpuSettings, kind: PresetKind) -> dict[str, object]:
+    """Return the values of a preset that were changed, by key; none if it is not one."""
+    if settings.name not in preset_names(kind):
+        return {}
+    shipped = type(settings).model_validate(preset(kind, settings.name))
+    return {key: value for key, value in shipped if value != getattr(settings, key)}

@@ -5,6 +5,7 @@ once more, to a decode worker, which pulls the prompt's blocks and generates. Wi
 some requests skip the first leg and are served by their decode worker alone.
 """
 
+from collections.abc import Sequence
 from functools import partial
 
 import simpy
@@ -12,6 +13,7 @@ import simpy
 from sim.frontend import FrontDoor, Frontend
 from sim.kv.events import KvEvent
 from sim.kv.prefix import PrefixTable
+from sim.kv.runs import BlockRuns
 from sim.pool import Pool, PoolWorker
 from sim.record import Record
 from sim.recorder import Recorder
@@ -90,11 +92,27 @@ class DisaggregatedFrontend(Frontend):
         return peek.chosen.rank if verdict.bypass else None
 
     def _enqueue(self, record: Record, worker: PoolWorker) -> None:
-        request = record.request
-        record.active = ActiveRequest(request.index, request.prompt_tokens, 1, record.blocks)
-        record.active.for_remote = True
+        record.active = self._prompt_leg(record)
         record.queued_s = self._env.now
         worker.add(record.active)
+
+    def _prompt_leg(self, record: Record) -> ActiveRequest:
+        """Return the request as a prefill engine sees it: the prompt, and one token of answer.
+
+        That token may fill a block. vLLM 0.28.0 then gives the block a hash when the token comes back, and
+        the OffloadingConnector stores it if it stores answers, although that token was never computed
+        (`Request.update_block_hashes`, `_build_store_jobs`). A hybrid model's engine gives a prompt's last
+        token away and has no block beyond the prompt.
+        """
+        request = record.request
+        full_blocks = request.prompt_tokens // self._prefixes.block_tokens
+        if not self._attention_group:
+            full_blocks = (request.prompt_tokens + 1) // self._prefixes.block_tokens
+        generated = self._prefixes.private_blocks(full_blocks - len(record.blocks))
+        hashes = BlockRuns((*record.blocks.ranges, generated)) if generated else record.blocks
+        active = ActiveRequest(request.index, request.prompt_tokens, 1, hashes)
+        active.for_remote = True
+        return active
 
     def _prefilled(self, record: Record, worker: int) -> None:
         """The prefill worker's answer is here: release its booking, and route the second leg."""
@@ -131,6 +149,12 @@ class DisaggregatedFrontend(Frontend):
         for request in plan.unneeded:
             self._pulls.unneeded(request)
 
+    def given_up(self, worker: int, request: ActiveRequest, reason: str) -> None:
+        """A worker gave a request up: what a prefill worker keeps for it is awaited no more."""
+        if worker >= self.decode.first:
+            self._pulls.given_up(request.request_id)
+        super().given_up(worker, request, reason)
+
     def died(self, worker: int) -> None:
         """A worker's engine is no more, and with it what it kept for decode workers."""
         self._bury(self.decode if worker >= self.decode.first else self.pool, worker)
@@ -162,6 +186,17 @@ class DisaggregatedFrontend(Frontend):
             self._send_events(self.pool, worker, events, output_s)
         elif self._conditional is not None:  # else the decode leg looks at no index
             self._send_events(self.decode, worker, events, output_s)
+
+    @property
+    def pools(self) -> Sequence[Pool]:
+        """Prefill and decode workers."""
+        return (self.pool, self.decode)
+
+    def serving(self, record: Record, pool: Pool) -> tuple[ActiveRequest | None, int | None]:
+        """Return as what, and on which worker, a request is served that is booked in a pool."""
+        if pool is self.decode and record.decode_worker != record.worker:
+            return record.decode, record.decode_worker
+        return super().serving(record, pool)
 
     def _booked(self, record: Record) -> tuple[Pool, Booking]:
         """Where a request is booked now: with its prefill worker until that has answered."""

@@ -1,8 +1,63 @@
 """What goes wrong because of the input, not because of the program."""
 
+import re
+
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
 
 class InputError(ValueError):
     """A scenario, trace or option that cannot be used; the message says where, what, and what is allowed.
 
     The command line prints it and exits with status 2.
     """
+
+
+def escaped(message: str) -> str:
+    """Return a message as it can be shown anywhere: characters that steer a terminal become escapes."""
+    return _STEERING.sub(lambda found: ascii(found[0])[1:-1], message)
+
+
+def shown(value: object, most: int = 60) -> str:
+    """Return a value as messages have it: escaped, quoted, and cut where it is long."""
+    found = repr(value)
+    return found if len(found) <= most else found[: most - 3] + "..."
+
+
+class InvariantError(Exception):
+    """A rule that holds in every simulation was broken: a fault of the simulator, not of the input.
+
+    The message is one line that names request, worker, simulated time and rule, as far as there are any. The
+    command line prints it and exits with status 4.
+    """
+
+    def __init__(
+        self,
+        rule: str,
+        detail: str,
+        *,
+        request: int | None = None,
+        worker: int | None = None,
+        now_s: float | None = None,
+    ) -> None:
+        self.rule = rule
+        self.detail = detail
+        self.request = request
+        self.worker = worker
+        self.now_s = now_s
+        super().__init__(rule, detail)
+
+    def __str__(self) -> str:
+        named = {"request": self.request, "worker": self.worker}
+        where = [f"{name} {number}" for name, number in named.items() if number is not None]
+        where += [f"at {self.now_s:g} s"] if self.now_s is not None else []
+        return f"{', '.join(where) or 'whole run'}: {self.detail} (rule: {self.rule})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Keep all that is named on the way out of another process."""
+        return _again, (self.rule, self.detail, self.request, self.worker, self.now_s)
+
+
+def _again(
+    rule: str, detail: str, request: int | None, worker: int | None, now_s: float | None
+) -> InvariantError:
+    return InvariantError(rule, detail, request=request, worker=worker, now_s=now_s)

@@ -66,6 +66,8 @@ class Frontend:
         """Is told of every request that is over."""
         self.published: Callable[[int, Sequence[KvEvent], float], None] | None = None
         """Is told of the KV events of every worker's output: worker, events, time."""
+        self.booked: Callable[[Record, Pool, Decision, Booking], None] | None = None
+        """Is told of every booking, right after it was made."""
         self.answers: Answers | None = None
         self.arrivals: Arrivals | None = None
         self._env = env
@@ -86,13 +88,13 @@ class Frontend:
 
     def submit(self, request: Request) -> None:
         """A client sends a request now."""
+        reason = self._refusal(request)
+        if reason is not None:
+            self._refuse(request, reason)
+            return
         prompt = self._prefixes.add(request.chunks, request.prompt_tokens)
         record = Record(request, self._env.now, prompt.blocks)
         self._recorder.sent(record, prompt.required_tokens)
-        reason = self._refusal(request)
-        if reason is not None:
-            self._end(record, "rejected", reason)
-            return
         alpha = self._coefficients
         tokenised_s = alpha.alpha_in_s + alpha.alpha_in_s_per_token * request.prompt_tokens
         if not tokenised_s and comes_next(self._env, Phase.ARRIVAL, request.index):
@@ -111,6 +113,12 @@ class Frontend:
         if not self.pool.workers[0].engine.fits(request.prompt_tokens):
             return "prompt_exceeds_pool"
         return None
+
+    def _refuse(self, request: Request, reason: str) -> None:
+        """Turn a request away at the door: no later prompt is known for it."""
+        record = Record(request, self._env.now, BlockRuns(()))
+        self._recorder.sent(record, self._prefixes.required_tokens(request.chunks, request.prompt_tokens))
+        self._end(record, "rejected", reason)
 
     def _route(self, record: Record) -> None:
         """Choose a worker, book the request there, and send it on its way."""
@@ -160,7 +168,10 @@ class Frontend:
 
     def _book(self, record: Record, pool: Pool, decision: Decision) -> Booking:
         self._recorder.routed(record, decision, pool.leg, pool.first, self._env.now)
-        return pool.router.book(self._query(record, pool), decision.chosen, self._env.now)
+        booking = pool.router.book(self._query(record, pool), decision.chosen, self._env.now)
+        if self.booked is not None:
+            self.booked(record, pool, decision, booking)
+        return booking
 
     def _enqueue(self, record: Record, worker: PoolWorker) -> None:
         """A request has come to the worker that was chosen first."""
@@ -199,11 +210,15 @@ class Frontend:
         if self.published is not None:
             self.published(worker, events, output_s)
 
-    def _send_events(self, pool: Pool, worker: int, events: Iterable[KvEvent], output_s: float) -> None:
+    def news(self, pool: Pool, events: Iterable[KvEvent]) -> list[KvEvent]:
+        """Return those of a worker's events that the router of its pool is to hear of."""
         if not pool.router.keeps_index:
-            return
+            return []
         group, tiers = self._attention_group, self._tiers
-        seen = [event for event in events if event.group == group and event.tier in tiers and event.blocks]
+        return [event for event in events if event.group == group and event.tier in tiers and event.blocks]
+
+    def _send_events(self, pool: Pool, worker: int, events: Iterable[KvEvent], output_s: float) -> None:
+        seen = self.news(pool, events)
         if seen:
             heard_s = self.arrivals.heard_s(worker, output_s) if self.arrivals is not None else None
             if heard_s is None:
@@ -268,6 +283,15 @@ class Frontend:
         pool, booking = self._booked(record)
         pool.router.free(booking, self._env.now)
         self._end(record, status, reason)
+
+    @property
+    def pools(self) -> Sequence[Pool]:
+        """Its workers, by router."""
+        return (self.pool,)
+
+    def serving(self, record: Record, pool: Pool) -> tuple[ActiveRequest | None, int | None]:
+        """Return as what, and on which worker, a request is served that is booked in a pool."""
+        return record.active, record.worker
 
     def _booked(self, record: Record) -> tuple[Pool, Booking]:
         """Where a request that a worker serves is booked now."""

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from sim.errors import InputError
 from sim.model import ModelSettings
+from sim.reading import MOST_TEXT_BYTES, json_file
 
 _DTYPES = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
 _NOT_MODELLED = {
@@ -87,12 +88,7 @@ class _Config:
 
     @classmethod
     def read(cls, path: Path) -> "_Config":
-        try:
-            values = json.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise InputError(f"{path}: {error.strerror}") from error
-        except ValueError as error:
-            raise InputError(f"{path}: not a JSON file: {error}") from error
+        values = json_file(path, MOST_TEXT_BYTES)
         if not isinstance(values, dict):
             raise InputError(f"{path}: a config.json is an object, this is a {type(values).__name__}")
         return cls(path, "", values, values)

@@ -6,8 +6,9 @@ gated-delta-net layers that keep a recurrent state instead of a KV cache (Qwen3-
 
 from typing import Literal, NamedTuple, Self
 
-from pydantic import Field, PositiveInt, model_validator
+from pydantic import Field, model_validator
 
+from sim.bounds import Count, CountOrZero
 from sim.settings import Settings
 from sim.units import Bytes, BytesPerSecond, FlopPerSecond, Tokens
 
@@ -35,37 +36,37 @@ class ModelSettings(Settings):
 
     name: str
     """Name of the preset or of the model; finds the step-time coefficients."""
-    hidden_size: PositiveInt
+    hidden_size: Count
     """Width of a token between the layers."""
-    intermediate_size: PositiveInt
+    intermediate_size: Count
     """Width of the MLP."""
-    vocab_size: PositiveInt
+    vocab_size: Count
     """Rows of the embedding and of the output head."""
-    full_attention_layers: PositiveInt
+    full_attention_layers: Count
     """Layers with a KV cache."""
-    attention_heads: PositiveInt
+    attention_heads: Count
     """Query heads of a full-attention layer."""
-    kv_heads: PositiveInt
+    kv_heads: Count
     """Key heads of a full-attention layer; there are as many value heads."""
-    head_dim: PositiveInt
+    head_dim: Count
     """Width of a head of a full-attention layer."""
     attention_output_gate: bool = False
     """Whether the query projection also makes a gate for the attention output (Qwen3-Next, Qwen3.5)."""
-    linear_attention_layers: int = Field(default=0, ge=0)
+    linear_attention_layers: CountOrZero = 0
     """Layers with a recurrent state (gated delta net); 0 for a plain model."""
-    linear_key_heads: int = Field(default=0, ge=0)
+    linear_key_heads: CountOrZero = 0
     """Query and key heads of a linear-attention layer."""
-    linear_key_head_dim: int = Field(default=0, ge=0)
+    linear_key_head_dim: CountOrZero = 0
     """Width of one of those."""
-    linear_value_heads: int = Field(default=0, ge=0)
+    linear_value_heads: CountOrZero = 0
     """Value heads of a linear-attention layer."""
-    linear_value_head_dim: int = Field(default=0, ge=0)
+    linear_value_head_dim: CountOrZero = 0
     """Width of one of those."""
-    linear_conv_kernel: PositiveInt = 4
+    linear_conv_kernel: Count = 4
     """Width of the convolution in front of a linear-attention layer; the state keeps one input less."""
     tied_embeddings: bool = False
     """Whether the output head is the embedding matrix."""
-    vision_params: int = Field(default=0, ge=0)
+    vision_params: int = Field(default=0, ge=0, le=10**12)
     """Parameters of a vision tower: they take memory, no time in a text workload."""
     weights_dtype: WeightsDtype = "bf16"
     """Format of the matrices of the layers."""

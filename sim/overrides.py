@@ -1,24 +1,24 @@
 """`--set key.path=value`: a scenario's keys from the command line or Python, laid over what its file says."""
 
 import json
-import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
+from sim import toml_text
 from sim.errors import InputError
 from sim.schema import JsonSchema, KeyPath, known_part, unknown_key
 from sim.workload.settings import NOT_BESIDE
 
 _RIVALS: dict[KeyPath, Collection[str]] = {
-    ("workload", "path"): NOT_BESIDE["path"],
+    ("workload", "path"): {*NOT_BESIDE["path"], "sessions"},
     ("workload", "profile"): NOT_BESIDE["profile"],
     ("model", "preset"): {"config"},
     ("model", "config"): {"preset"},
     ("timing", "preset"): {"coefficients", "draw"},
     ("timing", "coefficients"): {"preset"},
 }
-"""Keys beside which others make no sense: setting one of them takes the others out."""
+"""Keys beside which others make no sense, or not the same: setting one of them takes the others out."""
 
 
 Overrides = str | Sequence[str] | Mapping[str, Any]
@@ -103,8 +103,8 @@ def _value(text: str) -> Any:
     if text == "none":
         return None
     try:
-        parsed = tomllib.loads(f"value = {text}")
-    except tomllib.TOMLDecodeError:
+        parsed = toml_text.parse(f"value = {text}")
+    except ValueError:
         return text
     return parsed["value"] if len(parsed) == 1 else text
 

@@ -1,6 +1,6 @@
 """Workers behind one router, and what the router hears of their caches."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from sim.kv.events import KvEvent
@@ -22,11 +22,14 @@ class PoolWorker(Protocol):
     def add(self, request: ActiveRequest) -> None:
         """Queue a request now."""
 
+    def ahead_s(self, before_s: float) -> float:
+        """Return when running requests had their last token before a time, of those not told yet."""
+
 
 class Pool:
     """Workers that one router chooses among: ranks 0, 1, ... are the workers `first`, `first` + 1, ..."""
 
-    __slots__ = ("_copies", "alive", "first", "leg", "news", "overrides", "router", "workers")
+    __slots__ = ("_copies", "alive", "first", "heard", "leg", "news", "overrides", "router", "workers")
 
     def __init__(
         self,
@@ -45,6 +48,8 @@ class Pool:
         self.workers = workers
         self.alive: frozenset[int] | None = None
         """Ranks whose engine is not dead; None: all."""
+        self.heard: Callable[[int, Sequence[KvEvent]], None] | None = None
+        """Is told of the KV events that the router hears of, when it does: rank, events."""
         self.news: Mailbox[list[KvEvent]] = Mailbox(self._index)
         """KV events on their way to the router's index, from ranks."""
         self._copies: dict[tuple[int, str], Copies] = {}
@@ -58,6 +63,8 @@ class Pool:
 
     def _index(self, rank: int, events: list[KvEvent]) -> None:
         router = self.router
+        if self.heard is not None:
+            self.heard(rank, events)
         for event in events:
             tier = _ROUTER_TIERS[event.tier]
             copies = self._copies.get((rank, tier))

@@ -1,16 +1,20 @@
 """What is wrong with a scenario: one line a problem, with its place, the value, and what is allowed."""
 
-import tomllib
 from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
+from sim.errors import shown as value_shown
 from sim.overrides import Override
 from sim.schema import JsonSchema, KeyPath, description, known_part, unknown_key
+from sim.shipped import read_text
+from sim.toml_text import line_of
 
+MOST_PROBLEMS = 20
 _DISAGREEMENT = "disagreement"
 _SHAPES = {
     **dict.fromkeys(("model_type", "model_attributes_type", "dict_type"), "must be a table of keys"),
@@ -26,6 +30,10 @@ class Source:
         self.path = path
         self.overrides = overrides
 
+    @cached_property
+    def _text(self) -> str:
+        return "" if self.path is None else read_text(self.path)
+
     def place(self, key: KeyPath, value: str = "") -> str:
         """Return where a key was written, and the key: "a.toml, line 2: seed = -1" or "--set seed=-1"."""
         shown = ".".join(key) + (f" = {value}" if value else "")
@@ -35,29 +43,9 @@ class Source:
                 return f"--set {override.text}: {shown}" if inside else f"--set {override.text}"
         if self.path is None:
             return shown
-        line = line_of(self.path.read_text(encoding="utf-8"), key)
+        line = line_of(self._text, key)
         place = str(self.path) if line is None else f"{self.path}, line {line}"
         return f"{place}: {shown}" if shown else place
-
-
-def line_of(text: str, key: KeyPath) -> int | None:
-    """Return the line of TOML text that gives a key, or else the table it belongs to; None if nothing does.
-
-    The text up to the end of a statement is TOML of its own, so the statement that brings a key in is found
-    by reading more and more lines.
-    """
-    lines = text.split("\n")
-    for depth in range(len(key), 0, -1):
-        start = 0
-        for end in range(1, len(lines) + 1):
-            try:
-                data = tomllib.loads("\n".join(lines[:end]))
-            except tomllib.TOMLDecodeError:
-                continue
-            if _has(data, key[:depth]):
-                return start + 1
-            start = end
-    return None
 
 
 def disagreement(key: str, value: object, reason: str) -> PydanticCustomError:
@@ -78,9 +66,11 @@ def describe(error: ValidationError, schema: JsonSchema, source: Source) -> str:
         if message not in found:
             found.append(message)
     lines = []
-    for (key, value), found in reasons.items():
+    for (key, value), found in islice(reasons.items(), MOST_PROBLEMS):
         reason = ", or ".join(found)
         lines.append(f"{source.place(key, '' if reason.startswith(value) else value)}: {reason}")
+    if len(reasons) > MOST_PROBLEMS:
+        lines.append(f"and {len(reasons) - MOST_PROBLEMS} more problems")
     return "\n".join(lines)
 
 
@@ -95,7 +85,9 @@ def _key(details: ErrorDetails, schema: JsonSchema) -> KeyPath:
 
 def _value(details: ErrorDetails) -> str:
     value = details["ctx"]["value"] if details["type"] == _DISAGREEMENT else details["input"]
-    return "" if isinstance(value, Mapping) or details["type"] == "extra_forbidden" else repr(value)
+    if isinstance(value, Mapping) or details["type"] == "extra_forbidden":
+        return ""
+    return value_shown(value)
 
 
 def _message(details: ErrorDetails, key: KeyPath, schema: JsonSchema) -> str:
@@ -110,11 +102,3 @@ def _message(details: ErrorDetails, key: KeyPath, schema: JsonSchema) -> str:
     if kind in _SHAPES:
         return _SHAPES[kind]
     return message.removeprefix("Value error, ").replace("Input should be", "must be")
-
-
-def _has(data: Any, key: KeyPath) -> bool:
-    for part in key:
-        if not isinstance(data, Mapping) or part not in data:
-            return False
-        data = data[part]
-    return True

@@ -35,8 +35,8 @@ class Recorder:
     """The books of one run over `workers` workers; the `Observer` of each of them.
 
     `attention_group` is the number of the engines' attention group; recurrent groups, if any, come before it.
-    `tables` are those to keep beside the ones that every run has; "workers" gets at most one row a worker and
-    `worker_interval_s`.
+    `tables` are those to keep beside the ones that every run has; "workers" is thinned, where it gets
+    long, to one row a worker and `worker_interval_s`.
     """
 
     def __init__(
@@ -108,17 +108,20 @@ class Recorder:
         for row in rows:
             self.rows.tables["links"].append(row)
 
-    def close(self, now_s: float, requests: Sequence[Request], stalls: Mapping[int, str]) -> None:
+    def close(
+        self, now_s: float, requests: Sequence[Request], waits: Mapping[int, Mapping[int, str]]
+    ) -> None:
         """The run is over: what has not ended never will, nor will those of `requests` that were not sent.
 
-        `stalls` says of a worker, by index, why nothing moves on it any more.
+        `waits` says by worker what each request on it, by index, waits for.
         """
-        for record in [*self.records.values()]:
-            self.end(record, now_s, "unfinished", _waits_for(record, stalls))
+        left = [*self.records.values()]
+        for record in left:
+            self.end(record, now_s, "unfinished", _waits_for(record, waits))
         if len(self._sent) < len(requests):
             for request in requests:
                 if request.index not in self._sent:
-                    self._not_sent(request)
+                    self._not_sent(request, len(left))
         table = self.rows.tables.get("workers")
         if table is not None:
             for row in self._levels.rest():
@@ -128,7 +131,7 @@ class Recorder:
         for gap_s, n in self.itl_s.rounded(GAP_DIGITS):
             self.rows.tables["itl"].append((gap_s, n))
 
-    def _not_sent(self, request: Request) -> None:
+    def _not_sent(self, request: Request, in_flight: int) -> None:
         self.rows.row(
             "requests",
             index=request.index,
@@ -136,7 +139,7 @@ class Recorder:
             turn=request.turn,
             due_s=self._due_s(request.index),
             status="unfinished",
-            reason="not sent: waits for an earlier request to end",
+            reason=f"not sent: waits for an earlier request to end; {in_flight} in flight never do",
             prompt_tokens=request.prompt_tokens,
         )
 
@@ -166,12 +169,12 @@ class Recorder:
             end_s if status == "completed" else None,
             output_tokens=outputs,
         )
-        request = record.request
+        request, due_s = record.request, self._due_s(record.request.index)
         return (
             request.index,
             request.session,
             request.turn,
-            self._due_s(request.index),
+            due_s,
             record.send_s,
             record.routed_s,
             record.queued_s,
@@ -198,6 +201,7 @@ class Recorder:
             credit,
             overcredit,
             *took,
+            None if due_s is None else record.send_s - due_s,
         )
 
     # -- the workers ----------------------------------------------------------------------------------------
@@ -276,8 +280,7 @@ class Recorder:
         self.pool[worker].set(used_blocks, now_s)
         table = self.rows.tables.get("workers")
         if table is not None:
-            row = self._levels.grew(worker, now_s, used_blocks)
-            if row is not None:
+            for row in self._levels.grew(worker, now_s, used_blocks):
                 table.append(row)
 
     def levels(self, worker: int, engine: Engine, now_s: float) -> None:
@@ -289,8 +292,8 @@ class Recorder:
             self.cpu_tier[worker].set(cpu, now_s)
         table = self.rows.tables.get("workers")
         if table is not None:
-            row = self._levels.set(worker, now_s, (len(engine.scheduler.running), engine.waiting, used, cpu))
-            if row is not None:
+            levels = len(engine.scheduler.running), engine.waiting, used, cpu
+            for row in self._levels.set(worker, now_s, levels):
                 table.append(row)
 
     def kv(self, worker: int, events: Iterable[KvEvent]) -> None:
@@ -300,11 +303,11 @@ class Recorder:
                 self._ledger.kv(worker, event.stored, True, event.tier, event.blocks)
 
 
-def _waits_for(record: Record, stalls: Mapping[int, str]) -> str:
+def _waits_for(record: Record, waits: Mapping[int, Mapping[int, str]]) -> str:
     leg, worker = record.active, record.worker
     if record.decode is not None:
         leg, worker = record.decode, record.decode_worker
     if leg is None or worker is None:
         return "waits for a worker"
-    stall = f": {stalls[worker]}" if worker in stalls else ""
-    return f"{leg.status.value} on worker {worker}{stall}"
+    what = waits.get(worker, {}).get(record.request.index)
+    return f"{leg.status.value} on worker {worker}" + (f": {what}" if what else "")

@@ -14,9 +14,13 @@ from sim.results.metrics import RunFacts, summarise
 from sim.router import Policy
 from sim.scenario import Scenario, load_scenario
 from sim.shipped import short_name
+from sim.startup import check_startup
+from sim.units import plural
 from sim.worker.timing import StepTime
 from sim.workload.load import load_workload
 from sim.workload.request import Trace
+
+_HANGS_TOLD = 4
 
 
 def run(
@@ -27,6 +31,7 @@ def run(
     step_time: StepTime | None = None,
     trace: Trace | None = None,
     on_progress: Progress | None = None,
+    check: bool | None = None,
 ) -> RunResult:
     """Run a scenario to its end; equal settings give equal results, to the last bit.
 
@@ -39,29 +44,35 @@ def run(
         trace: what is sent, in place of the scenario's workload.
         on_progress: called whenever a request has ended, with simulated seconds, requests that ended, and
             requests in all.
+        check: whether to check, while it runs, what must hold in every simulation: see `sim.checks`. It takes
+            less than twice as long and changes no result. None: if the environment variable SIM_CHECK is set.
 
     Raises:
-        InputError: the scenario, an override or the trace cannot be used, or the pool has no room.
+        InputError: the scenario, an override or the trace cannot be used, or vLLM would not start for want of
+            KV memory.
+        InvariantError: a check found a fault of the simulator.
 
     """
     scenario = load_scenario(source, overrides)
     if policy is not None and not callable(policy):
         raise InputError(f"policy {policy!r}: give a callable (terms, query, draw) -> rank")
     capacity = scenario.capacity()
+    startup = check_startup(scenario, capacity)
     times = scenario.coefficients()
     with rare_collections():
         if trace is None:
             trace = load_workload(scenario.workload, scenario.seed, Path())
-        cluster = Cluster(scenario, trace, capacity, times, policy=policy, step_time=step_time)
+        cluster = Cluster(scenario, trace, capacity, times, policy=policy, step_time=step_time, check=check)
         cluster.run(on_progress)
     own_law, own_policy = step_time is not None, policy is not None
-    notes = _notes(trace, times, scenario.timing.draw, own_law=own_law, own_policy=own_policy)
-    notes += _without_effect(scenario)
+    notes = _hangs(cluster)
+    notes += _notes(trace, times, scenario.timing.draw, own_law=own_law, own_policy=own_policy)
+    notes += [*startup, *_without_effect(scenario)]
     name = scenario.title if isinstance(source, Scenario) else short_name(source)
     return RunResult(
         name,
         scenario,
-        summary_of(cluster) | {"notes": notes},
+        summary_of(cluster) | {"requests_in_file": trace.in_file, "notes": notes},
         cluster.recorder.rows,
     )
 
@@ -88,8 +99,28 @@ def summary_of(cluster: Cluster) -> dict[str, Any]:
         decode_pool=decode_pool,
         pulls=pulls,
         slo=scenario.slo,
+        most_tokens=_most_tokens(cluster),
     )
     return summarise(recorder.rows.tables["requests"], recorder.itl_s, facts)
+
+
+def _most_tokens(cluster: Cluster) -> dict[str, int]:
+    """Return how long a prompt may be, by the reason for which longer ones are refused (`Engine.fits`)."""
+    scenario, capacity = cluster.scenario, cluster.capacity
+    decode_blocks = scenario.disaggregation.decode_kv_blocks or capacity.num_blocks
+    states = 2 * scenario.model.state_groups
+    return {
+        "exceeds_max_model_len": scenario.max_model_len,
+        "prompt_exceeds_pool": (capacity.num_blocks - 1 - states) * capacity.block_tokens,
+        "prompt_exceeds_decode_pool": (decode_blocks - 1 - states) * capacity.block_tokens,
+    }
+
+
+def _hangs(cluster: Cluster) -> list[str]:
+    """Say of the workers that hang why; of many, of the first."""
+    said = [f"worker {index} {hang.why}" for index, hang in cluster.hangs.items()]
+    more = len(said) - _HANGS_TOLD
+    return said[:_HANGS_TOLD] + ([f"{more} more {plural(more, 'worker')} hang"] if more > 0 else [])
 
 
 def _notes(trace: Trace, times: Coefficients, draw: int, *, own_law: bool, own_policy: bool) -> list[str]:

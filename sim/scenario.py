@@ -10,11 +10,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import NonNegativeInt, ValidationError, model_validator
+from pydantic import ValidationError, model_validator
 
+from sim.bounds import Seed
 from sim.capacity import Capacity, capacity, cpu_blocks
 from sim.coefficients import Coefficients, times
-from sim.errors import InputError
+from sim.errors import InputError, shown
 from sim.model import KERNEL_BLOCK_TOKENS
 from sim.overrides import Overrides, apply, as_table, as_texts, parse_override
 from sim.presets import GpuChoice, ModelChoice
@@ -37,6 +38,7 @@ from sim.uncertainty import draw_defaults
 from sim.units import format_bytes
 from sim.worker.transfer import LinkSettings
 from sim.worker.wires import NetworkSettings
+from sim.workload.formats.sniff import why_no_trace
 from sim.workload.settings import NOT_BESIDE, ReplaySettings, WorkloadSettings
 
 _PATHS = (("workload", "path"), ("model", "config"), ("timing", "coefficients"))
@@ -47,7 +49,7 @@ class Scenario(Settings):
 
     title: str = ""
     """A line above the results; unset: the name of the file."""
-    seed: NonNegativeInt = 0
+    seed: Seed = 0
     """Of the generated workload and of every random choice."""
     workload: WorkloadSettings
     """What is sent: a trace file, or sessions to generate."""
@@ -229,9 +231,8 @@ def load_scenario(
     trace = scenario.workload.path
     if not needs_files:
         return scenario
-    if trace is not None and not trace.is_file():
-        reason = "is not a file" if trace.exists() else "no such file"
-        raise InputError(f"{written.place(('workload', 'path'))}: {reason}: {trace}")
+    if trace is not None and (reason := why_no_trace(trace)) is not None:
+        raise InputError(f"{written.place(('workload', 'path'))}: {reason}")
     _check_coefficients(scenario, written)
     return scenario
 
@@ -286,7 +287,14 @@ def _make_absolute(data: dict[str, Any], folder: Path) -> None:
         if not isinstance(table, dict) or not isinstance(table.get(key), str):
             continue
         if section != "timing" or is_path(table[key]):
-            table[key] = str((folder / Path(table[key]).expanduser()).resolve())
+            table[key] = _absolute(folder, table[key], f"{section}.{key}")
+
+
+def _absolute(folder: Path, path: str, key: str) -> str:
+    try:
+        return str((folder / Path(path).expanduser()).resolve())
+    except (OSError, RuntimeError, ValueError) as error:
+        raise InputError(f"{key} = {shown(path)}: {error}") from error
 
 
 def _given(settings: Settings, keys: Iterable[str]) -> dict[str, Any]:

@@ -5,8 +5,9 @@ Keys that are vLLM's or Dynamo's keep their names.
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
+from sim.bounds import MOST, Count, CountOrZero
 from sim.router.conditional import ConditionalDisaggSettings
 from sim.router.config import RouterConfig
 from sim.settings import Settings
@@ -21,6 +22,9 @@ def _without_commas(value: object) -> object:
     return value.replace(",", "") if isinstance(value, str) else value
 
 
+_WithCommas = BeforeValidator(
+    _without_commas, json_schema_input_type=Annotated[int, Field(ge=2, le=MOST)] | str
+)
 MOST_WORKERS = 16_384
 """Of a kind: to set up so many takes some 20 s and 1.3 GB."""
 Workers = Annotated[int, Field(ge=1, le=MOST_WORKERS)]
@@ -54,13 +58,13 @@ class WorkersSettings(Settings):
 class EngineSettings(Settings):
     """How each vLLM engine is started: names and defaults of vLLM 0.28.0's server on an 80 GB H100."""
 
-    max_num_batched_tokens: PositiveInt = 8192
+    max_num_batched_tokens: Count = 8192
     """Token budget of a step."""
-    max_num_seqs: PositiveInt = 1024
+    max_num_seqs: Count = 1024
     """Most requests that run at once."""
     max_model_len: Tokens | None = Field(default=None, gt=0)
     """Longest sequence that is served; unset: the model's own `max_model_len`, which is also the most."""
-    long_prefill_token_threshold: NonNegativeInt = 0
+    long_prefill_token_threshold: CountOrZero = 0
     """Most tokens of one prefill in a step; 0: no limit."""
     watermark: float = Field(default=0.0, ge=0, lt=1)
     """Share of the pool that must stay free when a request joins others that run."""
@@ -68,11 +72,9 @@ class EngineSettings(Settings):
     """Whether a step is scheduled before the output of the one before it was processed."""
     gpu_memory_utilization: float = Field(default=0.92, gt=0, le=1)
     """Share of the GPU's memory that the engine may use."""
-    block_size: PositiveInt | None = None
+    block_size: Count | None = None
     """Tokens of a KV block, 16 if unset; a hybrid model's engine enlarges it (Qwen3.8-27B-FP8: 800)."""
-    kv_blocks: Annotated[int, BeforeValidator(_without_commas, json_schema_input_type=int | str)] | None = (
-        Field(default=None, ge=2)
-    )
+    kv_blocks: Annotated[int, _WithCommas] | None = Field(default=None, ge=2, le=MOST)
     """Blocks of the KV pool, as the engine's log has them; unset: derived from the GPU's memory."""
     vllm_0_28_faults: bool = False
     """Whether a prefill engine dies of a prompt of which nothing is left to compute, as vLLM 0.28.0's does.
@@ -108,9 +110,7 @@ class DisaggregationSettings(Settings):
     """The same on the decode workers: with kv_both a full pool can hang them (vLLM 0.28.0)."""
     connector_order: tuple[Literal["nixl", "offload"], Literal["nixl", "offload"]] = ("nixl", "offload")
     """Children of a prefill worker's MultiConnector, in the order in which they are asked."""
-    decode_kv_blocks: (
-        Annotated[int, BeforeValidator(_without_commas, json_schema_input_type=int | str)] | None
-    ) = Field(default=None, ge=2)
+    decode_kv_blocks: Annotated[int, _WithCommas] | None = Field(default=None, ge=2, le=MOST)
     """Blocks of a decode worker's pool; unset: as many as a prefill worker's."""
     lease_s: Seconds = 30.0
     """How long a prefill worker keeps blocks that nobody reads."""
@@ -135,7 +135,7 @@ class DisaggregationSettings(Settings):
 class RouterSettings(RouterConfig):
     """Dynamo's router, with the block size it was started with."""
 
-    block_size: PositiveInt | None = None
+    block_size: Count | None = None
     """Tokens of a block that the router hashes; unset: the engine's. Any other would never match."""
 
 
@@ -163,14 +163,14 @@ class TimingSettings(Settings):
     coefficients: str | None = None
     """A file of coefficients, by its path or, if it is a shipped one, by its name in `calibration/`; unset:
     the one that is named after model and GPU."""
-    draw: NonNegativeInt = 0
+    draw: CountOrZero = 0
     """From 1 on: that draw of the file's coefficients over their ranges, and of bandwidths and latencies of
     links where those are left at their defaults; 0: the values."""
     t_floor_s: Seconds | None = None
     """Reading the weights once: the shortest step."""
     c_tok_s_per_token: Seconds | None = None
     """Dense layers, for each token of the step."""
-    tile_tokens: PositiveInt | None = None
+    tile_tokens: Count | None = None
     """Dense layers compute whole tiles of so many tokens; 1: every token counts by itself."""
     smooth_max_p: float | None = Field(default=None, ge=1)
     """How sharply a step turns from reading weights to computing."""
@@ -208,4 +208,5 @@ class OutputSettings(Settings):
     tables: tuple[Literal["decisions", "workers"], ...] = ("decisions", "workers")
     """Further tables that `--out` writes: every routing decision, and each worker over time."""
     worker_interval_s: Seconds = 1.0
-    """Simulated time between two rows of a worker in table "workers"; 0: a row at every change."""
+    """Simulated time between two rows of a worker in table "workers", once it gets long: the first 1,000
+    changes of a worker are all kept if there are no more. 0: a row at every change."""

@@ -4,12 +4,12 @@ They stand beside the package in a source checkout (`scenarios/`, `calibration/`
 installed wheel (`sim/_shipped/`).
 """
 
-import tomllib
 from collections.abc import Collection
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
+from sim import reading, toml_text
 from sim.errors import InputError
 
 PresetKind = Literal["models", "gpus"]
@@ -115,7 +115,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 def read_text(path: Path) -> str:
     """Return the text of a TOML file; raises as `read_toml`."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return reading.text(path)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -125,8 +125,8 @@ def read_text(path: Path) -> str:
 def parse_toml(path: Path, text: str) -> dict[str, Any]:
     """Return what the text of a file says; raises as `read_toml`."""
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        return toml_text.parse(text)
+    except ValueError as error:
         raise InputError(f"{path}: not a TOML file: {error}") from error
 
 

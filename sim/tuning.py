@@ -2,6 +2,9 @@
 
 Every setting is run with the same seeds, so that what one gains over another is not the workload's. The best
 of many is partly luck with those seeds; it is therefore compared with the default on others.
+
+A setting that completes fewer requests than the default does not hold, whatever it gains: latencies are those
+of completed requests. Who wants it otherwise says so, with a limit on a number of `requests`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,6 +18,7 @@ from sim.jobs.job import seeded
 from sim.limits import Limit
 from sim.results.compared import Comparison, Run
 from sim.results.quantities import check_number, names_before_runs, names_in
+from sim.results.refusals import lost
 from sim.results.tuned import BEST, DEFAULT, Goal, Trial, Tuned
 from sim.scenario import Scenario, load_scenario, scenario_schema
 from sim.spaces import Space, read_space
@@ -108,13 +112,13 @@ def tune(search: Search, run: Runner, *, trials: int, repeat: int, check: int) -
     if not known:
         raise InputError(runs[0].error)
     _check_names(search.goal, known)
-    default = _judge(search.goal, {}, runs)
+    default = _judge(search.goal, {}, runs, inf)
     tried: list[Trial] = []
     for _ in range(trials):
         asked = study.ask()
         written = {space.key: space.write(_suggest(asked, space)) for space in search.spaces}
         runs = run(seeded({BEST: _with(search, written)}, written, seeds))
-        tried.append(_judge(search.goal, written, runs))
+        tried.append(_judge(search.goal, written, runs, default.not_completed))
         _tell(study, asked, tried[-1])
     best = min(tried, key=lambda trial: _rank(search.goal, trial))
     fresh = range(seeds.stop, seeds.stop + check)
@@ -135,12 +139,16 @@ def _check_names(goal: Goal, known: Sequence[str]) -> None:
         check_number(limit.metric, known, "--constraint")
 
 
-def _judge(goal: Goal, written: Mapping[str, str], runs: Sequence[Run]) -> Trial:
+def _judge(goal: Goal, written: Mapping[str, str], runs: Sequence[Run], default_lost: float) -> Trial:
+    """Return what a setting came to, beside the requests of a run that the default does not complete."""
     margins = []
     for limit in goal.limits:
         mean = _mean(runs, limit.metric)
         margins.append(None if mean is None else limit.margin(mean))
-    return Trial(written, _mean(runs, goal.metric), tuple(margins))
+    found = [lost(run.summary) for run in runs if run.summary is not None]
+    not_completed = fsum(found) / len(found) if found else 0.0
+    more_lost = 0.0 if goal.weighs_requests else max(0.0, not_completed - default_lost)
+    return Trial(written, _mean(runs, goal.metric), tuple(margins), not_completed, more_lost)
 
 
 def _mean(runs: Sequence[Run], metric: str) -> float | None:
@@ -149,12 +157,12 @@ def _mean(runs: Sequence[Run], metric: str) -> float | None:
     return fsum(measured) / len(runs) if len(measured) == len(runs) else None
 
 
-def _rank(goal: Goal, trial: Trial) -> tuple[bool, float, float]:
-    """Order trials: those that keep the limits by value, the others by how far outside they are."""
+def _rank(goal: Goal, trial: Trial) -> tuple[bool, float, float, float]:
+    """Order trials: those that hold by value, others by requests lost, then by how far outside they are."""
     if trial.value is None:
-        return True, inf, inf
+        return True, inf, inf, inf
     outside = fsum(inf if margin is None else max(0.0, -margin) for margin in trial.margins)
-    return not trial.holds, outside, -trial.value if goal.maximise else trial.value
+    return not trial.holds, trial.more_lost, outside, -trial.value if goal.maximise else trial.value
 
 
 def _study(base: Scenario, spaces: Sequence[Space], goal: Goal) -> "optuna.Study":
@@ -204,4 +212,5 @@ def _tell(study: "optuna.Study", asked: "optuna.Trial", trial: Trial) -> None:
     for place, margin in enumerate(trial.margins):
         if margin is not None:
             asked.set_constraint(str(place), -margin)
+    asked.set_constraint("more_lost", trial.more_lost)
     study.tell(asked, trial.value)

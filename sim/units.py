@@ -4,6 +4,7 @@ The pydantic types below accept both and hold the plain number: seconds, bytes, 
 floating-point operations per second. The formatters go the other way, for tables and messages.
 """
 
+import math
 import re
 import sys
 from collections.abc import Mapping
@@ -12,6 +13,9 @@ from decimal import Decimal
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
+
+from sim.bounds import LONGEST_S, MOST
+from sim.errors import shown
 
 _NUMBER_AND_UNIT = re.compile(r"\s*([+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\D\S*)?\s*")
 
@@ -25,6 +29,8 @@ class Quantity:
     units: Mapping[str, Decimal]
     """How many base units one of each is."""
     examples: tuple[str, ...]
+    most: float
+    """In base units."""
     whole: bool = False
     """Whether the base unit cannot be divided; a written fraction ("28.88GiB") is rounded to the nearest."""
 
@@ -52,22 +58,24 @@ class Quantity:
         return self._checked(round(amount) if self.whole and match[2] else float(amount), value)
 
     def _checked(self, amount: int | float, written: object) -> int | float:
-        if not 0 <= amount <= sys.float_info.max or (self.whole and amount != int(amount)):
+        if self.most < amount < math.inf:
+            raise self._refusal(written, f"must be less than or equal to {self.most:.0f} {self.base}; ")
+        if not 0 <= amount <= self.most or (self.whole and amount != int(amount)):
             raise self._refusal(written)
         return int(amount) if self.whole else float(amount)
 
-    def _refusal(self, value: object) -> ValueError:
+    def _refusal(self, value: object, why: str = "") -> ValueError:
         kind = "a whole number" if self.whole else "a number"
         examples = ", ".join(f'"{example}"' for example in self.examples)
         return ValueError(
-            f"{value!r} is not a {self.name}: give {kind} of {self.base}, zero or more, "
+            f"{shown(value, 500)} is not a {self.name}: {why}give {kind} of {self.base}, zero or more, "
             f"or a string like {examples}"
         )
 
     def json_schema(self) -> dict[str, Any]:
         """Return the JSON Schema of what `parse` accepts: a number or a string with a unit."""
         units = "|".join(re.escape(unit) for unit in self.units)
-        number = {"type": "integer" if self.whole else "number", "minimum": 0}
+        number = {"type": "integer" if self.whole else "number", "minimum": 0, "maximum": self.most}
         text = {
             "type": "string",
             "pattern": rf"^\s*\+?[0-9][0-9_]*\.?[0-9]*([eE][+-]?[0-9]+)?\s*({units})?\s*$",
@@ -95,20 +103,23 @@ TIME = Quantity(
         *(("ps", "1e-12"), ("min", "60"), ("h", "3600"), ("d", "86400")),
     ),
     ("250ms", "49us", "750ps", "1.5s", "2min"),
+    LONGEST_S,
 )
-SIZE = Quantity("size", "bytes", _BYTE_UNITS, ("64GiB", "25MiB", "64GB", "32KiB"), whole=True)
+SIZE = Quantity("size", "bytes", _BYTE_UNITS, ("64GiB", "25MiB", "64GB", "32KiB"), 2.0**70, whole=True)
 RATE = Quantity(
     "data rate",
     "bytes per second",
     {unit + per: factor for unit, factor in _BYTE_UNITS.items() for per in ("/s", "ps")}
     | {prefix + bit: factor / 8 for prefix, factor in _DECIMAL.items() for bit in ("bps", "bit/s")},
     ("55GB/s", "100Gbps", "3.35TB/s", "50GiB/s"),
+    1e18,
 )
 TOKENS = Quantity(
     "number of tokens",
     "tokens",
     _units(("K", "1e3"), ("k", "1e3"), ("M", "1e6")),
     ("213K", "1M"),
+    MOST,
     whole=True,
 )
 COMPUTE = Quantity(
@@ -116,6 +127,7 @@ COMPUTE = Quantity(
     "operations per second",
     {prefix + unit: factor for prefix, factor in _DECIMAL.items() for unit in ("FLOP/s", "FLOPS") if prefix},
     ("989TFLOP/s", "1.98PFLOP/s"),
+    1e24,
 )
 
 Seconds = Annotated[float, BeforeValidator(TIME.parse), WithJsonSchema(TIME.json_schema())]

@@ -148,6 +148,8 @@ class RandomCluster:
         }
         if random.random() < 0.8:
             sections["offload"] = self._offload()
+        if random.random() < 0.5:
+            sections["router"]["active_request_expiry_secs"] = random.choice([1.0, 1.25])
         self.scenario = scenario(self.state_groups, **sections)
 
     def _trace(self) -> Trace:

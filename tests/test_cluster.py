@@ -26,14 +26,14 @@ def build(random: RandomCluster) -> Cluster:
 
 
 class CountingObserver:
-    """Counts the prompt tokens of every plan, by request, on their way to the recorder."""
+    """Counts the prompt tokens of every plan, by request, on their way to another observer."""
 
-    def __init__(self, recorder):
-        self._recorder = recorder
+    def __init__(self, observer):
+        self._observer = observer
         self.prompt_tokens: Counter = Counter()
 
     def __getattr__(self, name):
-        return getattr(self._recorder, name)
+        return getattr(self._observer, name)
 
     def planned(self, worker, plan, events, now_s):
         for request, tokens in plan.tokens:
@@ -41,12 +41,12 @@ class CountingObserver:
             self.prompt_tokens[request.request_id] += max(
                 0, min(request.computed, request.prompt_tokens) - start
             )
-        self._recorder.planned(worker, plan, events, now_s)
+        self._observer.planned(worker, plan, events, now_s)
 
 
 def count_scheduled_prompt_tokens(cluster: Cluster) -> Counter:
     """Let every worker count the prompt tokens that it schedules, by request."""
-    observer = CountingObserver(cluster.recorder)
+    observer = CountingObserver(cluster.workers[0]._observer)
     for worker in cluster.workers:
         worker._observer = observer
     return observer.prompt_tokens

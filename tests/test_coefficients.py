@@ -94,9 +94,33 @@ def test_coefficients_do_not_outlive_the_shape_they_were_made_for(
     assert named in found.summary
 
 
-def test_settings_without_effect_on_time_keep_the_coefficients() -> None:
-    longer = QWEN27.model_copy(update={"max_model_len": 1_048_576, "weights_loaded_bytes": None})
-    assert coefficients(longer, H100).origin == "prior"
+@pytest.mark.parametrize(
+    ("model", "gpu"),
+    [
+        ({"max_model_len": 1_048_576, "weights_loaded_bytes": None}, {}),
+        (
+            {"vision_params": 0, "tied_embeddings": True, "peak_activation_bytes": 1, "cuda_graphs_bytes": 1},
+            {},
+        ),
+        ({}, {"memory_bytes": 141 * 10**9, "cuda_context_bytes": 0}),
+        ({}, {"achieved": H100.achieved.model_copy(update={"bf16_dense": 0.1})}),  # of a model in FP8
+    ],
+)
+def test_settings_without_effect_on_time_keep_the_coefficients(
+    model: dict[str, object], gpu: dict[str, object]
+) -> None:
+    found = coefficients(QWEN27.model_copy(update=model), H100.model_copy(update=gpu))
+    assert found == coefficients(QWEN27, H100)
+    assert found.origin == "prior"
+
+
+def test_two_changes_do_not_make_up_for_each_other() -> None:
+    """Half the heads of twice the width: as many operations, and yet another kernel."""
+    heads = {"attention_heads": QWEN27.attention_heads // 2, "head_dim": QWEN27.head_dim * 2}
+    found = coefficients(QWEN27.model_copy(update=heads), H100)
+    assert found.origin == "roofline"
+    assert "attention_heads" in found.summary
+    assert "head_dim" in found.summary
 
 
 # A file of one's own

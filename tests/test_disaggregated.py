@@ -13,7 +13,8 @@ from sim.cli import app
 from sim.cluster import Cluster
 from sim.results.account import CAUSES
 from sim.results.metrics import to_json
-from sim.running import summary_of
+from sim.router import RouterConfig
+from sim.running import run, summary_of
 from sim.worker.lookup import EngineDiedError
 from tests.clusters import Pace, rows, run_cluster, scenario, trace, turn
 
@@ -100,6 +101,17 @@ def test_pulls_between_nodes_take_the_network_card():
     used = {(row["kind"], row["owner"], row["direction"]) for row in rows(cluster, "links") if row["n_bytes"]}
     assert used == {("roce", 0, "out"), ("roce", 1, "in")}
     assert rows(cluster)[0]["pull_end_s"] == pytest.approx(1.5, abs=1e-4)
+
+
+# -- routing ------------------------------------------------------------------------------------------------
+
+
+def test_the_legs_of_a_request_are_drawn_apart():
+    """Of 48 requests to 2 + 2 workers at random, about half decode on the worker of their prefill's rank."""
+    settings = pair(prefill=2, decode=2).model_copy(update={"router": RouterConfig(policy="random")})
+    requests = trace(*(turn(float(number), 16, 1, [number], str(number)) for number in range(48)))
+    found = rows(run_cluster(settings, requests))
+    assert sum(row["decode_worker"] == row["worker"] + 2 for row in found) == 30
 
 
 # -- conservation -------------------------------------------------------------------------------------------
@@ -204,8 +216,20 @@ def test_zero_progress_is_named_and_ends_the_run_with_status_3():
     found = CliRunner().invoke(app, ["run", str(DATA / "livelock.toml")])
     assert found.exit_code == 3
     assert "zero-progress preemption" in found.stdout
+    assert (
+        "the engines' own counters do not say: 654 tokens are of requests that came to no first"
+        in found.stdout
+    )
     cured = ["--set", "disaggregation.decode_kv_role=kv_consumer"]
     assert CliRunner().invoke(app, ["run", str(DATA / "livelock.toml"), *cured]).exit_code == 0
+
+
+def test_prompts_are_counted_when_they_come_to_their_first_token():
+    """All eight prompts are computed; five requests come to a first token before everything stands still."""
+    prefill = run(str(DATA / "livelock.toml")).to_dict()["prefill"]
+    assert prefill["prompt_tokens"] == sum(prefill["by_source"].values()) == 1274
+    assert prefill["uncounted_tokens"] == prefill["required_tokens"] - 1274 == 654
+    assert prefill["recomputation_by_counter"] is None
 
 
 # -- engines that die ---------------------------------------------------------------------------------------
@@ -253,7 +277,9 @@ def test_without_a_decode_worker_requests_end_rejected_and_what_is_held_is_let_g
     last = rows(cluster)[2]
     nothing = ("decode_worker", "decode_queued_s", "pull_start_s", "pull_end_s", "pulled_bytes", "ttft_s")
     assert {last[name] for name in nothing} == {None}
-    assert summary_of(cluster)["pulls"]["leases_expired"] == 1
+    # One prompt never had a decode worker, the other one's sends no heartbeats any more.
+    assert summary_of(cluster)["pulls"]["leases_expired"] == 2
+    assert cluster.workers[0].engine.cache.pool.used_blocks == 0
 
 
 # -- conditional disaggregation -----------------------------------------------------------------------------
@@ -299,6 +325,23 @@ def test_a_prompt_stays_at_its_decode_worker_while_the_prefill_worker_is_busy(po
     first, second = sorted(rows(cluster), key=lambda row: row["index"])
     assert (first["worker"], first["decode_worker"]) == (0, 1)
     assert (second["worker"], second["decode_worker"], second["pulled_bytes"]) == (1, 1, None)
+
+
+@pytest.mark.parametrize(("event_delay_s", "seen_blocks"), [(0.25, 3), (0.5, 0)])
+def test_an_answer_comes_before_the_news_of_its_instant(event_delay_s, seen_blocks):
+    """The prefill worker's answer is back at 1.5 s, when the decode worker's news of the prompt may be there.
+
+    The second request stays at the decode worker, as the prefill worker is busy; both compute up to 1 s.
+    """
+    settings = pair(conditional={"policy": "prefill_load", "prefill_busy_threshold": 0.5})
+    delays = {"alpha_out_s": 0.5, "event_delay_s": event_delay_s}
+    frontend = settings.frontend.model_copy(update=delays)
+    cluster = run_cluster(
+        settings.model_copy(update={"frontend": frontend}),
+        trace(turn(0.0, 48, 1, (1, 2, 3), "a"), turn(0.0, 48, 1, (1, 2, 3), "b")),
+    )
+    (choice,) = (row for row in rows(cluster, "decisions") if row["leg"] == "decode")
+    assert (choice["request"], choice["now_s"], choice["device_blocks"]) == (0, 1.5, seen_blocks)
 
 
 # -- the decode worker's books ------------------------------------------------------------------------------

@@ -1,14 +1,17 @@
 """What a name or a path stands for."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from sim.comparing import compare
 from sim.errors import InputError
 from sim.loading import load, load_run
+from sim.report.page import render_page
 from sim.result import RunResult
 from sim.results.compared import Comparison
 from sim.results.swept import Sweep
@@ -32,6 +35,25 @@ def test_a_folder_of_a_run_is_its_result(tmp_path: Path) -> None:
     found = load(tmp_path / "run")
     assert isinstance(found, RunResult)
     assert found.numbers == run("agg8", SMALL).numbers
+
+
+def test_a_folder_from_before_the_wait_in_the_client_was_kept_is_read(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    run("agg8", SMALL).save(folder)
+    summary = json.loads((folder / "summary.json").read_text())
+    for name in ("late_s", "from_due", "not_completed"):
+        del summary[name]
+    del summary["prefill"]["uncounted_tokens"]
+    (folder / "summary.json").write_text(json.dumps(summary))
+    requests = pq.read_table(folder / "requests.parquet")
+    pq.write_table(requests.drop_columns("late_s"), folder / "requests.parquet")
+
+    found = load_run(folder)
+    assert found.numbers["ttft_s.p50"] == run("agg8", SMALL).numbers["ttft_s.p50"]
+    assert found.requests["late_s"].isna().all()
+    assert "Sent late by" not in str(found)
+    assert "Sent late by" not in render_page(found)
+    assert "sent at" in str(found.explain(0))
 
 
 def test_folders_of_comparisons_and_sweeps_are_what_they_were(tmp_path: Path) -> None:

@@ -93,8 +93,15 @@ def test_a_preset_named_by_a_string_becomes_a_table_to_change() -> None:
         (
             {"profile": "talk", "turns": 20, "window": "first", "sessions": 3},
             ["workload.path=x"],
-            {"path": "x", "sessions": 3},
+            {"path": "x"},
         ),
+        # A file is taken as a whole unless the same change says otherwise.
+        (
+            {"profile": "talk", "sessions": 3},
+            ["workload.sessions=9", "workload.path=x"],
+            {"path": "x", "sessions": 9},
+        ),
+        ({"path": "x", "sessions": 3}, ["workload.path=y"], {"path": "y"}),
         (
             {"path": "x", "format": "mooncake", "chunk_tokens": 512},
             ["workload.sessions=3", "workload.profile=kct"],

@@ -64,6 +64,7 @@ def test_the_row_of_an_undisturbed_request():
         "tpot_s": 1.0,
         "e2e_s": 3.875,
         "queue_s": 0.0,
+        "late_s": 0.0,
     }
 
 
@@ -180,11 +181,11 @@ def test_levels_of_a_worker():
     settings = scenario(**ONE_WORKER, engine=SYNCHRONOUS | {"max_num_seqs": 1})
     cluster = run_cluster(settings, trace(turn(0, 31, 2, [1, 2]), turn(0.5, 16, 1, [3])))
     assert [tuple(row.values()) for row in rows(cluster, "workers")] == [
-        # when, worker, running, waiting, blocks in use, blocks of the CPU tier
-        (0.0, 0, 1, 0, 2, None),
-        (0.5, 0, 1, 1, 2, None),
-        (2.0, 0, 1, 0, 1, None),
-        (3.0, 0, 0, 0, 0, None),
+        # when, worker, running, waiting, blocks in use, blocks of the CPU tier; the highest of the last four
+        (0.0, 0, 1, 0, 2, None, 1, 0, 2, None),
+        (0.5, 0, 1, 1, 2, None, 1, 1, 2, None),
+        (2.0, 0, 1, 0, 1, None, 1, 0, 1, None),
+        (3.0, 0, 0, 0, 0, None, 0, 0, 0, None),
     ]
     (pool,) = cluster.recorder.pool
     assert (pool.max, pool.area(3.0)) == (2, 2 * 2 + 1 * 1)
@@ -212,8 +213,8 @@ def test_what_is_unfinished_says_what_it_waits_for():
         (0, "unfinished", "running on worker 0"),
         (1, "unfinished", "waiting on worker 0"),
         (2, "unfinished", "waits for a worker"),
-        (3, "unfinished", "not sent: waits for an earlier request to end"),
-        (4, "unfinished", "not sent: waits for an earlier request to end"),
+        (3, "unfinished", "not sent: waits for an earlier request to end; 3 in flight never do"),
+        (4, "unfinished", "not sent: waits for an earlier request to end; 3 in flight never do"),
     ]
     assert [row["due_s"] for row in found] == [0.0, 1.0, 3.5, 3.75, None]
     assert [row["send_s"] for row in found] == [0.0, 1.0, 3.5, None, None]

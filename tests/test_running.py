@@ -64,8 +64,8 @@ def test_a_prompt_that_fits_with_an_output_that_does_not_is_counted_as_rejected(
 def test_what_can_never_run_is_rejected_and_leaves_nulls():
     """Others lost its metrics, or reported a TTFT of 0."""
     requests = trace(turn(0, 1280, 5, range(80)), turn(0, 900, 100, range(100, 157)))
-    engine = {"kv_blocks": 65, "max_model_len": 2000}
-    summary, found = simulate(requests, engine=engine | {"max_model_len": 1290}, **ONE_WORKER)
+    engine = {"kv_blocks": 65}
+    summary, found = simulate(requests, engine=engine, **ONE_WORKER)
     assert [row["reason"] for row in found] == ["prompt_exceeds_pool", None]
     summary, found = simulate(trace(requests.requests[0]), engine=engine, **ONE_WORKER)
     assert summary["requests"] == {
@@ -192,9 +192,11 @@ def test_a_run_in_which_nothing_can_happen_any_more_says_who_waits_for_what():
     )
     assert [row["reason"] for row in found] == [
         *[None] * 4,
-        "waiting on worker 0",
-        "waiting_for_remote_kvs on worker 0",
-        "waiting on worker 0",
+        "waiting on worker 0: does not fit, needs 8 KV blocks, 7 of 9 are free, 2 held by request 5 "
+        "(loaded, but behind it)",
+        "waiting_for_remote_kvs on worker 0: loaded, but behind a request that does not fit; "
+        "holds 2 KV blocks, needs 1 KV block more, request 4 is before it",
+        "waiting on worker 0: behind a request that does not fit; needs 1 KV block, request 4 is before it",
     ]
     assert {name: summary["requests"][name] for name in ("total", "completed", "rejected", "unfinished")} == {
         "total": 7,
@@ -283,7 +285,8 @@ def test_a_run_of_a_shipped_scenario(tmp_path):
 
 
 def test_a_law_of_ones_own_is_named_in_the_notes():
-    result = run(scenario(), trace=trace(turn(0, 16, 1, [1])), step_time=Pace())
+    large = scenario(engine={"kv_blocks": 6251})
+    result = run(large, trace=trace(turn(0, 16, 1, [1])), step_time=Pace())
     assert result.notes == ["step times: a law passed by the caller"]
     assert result.numbers["ttft_s.max"] == 1.0
 

@@ -78,7 +78,7 @@ contents = st.fixed_dictionaries(
         "workers": st.just({"count": 3}),
         "offload": st.none()
         | st.fixed_dictionaries(
-            {"cpu_bytes": st.just("1GiB"), "link": st.builds(lambda x: {"latency_s": x}, positive)}
+            {"cpu_bytes": st.just("1GiB"), "link": st.builds(lambda x: {"latency_s": x}, st.floats(1.0, 1e9))}
         ),
         "router": st.builds(lambda x: {"overlap_score_weight": x}, st.none() | st.floats(0, 1e9)),
         "frontend": st.builds(lambda x: {"event_delay_s": x}, st.floats(0, 1e-3)),

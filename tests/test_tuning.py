@@ -64,6 +64,30 @@ def test_a_default_outside_of_the_ranges_is_no_trial() -> None:
     assert tuned.default.value == 1.8125
 
 
+def picky(job: Job) -> dict[str, dict[str, float]]:
+    """The bowl, with one of ten requests refused from credit 1.2 on, where the latency is best."""
+    refused = int(job.scenario.router.overlap_score_credit >= 1.2)
+    requests = {"total": 10, "completed": 10 - refused, "rejected": refused, "unfinished": 0}
+    return bowl(job) | {"requests": requests}
+
+
+def test_a_setting_that_completes_fewer_requests_than_the_default_does_not_win() -> None:
+    tuned = tune(search(), fake_runner(picky), trials=30, repeat=1, check=3)
+
+    assert float(tuned.best.written[CREDIT]) < 1.2
+    assert (tuned.best.holds, tuned.best.not_completed) == (True, 0.0)
+    losing = [trial for trial in tuned.trials if trial.more_lost]
+    assert losing
+    assert not any(trial.holds for trial in losing)
+    assert min(trial.value for trial in losing if trial.value is not None) < (tuned.best.value or 0)
+
+
+def test_who_limits_requests_decides_how_many_may_be_lost() -> None:
+    tuned = tune(search("requests.completed>8"), fake_runner(picky), trials=30, repeat=1, check=3)
+    assert float(tuned.best.written[CREDIT]) >= 1.2
+    assert (tuned.best.holds, tuned.best.not_completed, tuned.best.more_lost) == (True, 1.0, 0.0)
+
+
 def test_equal_searches_are_equal() -> None:
     first, second = (tune(search(), fake_runner(bowl), trials=15, repeat=1, check=3) for _ in range(2))
     assert first.to_dict() == second.to_dict()

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from sim.calibration.kernel_laws import Rates, attention_traffic
 from sim.calibration.model_kernels import Matrix, elementwise_bytes_per_token, matrices
 from sim.model import DTYPE_BYTES, ModelSettings
+from sim.sums import added
 from sim.worker.timing import smooth_max
 
 
@@ -61,14 +62,14 @@ def step_parts(model: ModelSettings, rates: Mapping[str, Rates]) -> Parts:
 
 def step_values(model: ModelSettings, rates: Mapping[str, Rates]) -> dict[str, float]:
     """Return the coefficients of the step-time law in s, and its exponent."""
-    values = {name: sum(part.s for part in parts) for name, parts in step_parts(model, rates).items()}
+    values = {name: added(part.s for part in parts) for name, parts in step_parts(model, rates).items()}
     return values | {"smooth_max_p": rates["weights"]["p"]}
 
 
 def _products_s(model: ModelSettings, rates: Rates) -> float:
     """Return the time of a token in the layers' products, if there are many: arithmetic, a little traffic."""
     narrow, wide = DTYPE_BYTES[model.weights_dtype], DTYPE_BYTES["bf16"]
-    return sum(
+    return added(
         one.copies
         * smooth_max(
             2 * one.n_out * one.k_in / rates["flop_per_s"],

@@ -17,11 +17,23 @@ def capacity(
     gpu: Annotated[str | None, typer.Option(help="In place of the scenario's: a preset.")] = None,
     overrides: Overrides = [],  # noqa: B006 - typer only reads it
 ) -> None:
-    """Print how the memory of one worker is divided, and how many sessions fit."""
+    """Print how the memory of one worker is divided, and how many sessions fit.
+
+    With status 2, and why, if vLLM 0.28.0 would not start for want of KV memory.
+    """
     from sim.capacity_table import render
     from sim.commands.console import console
+    from sim.errors import InputError
     from sim.results.summary import WIDTH
     from sim.scenario import load_scenario
+    from sim.startup import check_startup
 
     chosen = [f"{key}={name}" for key, name in (("model", model), ("gpu", gpu)) if name is not None]
-    render(load_scenario(scenario, [*chosen, *overrides]).capacity(), console(WIDTH))
+    loaded = load_scenario(scenario, [*chosen, *overrides])
+    result, screen = loaded.capacity(), console(WIDTH)
+    try:
+        notes = check_startup(loaded, result)
+    except InputError:
+        render(result, screen)
+        raise
+    render(result, screen, notes)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sim.commands.options import Draws, Format, Jobs
+from sim.commands.run import UNFINISHED
 from sim.errors import InputError
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def compare(
     from sim.results.metrics import to_json
     from sim.results.plots import PLOTTED, write_plot
     from sim.results.quantities import MAIN, select
+    from sim.results.refusals import nothing_served
     from sim.results.saved import write_comparison
     from sim.results.summary import WIDTH
 
@@ -82,6 +84,8 @@ def compare(
         typer.echo(f"Failed: {failure}", err=True)
     if comparison.failed:
         raise typer.Exit(1)
+    if nothing_served(comparison.summaries):
+        raise typer.Exit(UNFINISHED)
 
 
 def _run(plan: "Plan", metrics: Sequence[str], jobs: int | None) -> "Comparison":

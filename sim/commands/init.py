@@ -36,7 +36,7 @@ def init(
     from sim.measured.commands import Commands
     from sim.measured.flags import parse_command
     from sim.measured.mirror.cluster import Cluster, mirror
-    from sim.measured.mirror.toml import check, examples, to_toml
+    from sim.measured.mirror.toml import check, examples, remarks, to_toml
     from sim.measured.run import load_run
     from sim.measured.windows import read_windows
 
@@ -59,9 +59,12 @@ def init(
         check(text, folder)
     except OSError as error:
         raise InputError(f"--out {out}: {error.strerror}") from error
+    if out is not None:
+        write_text(out, text)
+    for line in remarks(found):
+        typer.echo(line, err=True)
     if out is None:
         typer.echo(text, nl=False)
         return
-    write_text(out, text)
     open_keys = ", ".join(".".join(path) for path in examples(found))
     typer.echo(f"{out}{f': not told, so examples stand there: {open_keys}' if open_keys else ''}")

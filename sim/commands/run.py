@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 
 UNFINISHED = 3
-"""Exit status of a run that ended with requests that can never end; the summary says who waits for what."""
+"""Exit status where requests were left that can never end, or where every request was refused; the output
+says who waits for what, or why."""
 
 
 def run(
@@ -40,11 +41,20 @@ def run(
         typer.Option(min=1, metavar="N", help="Run N seeds, from the scenario's own on; print intervals."),
     ] = 1,
     draws: Draws = None,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="Check while it runs that nothing is lost: blocks, tokens, requests, loads, bytes, time; "
+            "same results, up to twice the time.",
+        ),
+    ] = False,
 ) -> None:
     """Simulate a scenario and print what came of it."""
     from sim.folder import new_file, new_folder
     from sim.jobs.counts import check_counts
     from sim.results.metrics import to_json
+    from sim.results.refusals import nothing_served
     from sim.results.timeline import write_events
     from sim.scenario import load_scenario
 
@@ -58,41 +68,42 @@ def run(
         nullcontext() if trace_events is None else new_file(trace_events) as events_file,
     ):
         if single:
-            result = _simulate(chosen, folder)
+            result = _simulate(chosen, folder, check=check)
             if events_file is not None:
                 write_events(result.trace_events(), events_file)
             summary = result.to_dict()
             notes, summaries = result.notes, [summary]
         else:
-            summary, notes, summaries = _repeat(chosen, repeat, draws, folder)
+            summary, notes, summaries = _repeat(chosen, repeat, draws, folder, check=check)
     if format is Format.JSON:
         typer.echo(to_json(summary), nl=False)
     else:
         _print(summary, chosen.title, notes, repeated="runs" in summary)
     if out is not None:
         typer.echo(f"Kept in {out}" + (f"; for the browser: sim report {out}" if single else ""), err=True)
-    if any(seed["requests"]["unfinished"] for seed in summaries):
+    if any(seed["requests"]["unfinished"] for seed in summaries) or nothing_served(summaries):
         raise typer.Exit(UNFINISHED)
 
 
-def _simulate(scenario: "Scenario", folder: Path | None) -> "RunResult":
+def _simulate(scenario: "Scenario", folder: Path | None, *, check: bool) -> "RunResult":
     from sim.progress import progress_bar
     from sim.running import run as simulate
 
     draw = f", draw {scenario.timing.draw}" if scenario.timing.draw else ""
     with progress_bar(f"seed {scenario.seed}{draw}") as on_progress:
-        result = simulate(scenario, on_progress=on_progress)
+        result = simulate(scenario, on_progress=on_progress, check=check or None)
     if folder is not None:
         result.write(folder)
     return result
 
 
 def _repeat(
-    scenario: "Scenario", repeat: int, draws: int | None, folder: Path | None
+    scenario: "Scenario", repeat: int, draws: int | None, folder: Path | None, *, check: bool
 ) -> tuple[dict[str, Any], list[str], list[dict[str, Any]]]:
     """Return the combined summary of every draw of every seed, their notes, and each one's summary."""
     from sim.results.intervals import combine
     from sim.results.metrics import to_json
+    from sim.results.repeats import trace_note
 
     drawn = scenario.draws(draws)
     summaries: list[dict[str, Any]] = []
@@ -102,13 +113,14 @@ def _repeat(
         of_seed = []
         for one in drawn:
             seeded = one.model_copy(update={"seed": seed})
-            of_seed.append(_simulate(seeded, _part(folder, seeded, repeat, draws)))
+            of_seed.append(_simulate(seeded, _part(folder, seeded, repeat, draws), check=check))
         summaries += [result.to_dict() for result in of_seed]
         notes.append([note for note in of_seed[0].notes if all(note in other.notes for other in of_seed)])
     combined = combine(seeds, summaries, [one.timing.draw for one in drawn] if draws else ())
     if folder is not None:
         (folder / "summary.json").write_text(to_json(combined), encoding="utf-8")
-    return combined, _of_all(notes), summaries
+    said = trace_note(seeds, [scenario.workload.model_dump()])
+    return combined, [*said, *_of_all(notes)], summaries
 
 
 def _of_all(notes: Sequence[Sequence[str]]) -> list[str]:

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from sim.commands.options import Format, Jobs, Overrides, Resumed, ScenarioName
+from sim.commands.run import UNFINISHED
 
 
 def size(
@@ -41,6 +42,7 @@ def size(
     from sim.commands.console import console
     from sim.commands.runner import runner
     from sim.results.metrics import to_json
+    from sim.results.refusals import nothing_served
     from sim.results.saved import write_sized
     from sim.results.sized_plots import write_frontier
     from sim.results.sized_table import render_sized
@@ -59,3 +61,7 @@ def size(
         typer.echo(to_json(sized.to_dict()), nl=False)
     else:
         console(WIDTH).print(render_sized(sized))
+    if nothing_served(
+        [run.summary for tried in sized.tried for run in tried.runs if run.summary is not None]
+    ):
+        raise typer.Exit(UNFINISHED)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sim.commands.options import Format, Jobs, Resumed, ScenarioName
+from sim.commands.run import UNFINISHED
 from sim.errors import InputError
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ def sweep(
     from sim.jobs.counts import check_counts
     from sim.results.metrics import to_json
     from sim.results.quantities import select
+    from sim.results.refusals import nothing_served
     from sim.results.summary import WIDTH
     from sim.results.sweep_plots import write_sweep_plots
     from sim.results.sweep_table import render_sweep
@@ -104,6 +106,8 @@ def sweep(
         typer.echo(f"Failed: {failure}", err=True)
     if found.failed:
         raise typer.Exit(1)
+    if nothing_served(found.summaries):
+        raise typer.Exit(UNFINISHED)
 
 
 def _engine(name: EngineName, scheduler: str | None, jobs: int | None) -> "Engine":

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from sim.commands.options import Format, Jobs, Overrides, Resumed, ScenarioName
+from sim.commands.run import UNFINISHED
 
 
 def tune(
@@ -45,6 +46,7 @@ def tune(
     from sim.commands.console import console
     from sim.commands.runner import runner
     from sim.results.metrics import to_json
+    from sim.results.refusals import nothing_served
     from sim.results.saved import write_tuned
     from sim.results.summary import WIDTH
     from sim.results.tuned_table import render_tuned
@@ -60,3 +62,5 @@ def tune(
         typer.echo(to_json(tuned.to_dict()), nl=False)
     else:
         console(WIDTH).print(render_tuned(tuned))
+    if nothing_served(tuned.check.summaries):
+        raise typer.Exit(UNFINISHED)

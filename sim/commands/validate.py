@@ -72,6 +72,13 @@ def validate(
             metavar="DIR", help="timed: fit the step times to this run's latencies first. Repeatable."
         ),
     ] = [],  # noqa: B006
+    allow_differences: Annotated[
+        bool,
+        typer.Option(
+            "--allow-differences",
+            help="Compare engines of other blocks or another kind of model than the recorded ones.",
+        ),
+    ] = False,
     overrides: Overrides = [],  # noqa: B006 - typer only reads it
     format: Annotated[Format, typer.Option(help="How to print the results.")] = Format.TEXT,
 ) -> None:
@@ -79,7 +86,8 @@ def validate(
     if bool(measured) == (requests is not None):
         raise InputError("give either --measured DIR or --requests CSV")
     if requests is not None:
-        given = {"--step": step, "--diff": diff, "--spread": spread, "--fit": fit}
+        given: dict[str, object] = {"--step": step, "--diff": diff, "--spread": spread, "--fit": fit}
+        given["--allow-differences"] = allow_differences or None
         for option, value in given.items():
             if value not in (None, []):
                 raise InputError(f"{option}: goes with --measured, not with --requests")
@@ -102,6 +110,7 @@ def validate(
             seeds=seeds,
             spread=spread,
             fit_to=fit,
+            allow_differences=allow_differences,
             on_seed=on_seed,
         )
         found = validate_runs(measured, scenario, overrides, wanted)

@@ -152,15 +152,26 @@ class BlockPool:
         self.changes += 1
         return runs
 
+    @property
+    def plain_blocks(self) -> int:
+        """Free blocks without a hash: they stand before all others in the queue."""
+        return self._plain_blocks
+
+    def evictable(self) -> list[Part]:
+        """Return the free blocks with a hash, the front (evicted next) first, of a part the deepest one."""
+        parts: list[Part] = []
+        piece = self._queue.after
+        while piece is not self._queue:
+            parts.append((piece.stretch, piece.start, piece.stop))
+            piece = piece.after
+        return parts
+
     def free_queue(self) -> list[tuple[int, int] | None]:
         """Return (hash, group) of the free blocks from front (evicted next) to back; None without a hash."""
         queue: list[tuple[int, int] | None] = [None] * self._plain_blocks
-        piece = self._queue.after
-        while piece is not self._queue:
-            stretch = piece.stretch
-            hashes = stretch.hashes[piece.start : piece.stop]
+        for stretch, start, stop in self.evictable():
+            hashes = stretch.hashes[start:stop]
             queue += [(block_hash, stretch.group) for block_hash in reversed(hashes)]
-            piece = piece.after
         return queue
 
     def _evict(self, count: int) -> list[int]:

@@ -49,12 +49,8 @@ class PrefixTable:
             ValueError: the number of chunks does not fit the number of tokens.
 
         """
+        words = self._words(chunks, prompt_tokens)
         chunk_tokens, block_tokens = self.chunk_tokens, self.block_tokens
-        if len(chunks) != -(-prompt_tokens // chunk_tokens):
-            raise ValueError(
-                f"{len(chunks)} chunks of {chunk_tokens} tokens do not make {prompt_tokens} tokens"
-            )
-        words = array("Q", chunks).tobytes()
         end, partial = len(words), prompt_tokens % chunk_tokens
         node, at, n_blocks, required_tokens = self._root, 0, 0, 0
         runs = []
@@ -75,11 +71,31 @@ class PrefixTable:
             node = child
         return Prompt(BlockRuns(runs), required_tokens)
 
+    def required_tokens(self, chunks: Sequence[int], prompt_tokens: int) -> int:
+        """Return how much of a prompt no remembered one has, without remembering it; raises as `add` does."""
+        words = self._words(chunks, prompt_tokens)
+        node, at, partial = self._root, 0, prompt_tokens % self.chunk_tokens
+        while at < len(words):
+            child = node.following.get(_key(words, at, partial)) if node.following else None
+            if child is None or not child.starts(words, at, partial):
+                common = at // WORD + (child.common_words(words, at, partial) if child else 0)
+                return prompt_tokens - common * self.chunk_tokens
+            node, at = child, at + len(child.chunks)
+        return 0
+
     def private_blocks(self, n: int) -> range:
         """Return `n` fresh ids, for blocks that no prompt contains: those that hold generated tokens."""
         first = self._next_id
         self._next_id += n
         return range(first, self._next_id)
+
+    def _words(self, chunks: Sequence[int], prompt_tokens: int) -> bytes:
+        """Return the ids of a prompt's chunks, a word each."""
+        if len(chunks) != -(-prompt_tokens // self.chunk_tokens):
+            raise ValueError(
+                f"{len(chunks)} chunks of {self.chunk_tokens} tokens do not make {prompt_tokens} tokens"
+            )
+        return array("Q", chunks).tobytes()
 
     def _blocks(self, n_bytes: int) -> int:
         """Return how many blocks end in the full chunks that fill so many bytes."""

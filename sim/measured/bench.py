@@ -14,6 +14,7 @@ from pydantic import ConfigDict, model_validator
 
 from sim.errors import InputError
 from sim.measured.records import Record, read_object
+from sim.sums import added
 
 _LATENCIES = {"ttft": "ttft_s", "itl": "itl_s", "tpot": "tpot_s", "e2el": "e2e_s"}
 _LISTS = ("input_lens", "output_lens", "ttfts", "itls", "start_times", "errors")
@@ -44,7 +45,7 @@ class BenchRequest:
     @cached_property
     def e2e_s(self) -> float:
         """Sent to last chunk."""
-        return self.ttft_s + sum(self.itl_s)
+        return self.ttft_s + added(self.itl_s)
 
 
 @dataclass(frozen=True)

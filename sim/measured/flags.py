@@ -8,6 +8,15 @@ from math import isfinite
 from sim.errors import InputError
 
 _SWITCHED = {"": True, "true": True, "1": True, "false": False, "0": False}
+_SHORT = {
+    "tp": "tensor-parallel-size",
+    "pp": "pipeline-parallel-size",
+    "dp": "data-parallel-size",
+    "q": "quantization",
+    "ep": "enable-expert-parallel",
+    "sc": "speculative-config",
+}
+"""vLLM's short options (0.28.0) that a scenario could depend on."""
 _FACTORS = {"k": 10**3, "m": 10**6, "g": 10**9, "K": 2**10, "M": 2**20, "G": 2**30}
 
 
@@ -21,6 +30,18 @@ class Command:
     """Option, without dashes in front and with - for _, to its value; "" where it has none."""
     variables: Mapping[str, str]
     """Environment variables that are set in front."""
+    rest: tuple[tuple[str, str], ...] = ()
+    """Words behind the value of an option: (option, word)."""
+
+    @property
+    def served(self) -> str | None:
+        """The model that `vllm serve` is given without an option."""
+        if "serve" not in self.words:
+            return None
+        behind = self.words[self.words.index("serve") + 1 :]
+        if not behind and len(self.rest) == 1:
+            behind = (self.rest[0][1],)
+        return behind[0] if behind else None
 
     def value(self, *names: str) -> str | None:
         """Return the value of the first of these options that is given."""
@@ -97,14 +118,17 @@ def parse_command(text: str) -> Command:
         variables[name] = value
     words: list[str] = []
     options: dict[str, str] = {}
+    rest: list[tuple[str, str]] = []
     latest = None
     for part in parts:
-        if part.startswith("--"):
-            name, _, value = part.removeprefix("--").partition("=")
-            latest = name.replace("_", "-")
+        name, _, value = part.lstrip("-").partition("=")
+        if part.startswith("--") or (part.startswith("-") and name in _SHORT):
+            latest = (name if part.startswith("--") else _SHORT[name]).replace("_", "-")
             options[latest] = value
         elif latest is None:
             words.append(part)
         elif not options[latest]:
             options[latest] = part
-    return Command(tuple(words), options, variables)
+        else:
+            rest.append((latest, part))
+    return Command(tuple(words), options, variables, tuple(rest))

@@ -1,10 +1,13 @@
 """The files of a recorded run, by what they are and whose."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from sim.errors import InputError
+from sim.measured.damage import check_unknown
 from sim.measured.roles import Role, sniff
 from sim.measured.run_toml import NAME, FileSettings, Moment, RunToml, read_run_toml
 
@@ -33,6 +36,8 @@ class Folder:
     path: Path
     settings: RunToml
     files: tuple[RunFile, ...]
+    notes: tuple[str, ...] = ()
+    """What is odd about files that are not read, a sentence each."""
 
     def of(self, role: Role) -> list[RunFile]:
         """Return the files of one role."""
@@ -59,7 +64,7 @@ def read_folder(path: Path) -> Folder:
     """Return what the files of a folder are. Subfolders and hidden files are left alone.
 
     Raises:
-        InputError: no such folder, a `run.toml` that is wrong, or no file of a known role.
+        InputError: no such folder, a `run.toml` that is wrong, no file of a known role, or a damaged one.
 
     """
     if not path.is_dir():
@@ -69,13 +74,36 @@ def read_folder(path: Path) -> Folder:
     for file in named:
         if not file.is_file():
             raise InputError(f"{path / NAME}: files: no such file: {file}")
-    unnamed = [file for file in path.iterdir() if file.is_file() and not file.name.startswith(".")]
-    found = {file: FileSettings(role=sniff(file)) for file in unnamed if file.name != NAME} | named
+    unnamed = [file for file in sorted(path.iterdir()) if file.is_file() and not file.name.startswith(".")]
+    notes: list[str] = []
+    unnamed = [file for file in unnamed if file.name != NAME and file not in named]
+    with way_out():
+        found = {file: FileSettings(role=_role(file, notes)) for file in unnamed} | named
     files = tuple(run_file(file, found[file]) for file in sorted(found))
     if all(file.role is Role.IGNORE for file in files):
         known = ", ".join(role.value for role in Role if role is not Role.IGNORE)
         raise InputError(f"{path}: holds no file that is known as one of {known}; {NAME} can name roles")
-    return Folder(path, settings, files)
+    return Folder(path, settings, files, tuple(notes))
+
+
+def _role(path: Path, notes: list[str]) -> Role:
+    role = sniff(path)
+    if role is Role.IGNORE and (note := check_unknown(path)):
+        notes.append(note)
+    return role
+
+
+@contextmanager
+def way_out() -> Iterator[None]:
+    """Add to an InputError of one of a run's files how to go on without the file."""
+    try:
+        yield
+    except InputError as error:
+        if '"ignore"' in str(error):
+            raise
+        raise InputError(
+            f'{error}; to go on without that file give it the role "ignore" in {NAME}'
+        ) from error
 
 
 def run_file(path: Path, settings: FileSettings) -> RunFile:

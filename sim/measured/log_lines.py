@@ -8,7 +8,7 @@ there numbers of spans are strings. Other lines (Python's warnings go the same w
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -65,11 +65,15 @@ def entries(path: Path, wanted: Sequence[str]) -> Iterator[Entry | None]:
     """Yield the entries with any of these texts in them, and None for each line that is no entry.
 
     Raises:
-        InputError: the file cannot be read.
+        InputError: the file cannot be read, or a line has NUL bytes.
 
     """
     needles = [text.encode() for text in wanted]
     for number, line in lines(path):
+        if b"\0" in line:
+            raise InputError(
+                f"{path}, line {number}: NUL bytes: the log was overwritten or cut off by a crash"
+            )
         if b"\x1b" in line or any(needle in line for needle in needles):
             entry = _entry(number, line)
             if entry is None or any(text in entry.message for text in wanted):
@@ -112,4 +116,6 @@ def _text(value: Any) -> str:
 
 
 def _unix(time: str) -> float:
-    return datetime.fromisoformat(time).timestamp()
+    moment = datetime.fromisoformat(time)
+    # Dynamo's loggers write UTC; a time without a zone means that everywhere, not the reader's own.
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

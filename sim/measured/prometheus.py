@@ -16,6 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from sim.errors import InputError
 from sim.measured.records import Record, read_lines, text_of
+from sim.sums import added
 
 Labels = frozenset[tuple[str, str]]
 Samples = Mapping[str, Mapping[Labels, float]]
@@ -37,7 +38,7 @@ class Scrape:
     def total(self, name: str, **labels: str) -> float | None:
         """Return the sum of a name's samples that carry these labels; None if there is none."""
         found = [value for _, value in self.matching(name, labels)]
-        return sum(found) if found else None
+        return added(found) if found else None
 
     def label(self, name: str, label: str) -> list[str]:
         """Return the values that a label takes in a name's samples, sorted."""
@@ -127,7 +128,7 @@ class Histogram:
     def __add__(self, other: "Histogram") -> "Histogram":
         """Return the observations of both, which have the same buckets."""
         if list(self.bounds) != list(other.bounds):
-            raise ValueError(f"buckets {self.bounds} and {other.bounds} do not add up")
+            raise InputError(f"buckets {self.bounds} and {other.bounds} do not add up")
         counts = [ours + theirs for ours, theirs in zip(self.counts, other.counts, strict=True)]
         return Histogram(self.bounds, counts, self.sum + other.sum)
 
@@ -176,7 +177,7 @@ class Window:
     def increase(self, name: str, **labels: str) -> float | None:
         """Return what a counter rose by, summed over label sets that carry these; None if it is absent."""
         found = [self._increase(name, found) for found, _ in self.last.matching(name, labels)]
-        return sum(found) if found else None
+        return added(found) if found else None
 
     def histogram(self, name: str, **labels: str) -> Histogram | None:
         """Return a histogram's observations during the run; None if it is absent."""

@@ -22,13 +22,25 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def text_of(path: Path) -> str:
-    """Return a text file, plain or gzipped; bytes that are not UTF-8 become replacement characters.
+    """Return a text file, plain or gzipped, whose last line must have an end as the others have.
 
     Raises:
-        InputError: the file cannot be read.
+        InputError: the file cannot be read, is not UTF-8, has NUL bytes, or was cut within a line.
 
     """
-    return b"".join(line for _, line in lines(path)).decode("utf-8", errors="replace")
+    found, number, line = [], 0, b"\n"
+    for number, line in lines(path):
+        if b"\0" in line:
+            raise InputError(
+                f"{path}, line {number}: NUL bytes: the file was overwritten, or is none of text"
+            )
+        try:
+            found.append(line.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            raise InputError(f"{path}, line {number}: not UTF-8 ({error.reason})") from error
+    if not line.endswith(b"\n"):
+        raise InputError(f"{path}, line {number}: has no line end: the file was cut")
+    return "".join(found).removeprefix("\ufeff")
 
 
 def read_object(path: Path, model: type[R]) -> R:

@@ -42,7 +42,7 @@ ABOUT = {
     Role.IGNORE: "not read",
 }
 
-_KEYS = (
+KEYS = (
     (Role.KV_EVENTS, {"seq", "batch"}),
     (Role.METRICS_SERIES, {"t", "target", "text"}),
     (Role.REQUEST_TRACE, {"event", "timestamp"}),
@@ -86,4 +86,4 @@ def _json_role(line: bytes) -> Role:
         keys = json_object(line).keys()
     except InputError:
         return Role.IGNORE
-    return next((role for role, known in _KEYS if keys >= known), Role.IGNORE)
+    return next((role for role, known in KEYS if keys >= known), Role.IGNORE)

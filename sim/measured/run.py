@@ -3,11 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from sim.errors import InputError
 from sim.measured.bench import Bench, read_bench
 from sim.measured.commands import Commands, commands
-from sim.measured.folder import Folder, RunFile, read_folder
+from sim.measured.damage import log_notes
+from sim.measured.duplicates import repeated_keys
+from sim.measured.flags import Command
+from sim.measured.folder import Folder, RunFile, read_folder, way_out
 from sim.measured.join import Sources, join
 from sim.measured.kv_events import KvEvents, read_kv_events
 from sim.measured.prometheus import Window
@@ -20,6 +24,10 @@ from sim.measured.windows import run_windows
 from sim.measured.workers import Worker, find_workers
 from sim.workload.request import Trace
 from sim.workload.trace_file import load_trace
+
+TRACE_UNIT = "timed-trace-sec-multiplier"
+"""Option of the client."""
+_MILLISECOND = 0.001
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +76,14 @@ def load_run(path: Path) -> MeasuredRun:
 
     """
     folder = read_folder(path)
+    with way_out():
+        return _load(path, folder)
+
+
+def _load(path: Path, folder: Folder) -> MeasuredRun:
     notes: list[str] = []
-    log = read_router_log(*(file.path for file in folder.of(Role.ROUTER_LOG)))
+    logs = [file.path for file in folder.of(Role.ROUTER_LOG)]
+    log = read_router_log(*logs)
     if log.n_unjoined_candidates:
         notes.append(f"{log.n_unjoined_candidates} candidates in the router's log without a choice")
     sources = Sources(
@@ -79,8 +93,10 @@ def load_run(path: Path) -> MeasuredRun:
     )
     if bench := folder.only(Role.BENCH):
         sources.bench = read_bench(bench.path)
+    command_file = folder.only(Role.COMMANDS)
+    started = commands(folder.settings.commands, command_file.path if command_file else None)
     if trace := folder.only(Role.TRACE):
-        sources.trace = load_trace(trace.path, **folder.settings.trace.model_dump())
+        sources.trace = load_trace(trace.path, **_trace_settings(folder, started.client))
     requests = join(sources, notes)
     windows = run_windows(folder, notes)
     decisions = tuple(log.decisions)
@@ -91,7 +107,6 @@ def load_run(path: Path) -> MeasuredRun:
         notes.append(
             f"KV events of {', '.join(strangers)}: without metrics nothing tells which engine that is"
         )
-    command_file = folder.only(Role.COMMANDS)
     return MeasuredRun(
         title=folder.settings.title or path.resolve().name,
         folder=folder,
@@ -102,9 +117,28 @@ def load_run(path: Path) -> MeasuredRun:
         workers=workers,
         windows=windows,
         kv_events=kv_events,
-        commands=commands(folder.settings.commands, command_file.path if command_file else None),
-        notes=tuple(notes),
+        commands=started,
+        notes=(*notes, *folder.notes, *repeated_keys(folder.files), *log_notes(logs)),
     )
+
+
+def _trace_settings(folder: Folder, client: Command | None) -> dict[str, Any]:
+    settings = folder.settings.trace.model_dump()
+    if client and (unit_s := trace_unit_s(folder, client)):
+        settings["sec_multiplier"] = unit_s
+    return settings
+
+
+def trace_unit_s(folder: Folder, client: Command) -> float | None:
+    """Return the unit of the trace's timestamps that the client was told, where `run.toml` leaves it open.
+
+    None for milliseconds, which whole numbers are taken for.
+    """
+    settings = folder.settings.trace
+    if settings.sec_multiplier is not None or settings.format == "mooncake":
+        return None
+    unit_s = client.real(TRACE_UNIT)
+    return None if unit_s == _MILLISECOND else unit_s
 
 
 def _kv_events(files: list[RunFile]) -> dict[str, KvEvents]:

@@ -246,7 +246,10 @@ def _total(values: Iterable[int | None]) -> int | None:
 
 
 def _difference(computed: int | None, required: int | None) -> int | None:
-    return None if computed is None or required is None else computed - required
+    """Return what was computed beyond what was required; None where less was: other prompts were counted."""
+    if computed is None or required is None or computed < required:
+        return None
+    return computed - required
 
 
 def _ratio(part: int | None, whole: int | None) -> float | None:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Literal
 
@@ -93,6 +93,14 @@ class Worker:
     """Tokens of one KV block."""
     kv_blocks: int | None
     """Blocks of its pool, the null block included."""
+    config: Mapping[str, str] = field(default_factory=dict)
+    """What `vllm:cache_config_info` says of its cache; a label that takes several values is left out."""
+
+    @property
+    def is_hybrid(self) -> bool | None:
+        """Whether its model keeps recurrent states beside the KV cache; None if it does not say."""
+        mode = self.config.get("mamba_cache_mode")
+        return None if mode is None else mode != "none"
 
 
 def is_engine(window: Window) -> bool:
@@ -127,6 +135,7 @@ def find_workers(
 def _with_metrics(name: str, window: Window, pool: Pool) -> Worker:
     by_source = {source: window.increase(_BY_SOURCE, source=source) for source in SOURCES}
     ids = window.last.label(_UPTIME, "worker_id")
+    config = _config(window)
     return Worker(
         name,
         int(ids[0], 16) if len(ids) == 1 and re.fullmatch("[0-9a-f]+", ids[0]) else None,
@@ -140,8 +149,9 @@ def _with_metrics(name: str, window: Window, pool: Pool) -> Worker:
             itl_s=window.histogram(DURATIONS["itl_s"]),
             pull_s=window.histogram(DURATIONS["pull_s"]),
         ),
-        _config(window, "block_size"),
-        _config(window, "num_gpu_blocks"),
+        _whole_number(config.get("block_size")),
+        _whole_number(config.get("num_gpu_blocks")),
+        config,
     )
 
 
@@ -149,9 +159,14 @@ def _components(window: Window) -> list[str]:
     return window.last.label("dynamo_component_requests_total", "dynamo_component")
 
 
-def _config(window: Window, label: str) -> int | None:
-    values = window.last.label(_CONFIG, label)
-    return int(values[0]) if len(values) == 1 and values[0].isdecimal() else None
+def _config(window: Window) -> dict[str, str]:
+    names = {name for labels in window.last.samples.get(_CONFIG, ()) for name, _ in labels}
+    values = {name: window.last.label(_CONFIG, name) for name in sorted(names)}
+    return {name: found[0] for name, found in values.items() if len(found) == 1}
+
+
+def _whole_number(text: str | None) -> int | None:
+    return int(text) if text and text.isdecimal() else None
 
 
 def _whole(value: float | None) -> int | None:

@@ -15,6 +15,7 @@ from sim.report.sessions import SessionMap, costliest_first, session_map
 from sim.report.workers import Room, worker_charts
 from sim.results import show
 from sim.results import summary as words
+from sim.results.refusals import refusals
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,12 +68,11 @@ def _summary(summary: Mapping[str, Any]) -> dict[str, Any]:
     total = sum(sources.values())
     return {
         "simulated": show.seconds(summary["simulated_s"]),
-        "requests": words.requests_line(summary["requests"]).plain,
+        "requests": "\n".join([words.requests_line(summary).plain, *refusals([summary])]),
         "main": words.main_numbers(summary),
         "percentiles": list(summary["ttft_s"]),
-        "latencies": {
-            label: words.latency_cells(summary, key) for key, label in words.LATENCY_LABELS.items()
-        },
+        "latencies": words.latency_rows(summary),
+        "warnings": words.warnings_of(summary),
         "footnotes": words.thin_note(summary["thin_percentiles"]),
         "recomputation": words.recomputation_line(summary["prefill"]).plain,
         "sources": {

@@ -11,6 +11,7 @@ from sim.report.chart import BOTTOM, LEFT, RIGHT, TOP, WIDTH, Chart, DataTable, 
 from sim.report.names import WorkerNames
 from sim.report.scales import Scale, count_tick, percent_tick, time_tick
 from sim.results import show
+from sim.sums import added
 
 MOST_WORKERS = 16
 BINS = 150
@@ -60,12 +61,15 @@ class Course:
     def __init__(self, rows: pd.DataFrame, room: Room, end_s: float) -> None:
         self.end_s = end_s
         self._start_s = np.minimum(rows["now_s"].to_numpy(dtype=np.float64), end_s)
-        self.values = {
-            level.column: rows[level.column].to_numpy(dtype=np.float64, na_value=np.nan)
-            for level in (*REQUESTS, *BLOCKS)
-        }
-        self.values["used_blocks"] /= room.gpu_blocks
-        self.values["cpu_used_blocks"] /= room.cpu_blocks or 1
+        one = {"used_blocks": room.gpu_blocks, "cpu_used_blocks": room.cpu_blocks or 1}
+        self.values, self.highest_values = (
+            {
+                level.column: rows[kind + level.column].to_numpy(np.float64, na_value=np.nan)
+                / one.get(level.column, 1)
+                for level in (*REQUESTS, *BLOCKS)
+            }
+            for kind in ("", "most_")
+        )
 
     def has(self, level: Level) -> bool:
         """Whether it was measured at all."""
@@ -77,11 +81,14 @@ class Course:
         return float((self.values[level.column] * lasted_s).sum() / self.end_s)
 
     def highest(self, level: Level) -> float:
-        """Return the highest value of the run."""
-        return float(self.values[level.column].max())
+        """Return the highest value of the run, between the rows included."""
+        return float(self.highest_values[level.column].max())
 
     def highest_by_bin(self, level: Level) -> NDArray[np.float64]:
-        """Return the highest value that held at some time of each of `BINS` equal parts of the run."""
+        """Return the highest value that held at some time of each of `BINS` equal parts of the run.
+
+        One between two rows counts where the later one stands.
+        """
         edges_s = np.linspace(0.0, self.end_s, BINS + 1)[:-1]
         values = self.values[level.column]
         held = np.searchsorted(self._start_s, edges_s, "right") - 1
@@ -89,7 +96,9 @@ class Course:
         times = np.concatenate([edges_s, self._start_s])
         order = np.argsort(times, kind="stable")
         starts = np.flatnonzero(order < BINS)
-        found: NDArray[np.float64] = np.maximum.reduceat(np.concatenate([at_edge, values])[order], starts)
+        found: NDArray[np.float64] = np.maximum.reduceat(
+            np.concatenate([at_edge, self.highest_values[level.column]])[order], starts
+        )
         return found
 
 
@@ -99,7 +108,7 @@ def worker_charts(
     """Return what table `workers` says; `rooms` are those of all workers, by index."""
     parts: dict[Any, pd.DataFrame] = dict(iter(rows.groupby("worker"))) if end_s else {}
     courses = {worker: Course(part, rooms[worker], end_s) for worker, part in parts.items()}
-    load = {worker: sum(course.mean(level) for level in REQUESTS) for worker, course in courses.items()}
+    load = {worker: added(course.mean(level) for level in REQUESTS) for worker, course in courses.items()}
     shown = sorted(sorted(load, key=lambda worker: -load[worker])[:MOST_WORKERS])
     most = max((course.highest(level) for course in courses.values() for level in REQUESTS), default=0.0)
     return WorkerCharts(

@@ -76,22 +76,43 @@ class Comparison(Shown):
         self.runs = tuple(runs)
         self.keys = tuple(dict.fromkeys(key for run in runs for key in run.written))
         self.points = tuple(dict.fromkeys(self.point(run) for run in runs))
-        self.seeds = tuple(sorted({run.seed for run in runs}))
-        self.draws = tuple(sorted({run.draw for run in runs}))
-        self.cases = len({(run.seed, run.draw) for run in runs})
         self.failed = tuple(run for run in runs if run.summary is None)
         self._cells: dict[tuple[str, Point], dict[Case, Run]] = {}
         for run in runs:
             self._cells.setdefault((run.scenario, self.point(run)), {})[run.seed, run.draw] = run
+        self._shared = {point: self._shared_cases(point) for point in self.points}
+        compared = [run for run in runs if self.is_compared(run)]
+        self.seeds = tuple(sorted({run.seed for run in compared}))
+        """Those that numbers are of: what all scenarios of a point ran with, if there is any."""
+        self.draws = tuple(sorted({run.draw for run in compared}))
+        self.cases = max(map(len, self._shared.values()), default=0)
 
     def point(self, run: Run) -> Point:
         """Return where a run stands. One that was not swept stands where its settings say."""
         return tuple(run.value(key) for key in self.keys)
 
+    def _shared_cases(self, point: Point) -> set[Case]:
+        """Return the seeds and draws that all scenarios of a point have; those of any, if they share none."""
+        cases = [{*self._cells[name, point]} for name in self.scenarios if (name, point) in self._cells]
+        return set.intersection(*cases) or set.union(*cases)
+
+    def is_compared(self, run: Run) -> bool:
+        """Whether the numbers of a comparison are of this run too: the other scenarios have its like."""
+        return (run.seed, run.draw) in self._shared[self.point(run)]
+
+    @cached_property
+    def has_pairs(self) -> bool:
+        """Whether at any point all its scenarios have a seed and draw in common."""
+        return any(
+            all(case in self._cells[name, point] for name in self.scenarios if (name, point) in self._cells)
+            for point, cases in self._shared.items()
+            for case in cases
+        )
+
     @cached_property
     def has_bands(self) -> bool:
         """Whether a point has several draws: numbers have bands then, in place of intervals over seeds."""
-        return any(len({draw for _, draw in runs}) > 1 for runs in self._cells.values())
+        return any(len({draw for _, draw in cases}) > 1 for cases in self._shared.values())
 
     def runs_at(self, scenario: str, point: Point) -> list[Run]:
         """Return the runs of a scenario at a point, by seed and draw."""
@@ -106,6 +127,11 @@ class Comparison(Shown):
         """Return a value of a swept key as the user wrote it."""
         texts = (run.written[key] for run in self.runs if key in run.written and run.value(key) == value)
         return next(texts, "none" if value is None else str(value))
+
+    @property
+    def summaries(self) -> list[Mapping[str, Any]]:
+        """The summaries of the runs that did not fail."""
+        return [run.summary for run in self.runs if run.summary is not None]
 
     @cached_property
     def metrics(self) -> list[str]:
@@ -124,6 +150,14 @@ class Comparison(Shown):
             for metric, value in run.numbers.items():
                 if value is not None:
                     yield Record(run.scenario, self.point(run), run.seed, run.draw, metric, value)
+
+    def compared_records(self) -> Iterator[Record]:
+        """Yield every number that rows are made of."""
+        for metric in self.metrics:
+            for point in self.points:
+                for name, found in self._compared_values(metric, point).items():
+                    for (seed, draw), value in found.items():
+                        yield Record(name, point, seed, draw, metric, value)
 
     def failures(self) -> Iterator[str]:
         """Yield a line for each scenario, point and message, with the seeds and draws that failed."""
@@ -252,7 +286,7 @@ class Comparison(Shown):
         return names
 
     def _row(self, metric: str, point: Point) -> Row:
-        values = {name: self._values(metric, name, point) for name in self.scenarios}
+        values = self._compared_values(metric, point)
         first = values[self.scenarios[0]]
         differences, ratios = {}, {}
         away, over = (drawn_difference, drawn_ratio) if self.has_bands else (difference, ratio)
@@ -260,12 +294,26 @@ class Comparison(Shown):
             pairs = [(first[case], value) for case, value in values[name].items() if case in first]
             left, right = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
             differences[name], ratios[name] = away(left, right), over(left, right)
-        spreads = {name: self._spread(list(found.values())) for name, found in values.items()}
+        spreads = {name: self._spread(list(found.values()), metric) for name, found in values.items()}
         thin = [name for name in self.scenarios if self._is_thin(metric, name, point)]
         return Row(metric, point, spreads, differences, ratios, thin)
 
-    def _spread(self, values: Sequence[float]) -> Interval | Band:
-        return band(values) if self.has_bands else interval(values)
+    def _spread(self, values: Sequence[float], metric: str) -> Interval | Band:
+        return band(values) if self.has_bands else interval(values, metric)
+
+    def _compared_values(self, metric: str, point: Point) -> dict[str, dict[Case, float]]:
+        """Return a number of each scenario in the cases in which all have it, so that means and pairs agree.
+
+        A scenario that never has it counts for nothing, and where no case is left, all that they have.
+        """
+        values = {name: self._values(metric, name, point) for name in self.scenarios}
+        cases = set.intersection(*([{*found} for found in values.values() if found] or [set()]))
+        if not cases:
+            return values
+        return {
+            name: {case: value for case, value in found.items() if case in cases}
+            for name, found in values.items()
+        }
 
     def _values(self, metric: str, scenario: str, point: Point) -> dict[Case, float]:
         """Return a number by seed and draw, where it was measured."""

@@ -18,8 +18,10 @@ from sim.results.compared_rows import Row
 from sim.results.intervals import CONFIDENCE
 from sim.results.paired import LEAST_PAIRS, Estimate
 from sim.results.quantities import label, unit
-from sim.results.repeats import BAND_WORDS, few_note, runs_text
-from sim.results.summary import WIDTH, footnotes, heading, thin_note
+from sim.results.refusals import nothing_served
+from sim.results.repeats import BAND_WORDS, few_note, runs_text, trace_note
+from sim.results.summary import NOTHING_SERVED, WIDTH, footnotes, heading, thin_note
+from sim.results.unlike import warnings_of, with_lost
 
 _LABEL_WIDTH = 26
 _BANDED_LABEL_WIDTH = 17
@@ -29,24 +31,28 @@ _GAP = 2
 
 def render_comparison(comparison: Comparison, metrics: Sequence[str]) -> RenderableType:
     """Return a comparison of these numbers, ready to print."""
-    rows = list(comparison.rows(metrics))
     first, *others = comparison.scenarios
+    head = heading(f"Compared with {first}" if others else first, runs_line(comparison))
+    about = Group(head, _titles(comparison))
+    if nothing_served(comparison.summaries):
+        return Group(about, Text(), NOTHING_SERVED, footnotes(warnings=warnings_of(comparison)))
+    rows = list(comparison.rows(with_lost(comparison, metrics)))
     if len(others) == 1:
         tables = [_table(comparison, rows, comparison.scenarios, others[0])]
     else:
         tables = [_table(comparison, rows, names) for names in _pages(comparison, rows)]
         tables += [_table(comparison, rows, (), other) for other in others]
-    head = f"Compared with {first}" if others else first
     return Group(
-        heading(head, runs_line(comparison)),
-        _titles(comparison),
+        about,
         *(part for table in tables for part in (Text(), table)),
         footnotes(
             _band_note(comparison) if comparison.has_bands else _paired_note(comparison),
             thin_note([name for row in rows for name in row.thin]),
+            _left_out_note(comparison),
             _fewer_note(comparison, rows),
             _differing_inputs(comparison),
             common_notes(comparison),
+            warnings=warnings_of(comparison),
         ),
     )
 
@@ -104,9 +110,12 @@ def _cells(
     for name in names:
         yield _value_texts(comparison, row, name)[0] + _marks(comparison, row, name).ljust(marks)
     if against_first:
-        width = not comparison.has_bands
-        yield _distance(row.differences[against_first], shown.show_difference, 0.0, plus="+", width=width)
-        yield _distance(row.ratios[against_first], show.number, 1.0, width=width)
+        difference, ratio = row.differences[against_first], row.ratios[against_first]
+        seeds = not comparison.has_bands
+        half = _half_width(difference, shown.show_difference) if seeds else ""
+        ends = _ends(ratio) if seeds else ""
+        yield _distance(difference, shown.show_difference, half, 0.0, plus="+")
+        yield _distance(ratio, show.number, ends, 1.0)
 
 
 def _band_cells(
@@ -128,24 +137,34 @@ def _marks(comparison: Comparison, row: Row, name: str) -> str:
 
 
 def _distance(
-    estimate: Estimate,
-    shown: Callable[[float | None], str],
-    equal: float,
-    plus: str = "",
-    *,
-    width: bool,
+    estimate: Estimate, shown: Callable[[float | None], str], width: str, equal: float, plus: str = ""
 ) -> Text:
-    """Return an estimate and, for `width`, half its interval: bold if that leaves out what equals have."""
+    """Return an estimate and how wide its interval is: bold if that leaves out what equals have."""
     if estimate.value is None:
         return Text(show.MISSING, style="dim")
     text = (plus if estimate.value > 0 else "") + shown(estimate.value)
     if estimate.high is None:
         return Text(text)
-    half = estimate.high - estimate.value
-    # What is left of sums that cancel out is no width.
-    if width and half > abs(estimate.value) * 1e-9:
-        text += f" ± {shown(half)}"
-    return Text(text, style="bold" if estimate.excludes(equal) else "dim")
+    return Text(text + width, style="bold" if estimate.excludes(equal) else "dim")
+
+
+def _half_width(estimate: Estimate, shown: Callable[[float | None], str]) -> str:
+    if not _is_wide(estimate):
+        return ""
+    assert estimate.value is not None
+    assert estimate.high is not None
+    return f" ± {shown(estimate.high - estimate.value)}"
+
+
+def _ends(estimate: Estimate) -> str:
+    return f" ({show.between(estimate.low, estimate.high, show.number)})" if _is_wide(estimate) else ""
+
+
+def _is_wide(estimate: Estimate) -> bool:
+    """Whether an interval is wider than what is left of sums that cancel out."""
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return False
+    return estimate.high - estimate.low > 2e-9 * abs(estimate.value)
 
 
 def _has_fewer(comparison: Comparison, row: Row, name: str) -> bool:
@@ -207,7 +226,10 @@ def _paired_note(comparison: Comparison) -> list[str]:
     level = f"{100 * CONFIDENCE:.0f} %"
     if len(comparison.seeds) < LEAST_PAIRS:
         return [f"no intervals: they take {LEAST_PAIRS} seeds or more"]
-    return [f"± is half of a {level} interval over the seeds, paired by seed; bold: equal is outside of it"]
+    return [
+        f"± is half of a {level} interval over the seeds, paired by seed, and of ratios it is in brackets; "
+        "bold: equal is outside of it"
+    ]
 
 
 def _band_note(comparison: Comparison) -> list[str]:
@@ -215,6 +237,20 @@ def _band_note(comparison: Comparison) -> list[str]:
     if len(comparison.scenarios) > 1:
         notes.append("differences and ratios are paired by draw; bold: equal is outside of the band")
     return notes + few_note(comparison.draws)
+
+
+def _left_out_note(comparison: Comparison) -> list[str]:
+    """Say which runs no number is of, because another scenario has none with their seed and draw."""
+    found: dict[str, set[int]] = {}
+    for run in comparison.runs:
+        if not comparison.is_compared(run):
+            found.setdefault(run.scenario, set()).add(run.seed)
+    if not comparison.has_pairs:
+        return ["no seed and draw is common to all scenarios: means of different runs, and no differences"]
+    if not found:
+        return []
+    which = "; ".join(f"of {name} {runs_text(sorted(seeds))}" for name, seeds in found.items())
+    return [f"without runs that not all scenarios have: {which}"]
 
 
 def _fewer_note(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
@@ -246,7 +282,7 @@ def common_notes(comparison: Comparison) -> list[str]:
     for name in comparison.scenarios:
         kept = [run.notes for run in comparison.runs if run.scenario == name and run.summary is not None]
         common[name] = [note for note in (kept[0] if kept else ()) if all(note in other for other in kept)]
-    notes = []
+    notes = trace_note(comparison.seeds, (run.settings.get("workload", {}) for run in comparison.runs))
     for note in dict.fromkeys(note for found in common.values() for note in found):
         names = [name for name, found in common.items() if note in found]
         everyone = len(names) == len(comparison.scenarios)

@@ -9,6 +9,7 @@ from sim.results.decisions import decision_costs, expected_recomputation
 from sim.results.plain import plain_rows
 from sim.results.shown import Shown
 from sim.router.config import RouterConfig
+from sim.router.policies import make_policy, reads_cache
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,6 +36,8 @@ class Choice:
     """What settled it; `tie`: chance, among those of equal lowest cost."""
     policy: str
     """The scenario's, which `own-policy` stood in for."""
+    reads_cache: bool
+    """Whether that policy cares what workers hold."""
     temperature: float
     cheapest: tuple[int, ...]
     """The workers that shared the lowest cost."""
@@ -162,6 +165,7 @@ def _choice(group: "pd.DataFrame", router: RouterConfig, *, own_policy: bool) ->
         chosen["worker"],
         why,
         router.policy,
+        reads_cache(make_policy(router)),
         router.temperature,
         cheapest,
         tuple(candidates),

@@ -32,6 +32,8 @@ def render_explanation(found: Explanation) -> RenderableType:
     request = found.request
     name = f"Request {request['index']}: session {request['session']}, turn {request['turn']}"
     sent = "" if request["send_s"] is None else f"sent at {show.seconds(request['send_s'])}"
+    if request["late_s"]:
+        sent += f", {show.seconds(request['late_s'])} after it was due"
     return Group(
         heading(name, sent),
         _asked(request, found.block_tokens),
@@ -118,10 +120,14 @@ def _verdict(choice: Choice) -> Text:
         "lowest-cost": f"the lowest cost of {others + 1}",
         "tie": f"by chance, among workers {among} of equal lowest cost",
         "temperature": f"drawn by softmax of the costs, temperature {choice.temperature:g}{distance}",
-        "policy": f"policy {choice.policy} chose, which does not look at the cost{distance}",
+        "policy": f"policy {choice.policy} chose{_blind(choice)}{distance}",
         "own-policy": f"a policy passed by the caller chose{distance}",
     }[choice.why]
     return Text.assemble((f"Worker {choice.chosen}", "bold green"), f": {says}")
+
+
+def _blind(choice: Choice) -> str:
+    return "" if choice.reads_cache else ", which does not look at caches"
 
 
 def _afterwards(request: Values) -> RenderableType:

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from sim.sums import added
+
 
 class Gauge:
     """Remembers a level exactly, however often it is told that nothing changed."""
@@ -40,5 +42,5 @@ def occupancy(gauges: Iterable[Gauge], capacity: float, simulated_s: float) -> O
     """Return the occupancy of equal capacities, a gauge a worker, all started at time 0."""
     gauges = list(gauges)
     whole = capacity * simulated_s * len(gauges)
-    mean = sum(gauge.area(simulated_s) for gauge in gauges) / whole if whole else None
+    mean = added(gauge.area(simulated_s) for gauge in gauges) / whole if whole else None
     return Occupancy(mean, max(gauge.max for gauge in gauges) / capacity)

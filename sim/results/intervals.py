@@ -4,16 +4,17 @@ Runs that also draw their coefficients have bands in place of means and interval
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from math import cos, fsum, pi, sin, sqrt, tan
+from math import cos, exp, fsum, log, pi, sin, sqrt, tan
 from typing import Any, NamedTuple
 
 from sim.results.bands import COVERAGE, Band, band
+from sim.results.quantities import is_part_of_one
 
 CONFIDENCE = 0.95
 
 
 class Interval(NamedTuple):
-    """A mean over seeds, its 95 % confidence interval by Student's t, and the extremes."""
+    """A mean over seeds, its 95 % confidence interval (`around`), and the extremes."""
 
     mean: float | None
     low: float | None
@@ -30,8 +31,8 @@ class Interval(NamedTuple):
         return self.mean
 
 
-def interval(values: Sequence[float]) -> Interval:
-    """Return the interval of a mean: mean -+ t s / sqrt(n), s the sample's standard deviation."""
+def interval(values: Sequence[float], metric: str = "") -> Interval:
+    """Return the mean of a number and its interval, from t s / sqrt(n), s the sample's standard deviation."""
     n = len(values)
     if not n:
         return Interval(None, None, None, None, None, 0)
@@ -40,7 +41,26 @@ def interval(values: Sequence[float]) -> Interval:
         return Interval(mean, None, None, mean, mean, 1)
     variance = fsum((value - mean) ** 2 for value in values) / (n - 1)
     half = student_t(n - 1) * sqrt(variance / n)
-    return Interval(mean, mean - half, mean + half, min(values), max(values), n)
+    low, high = around(mean, half, positive=min(values) >= 0, share=is_part_of_one(metric))
+    return Interval(mean, low, high, min(values), max(values), n)
+
+
+def around(mean: float, half: float, *, positive: bool, share: bool = False) -> tuple[float, float]:
+    """Return the ends of an interval, within what its number can be.
+
+    Args:
+        mean: what it is of.
+        half: its half width on a linear scale; on another one that divided by the slope there (delta method).
+        positive: whether the number is never below 0: the interval is taken on a logarithmic scale,
+        share: and where it is also never above 1, on that of log odds.
+
+    """
+    if not half or not positive:
+        return mean - half, mean + half
+    if share and 0 < mean < 1:
+        odds, width = log(mean / (1 - mean)), half / (mean * (1 - mean))
+        return 1 / (1 + exp(width - odds)), 1 / (1 + exp(-width - odds))
+    return mean * exp(-half / mean), mean * exp(half / mean)
 
 
 def combine(
@@ -58,10 +78,11 @@ def combine(
         draws: of the coefficients; none if their values were taken.
 
     """
-    apart = ("schema_version", "thin_percentiles", "slo", "notes")
+    apart = ("schema_version", "thin_percentiles", "slo", "notes", "not_completed")
     numbers = [{key: value for key, value in run.items() if key not in apart} for run in summaries]
     if draws:
-        spread = {"draws": list(draws), "coverage": COVERAGE, "bands": _combine(numbers, band)}
+        bands = _combine(numbers, lambda values, _: band(values))
+        spread = {"draws": list(draws), "coverage": COVERAGE, "bands": bands}
     else:
         spread = {"confidence": CONFIDENCE, "intervals": _combine(numbers, interval)}
     return {
@@ -75,13 +96,18 @@ def combine(
     }
 
 
-def _combine(nodes: Sequence[Any], spread: Callable[[Sequence[float]], Interval | Band]) -> Any:
+def _combine(
+    nodes: Sequence[Any], spread: Callable[[Sequence[float], str], Interval | Band], name: str = ""
+) -> Any:
     """Combine the same place of every run: a mapping by its keys, anything else as numbers or None."""
     inner = [node for node in nodes if isinstance(node, Mapping)]
     if inner:
         keys = dict.fromkeys(key for node in inner for key in node)
-        return {key: _combine([node.get(key) for node in inner], spread) for key in keys}
-    return spread([node for node in nodes if node is not None])._asdict()
+        return {
+            key: _combine([node.get(key) for node in inner], spread, f"{name}.{key}" if name else key)
+            for key in keys
+        }
+    return spread([node for node in nodes if node is not None], name)._asdict()
 
 
 def student_t(freedom: int) -> float:

@@ -93,13 +93,14 @@ class Ledger:
     def sent(self, index: int, blocks: Sequence[int], prompt_tokens: int, required_tokens: int) -> None:
         """Open the account of a request, in order of sending.
 
-        `blocks` are the prompt's full blocks; `required_tokens` as `sim.kv.prefix.SeenPrefixes` counts them.
+        `blocks` are the prompt's full blocks, none if it was turned away;
+        `required_tokens` as `sim.kv.prefix.PrefixTable` counts them.
         """
         runs = BlockRuns.of(blocks)
-        new = self._frontiers.sent(runs, prompt_tokens - required_tokens)
-        self._holders.watch(new)
-        known_blocks = len(runs) - sum(map(len, new))
-        account = Account(required_tokens, prompt_tokens - known_blocks * self._block_tokens)
+        seen_tokens = prompt_tokens - required_tokens
+        self._holders.watch(self._frontiers.sent(runs, seen_tokens))
+        seen_blocks = seen_tokens // self._block_tokens
+        account = Account(required_tokens, prompt_tokens - seen_blocks * self._block_tokens)
         self._prefills[index] = _Prefill(runs, prompt_tokens, self._block_tokens, account)
 
     def kv(self, worker: int, stored: bool, attention: bool, tier: str, blocks: Sequence[int]) -> None:

@@ -5,18 +5,23 @@ Definitions, where names alone do not say it:
 - Latencies are those of completed requests, as `vllm bench serve` measures them: from the moment the client
   sends, after its own semaphore. ITL pools the gaps between tokens of all requests. Queue time is the
   worker's (reached the queue to first scheduled; a load from the CPU tier is part of it), as in vLLM 0.28.0.
+- `late_s` is how long requests waited in the client, behind its limit on requests in flight: due to sent, of
+  all that were sent. `from_due` are TTFT and E2E that count from then, so with this wait.
+- `not_completed` says what became of the other requests, and why: see `sim.results.refusals`.
 - `prefill.required_tokens` are the tokens that had to be computed once: see `sim.results.ledger`. They are
   counted where they are computed, so that a rejected request requires nothing.
 - `prefill.recomputation` is (computed - required) / required. `recomputation_by_counter` puts in place of the
   computed tokens what vLLM's counters say (`vllm:prompt_tokens_by_source_total`, source local_compute):
-  prompt less hit, once a request, at its first token, whatever a preemption does later.
+  prompt less hit, once a request, at its first token, whatever a preemption does later. Those of a request
+  that computed but never came to a first token say nothing: it is null if there is one, and
+  `uncounted_tokens` are what they leave out.
 - `prefill.prompt_tokens` and `by_source` are those counters too: prompts that came to their first token.
 """
 
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import compress
 from typing import Any, NamedTuple
 
@@ -25,6 +30,7 @@ from numpy.typing import NDArray
 
 from sim.results.account import CAUSES
 from sim.results.gauge import Occupancy
+from sim.results.refusals import not_completed
 from sim.results.rows import Rows, Table, Values
 from sim.results.slo import Slo
 from sim.results.transfers import PullCounts
@@ -36,6 +42,12 @@ PERMILLES = (500, 900, 950, 990, 999)
 """The percentiles that are reported, in tenths of a percent."""
 
 LATENCIES = ("ttft_s", "itl_s", "tpot_s", "e2e_s", "queue_s")
+_ENDS = {"ttft_s": "first_token_s", "e2e_s": "end_s"}
+"""Which latencies also count from the time when a request was due, and what ends them."""
+
+
+LATER = ("not_completed", "late_s", "from_due", "uncounted_tokens")
+"""Keys that summaries of earlier versions do not have."""
 
 
 class Latency(NamedTuple):
@@ -91,6 +103,8 @@ class RunFacts:
     pulls: PullCounts | None = None
     """Disaggregated: what decode workers read from prefill workers."""
     slo: Slo | None = None
+    most_tokens: Mapping[str, int] = field(default_factory=dict)
+    """For reasons of which it is said, how long a prompt may be."""
 
 
 def summarise(requests: Table, itl_s: WeightedSample, facts: RunFacts) -> dict[str, Any]:
@@ -98,12 +112,18 @@ def summarise(requests: Table, itl_s: WeightedSample, facts: RunFacts) -> dict[s
     columns = _Columns(requests)
     samples = {name: itl_s if name == "itl_s" else columns.sample(name) for name in LATENCIES}
     distributions = {name: distribution(samples[name]) for name in LATENCIES}
+    distributions["late_s"] = distribution(columns.sample("late_s", where=columns.sent))
+    from_due = {name: distribution(columns.since_due(end)) for name, end in _ENDS.items()}
     output_tokens = columns.total("output_tokens", where=columns.completed)
     return {
         "schema_version": SCHEMA_VERSION,
         "requests": _requests(columns),
+        "not_completed": not_completed(requests, facts.most_tokens),
         **distributions,
-        "thin_percentiles": _thin(distributions),
+        "from_due": from_due,
+        "thin_percentiles": _thin(
+            distributions | {f"from_due.{name}": found for name, found in from_due.items()}
+        ),
         "prefill": _prefill(columns),
         "workers_per_session": _workers_per_session(columns),
         "router": {
@@ -174,6 +194,7 @@ class _Columns:
         self._requests = requests
         self.status = requests.column("status")
         self.completed = np.array([status == "completed" for status in self.status], dtype=np.bool_)
+        self.sent = self.values("send_s").measured
 
     def all(self, name: str) -> list[Any]:
         return self._requests.column(name)
@@ -189,11 +210,22 @@ class _Columns:
         values, measured = self.values(name)
         return int(values[measured if where is None else measured & where].sum())
 
-    def sample(self, name: str) -> WeightedSample:
+    def sample(self, name: str, *, where: NDArray[np.bool_] | None = None) -> WeightedSample:
+        """Return the values of a column, those of completed requests unless others are named."""
         values, measured = self.values(name)
-        sample = WeightedSample()
-        sample.add_many(values[measured & self.completed])
-        return sample
+        return _sample(values[measured & (self.completed if where is None else where)])
+
+    def since_due(self, end: str) -> WeightedSample:
+        """Return the times from due to a column's, of completed requests."""
+        due, end_s = self.values("due_s"), self.values(end)
+        known = due.measured & end_s.measured & self.completed
+        return _sample(end_s.values[known] - due.values[known])
+
+
+def _sample(values: NDArray[np.float64]) -> WeightedSample:
+    sample = WeightedSample()
+    sample.add_many(values)
+    return sample
 
 
 def _requests(columns: _Columns) -> dict[str, Any]:
@@ -201,7 +233,7 @@ def _requests(columns: _Columns) -> dict[str, Any]:
     reasons: dict[str, list[str]] = {"rejected": [], "unfinished": []}
     for status, reason in zip(columns.status, columns.all("reason"), strict=True):
         if status in reasons:
-            reasons[status].append(reason)
+            reasons[status].append(reason and reason.split("; ")[0])  # what follows is one request's own
     return {
         "total": len(columns.status),
         **{status: counts[status] for status in ("completed", "rejected", "unfinished")},
@@ -212,6 +244,8 @@ def _requests(columns: _Columns) -> dict[str, Any]:
 def _prefill(columns: _Columns) -> dict[str, Any]:
     computed, required = columns.total("computed_prompt_tokens"), columns.total("first_tokens")
     by_source = _by_source(columns)
+    uncounted = columns.total("computed_prompt_tokens", where=~columns.values("first_token_s").measured)
+    counted = None if uncounted else by_source["local_compute"]
     return {
         "prompt_tokens": sum(by_source.values()),
         "required_tokens": required,
@@ -219,7 +253,8 @@ def _prefill(columns: _Columns) -> dict[str, Any]:
         "computed_tokens": computed,
         "recomputed_output_tokens": columns.total("recomputed_output_tokens"),
         "recomputation": _ratio(computed - required, required),
-        "recomputation_by_counter": _ratio(by_source["local_compute"] - required, required),
+        "recomputation_by_counter": None if counted is None else _ratio(counted - required, required),
+        "uncounted_tokens": uncounted,
         "by_cause": {cause: columns.total(f"{cause}_tokens") for cause in CAUSES},
         "by_source": by_source,
     }

@@ -9,7 +9,7 @@ from math import fsum, isclose, sqrt
 from typing import Any, NamedTuple
 
 from sim.results.bands import band
-from sim.results.intervals import CONFIDENCE, student_t
+from sim.results.intervals import CONFIDENCE, around, student_t
 
 LEAST_PAIRS = 3
 """An interval of fewer is too wide to say anything."""
@@ -46,7 +46,7 @@ def difference(first: Sequence[float], other: Sequence[float]) -> Estimate:
 
 
 def ratio(first: Sequence[float], other: Sequence[float]) -> Estimate:
-    """Return r = mean(other) / mean(first), with the interval of a ratio estimator.
+    """Return r = mean(other) / mean(first), with the interval of a ratio estimator, on a logarithmic scale.
 
     Its variance is that of the mean of other - r first, over mean(first) squared (W. G. Cochran, Sampling
     Techniques, chapter 6): pairs that all have the same ratio leave no doubt about it.
@@ -57,7 +57,9 @@ def ratio(first: Sequence[float], other: Sequence[float]) -> Estimate:
     other = _rounded(first, other)
     r = _mean(other) / below
     half = _half_width([b - r * a for a, b in zip(first, other, strict=True)])
-    return _estimate(r, None if half is None else half / abs(below), n)
+    if half is None:
+        return Estimate(r, None, None, n)
+    return Estimate(r, *around(r, half / abs(below), positive=min(*first, *other) >= 0), n)
 
 
 def drawn_difference(first: Sequence[float], other: Sequence[float]) -> Estimate:

@@ -6,6 +6,7 @@ drawn, they are the 95 % band of the draws around the median.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from math import ceil, nan
 from pathlib import Path
 from textwrap import fill
@@ -176,7 +177,7 @@ class _Panels:
         import pandas as pd  # noqa: PLC0415
 
         rows = []
-        for one in self.comparison.records():
+        for one in self.comparison.compared_records():
             facet = self._facet(one.point)
             place = "" if self._joined else facet
             series = self._name(one.scenario, facet)
@@ -198,13 +199,13 @@ class _Panels:
         shown = axis_unit(unit(metric), data)
         data = data.assign(value=data["value"] / shown.per_axis_unit)
         for panel, facet in zip(panels, self.facets, strict=True):
-            self._draw(panel, data[data["facet"] == facet])
+            self._draw(panel, data[data["facet"] == facet], spread_of(self.comparison, metric, shown))
         # Panels that share an axis have its limits only now.
         for panel in panels:
             self._set_scale(panel, shown, data)
             self._set_labels(panel, fill(label(metric), _LABEL_WIDTH), shown)
 
-    def _draw(self, panel: "Axes", data: "pd.DataFrame") -> None:
+    def _draw(self, panel: "Axes", data: "pd.DataFrame", spread: dict[str, Any]) -> None:
         import seaborn as sns  # noqa: PLC0415
 
         if data.empty:
@@ -215,7 +216,7 @@ class _Panels:
             "hue": "series",
             "hue_order": names,
             "palette": sns.color_palette("colorblind", len(names)),
-            **spread_of(self.comparison),
+            **spread,
         }
         if not self._key:
             sns.barplot(data, x="value", y="series", order=names, err_kws=WHISKER, ax=panel, **hue)
@@ -265,11 +266,11 @@ def set_scale(axis: "Axis", shown: Unit, values: "pd.Series[float]", *, logarith
         axis.set_major_formatter(EngFormatter(sep=""))
 
 
-def spread_of(comparison: Comparison) -> dict[str, Any]:
+def spread_of(comparison: Comparison, metric: str, shown: Unit) -> dict[str, Any]:
     """Return what seaborn draws of several runs: means with intervals or, of draws, medians with bands."""
     if comparison.has_bands:
         return {"estimator": "median", "errorbar": _band_ends}
-    return {"estimator": "mean", "errorbar": _error_bar}
+    return {"estimator": "mean", "errorbar": partial(_error_bar, metric, shown.per_axis_unit)}
 
 
 def _band_ends(values: "pd.Series[float]") -> tuple[float, float]:
@@ -278,9 +279,9 @@ def _band_ends(values: "pd.Series[float]") -> tuple[float, float]:
     return (nan, nan) if found.low is None or found.high is None else (found.low, found.high)
 
 
-def _error_bar(values: "pd.Series[float]") -> tuple[float, float]:
+def _error_bar(metric: str, per_axis_unit: float, values: "pd.Series[float]") -> tuple[float, float]:
     """Return the interval of the mean, as tables have it."""
-    found = interval(list(values))
+    found = interval(list(values * per_axis_unit), metric)
     if found.n < LEAST_PAIRS or found.low is None or found.high is None:
         return nan, nan
-    return found.low, found.high
+    return found.low / per_axis_unit, found.high / per_axis_unit

@@ -10,7 +10,7 @@ from sim.errors import InputError
 from sim.limits import Limit
 from sim.results import show
 from sim.results.metrics import empty_summary
-from sim.results.summary import CAUSE_LABELS, LATENCY_LABELS, SOURCE_LABELS
+from sim.results.summary import CAUSE_LABELS, LATE_LABEL, LATENCY_LABELS, SOURCE_LABELS
 
 MAIN = (
     "ttft_s.p50",
@@ -18,6 +18,7 @@ MAIN = (
     "itl_s.p50",
     "itl_s.p99.9",
     "e2e_s.p50",
+    "late_s.mean",
     "prefill.recomputation",
     "prefill.recomputation_by_counter",
     "workers_per_session.mean",
@@ -39,6 +40,7 @@ _LABELS = {
     "prefill.recomputation_by_counter": "Recomputation, counters",
     "prefill.computed_tokens": "Prompt tokens computed",
     "prefill.required_tokens": "Prompt tokens required",
+    "prefill.uncounted_tokens": "Prompt tokens not in counters",
     "workers_per_session.mean": "Workers a session",
     "workers_per_session.max": "Workers a session, most",
     "router.ties": "Routing ties",
@@ -64,7 +66,8 @@ _UNITS = {
 }
 _BETWEEN_KEYS = re.compile(r"(?<!\bp\d\d)\.")
 """Every dot but that of a percentile such as p99.9."""
-_SHARES = ("recomputation", "recomputation_by_counter", "share", "utilization")
+_PARTS = ("share", "utilization")
+_SHARES = ("recomputation", "recomputation_by_counter", *_PARTS)
 
 
 class Unit(NamedTuple):
@@ -153,6 +156,10 @@ def label(name: str) -> str:
         title, labels = _TABLES[table]
         return f"{title}: {labels.get(last, last)}"
     first, _, rest = name.partition(".")
+    if first == "from_due" and rest:
+        return f"{label(rest)} from due"
+    if first == "late_s" and rest:
+        return f"{LATE_LABEL}, {rest}"
     if first in LATENCY_LABELS and rest:
         return f"{LATENCY_LABELS[first]} {rest}"
     return _LABELS.get(name, name)
@@ -168,9 +175,16 @@ def unit(name: str) -> Unit:
         return TOKENS
     if first in {"requests", "router", "preemptions"} or last == "n":
         return COUNT
-    if first in LATENCY_LABELS or (last.endswith("_s") and not last.endswith("_per_s")):
+    if first in {*LATENCY_LABELS, "late_s", "from_due"} or (
+        last.endswith("_s") and not last.endswith("_per_s")
+    ):
         return SECONDS
     return PLAIN
+
+
+def is_part_of_one(name: str) -> bool:
+    """Whether a number is a part of a whole: never above 1, as a share of recomputed tokens may be."""
+    return name.rpartition(".")[2] in _PARTS or name.partition(".")[0] == "occupancy"
 
 
 def si_unit(name: str) -> str:

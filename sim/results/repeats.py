@@ -1,14 +1,18 @@
 """What a person reads after several runs of one scenario: the main numbers with their intervals or bands."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
+from rich.text import Text
 
 from sim.results import show
 from sim.results.bands import COVERAGE, FEW
 from sim.results.intervals import CONFIDENCE
-from sim.results.summary import CAUSE_LABELS, footnotes, heading, table, thin_note
+from sim.results.lateness import is_notable, late_sentence, mean_numbers
+from sim.results.quantities import flat
+from sim.results.refusals import nothing_served, refusals, shares
+from sim.results.summary import CAUSE_LABELS, NOTHING_SERVED, footnotes, heading, table, thin_note
 
 BAND_WORDS = (
     f"the {100 * COVERAGE:.0f} % band of the draws, 2.5th to 97.5th percentile of runs over the ranges of "
@@ -32,6 +36,8 @@ _SECTIONS: tuple[tuple[tuple[str, str, _Show], ...], ...] = (
         ("E2E p50", "e2e_s/p50", show.seconds),
         ("E2E p99", "e2e_s/p99", show.seconds),
         ("Queue p99", "queue_s/p99", show.seconds),
+        ("Sent late by, mean", "late_s/mean", show.seconds),
+        ("Sent late by, p95", "late_s/p95", show.seconds),
     ),
     (
         ("Recomputation", "prefill/recomputation", show.percent),
@@ -59,6 +65,9 @@ _SECTIONS: tuple[tuple[tuple[str, str, _Show], ...], ...] = (
 )
 
 
+_WHERE_NOT_ZERO = ("late_s/mean", "late_s/p95")
+
+
 def render_repeats(combined: Mapping[str, Any], title: str, notes: Sequence[str] = ()) -> RenderableType:
     """Return the summary of several runs (`sim.results.intervals.combine`), ready to print."""
     seeds, draws, thin = combined["seeds"], combined.get("draws", ()), combined["thin_percentiles"]
@@ -67,23 +76,43 @@ def render_repeats(combined: Mapping[str, Any], title: str, notes: Sequence[str]
         words = [f"The band is {BAND_WORDS}.", *few_note(draws)]
     else:
         middle, spread, spreads = "mean", f"{100 * CONFIDENCE:.0f} % interval", combined["intervals"]
-        words = ["The interval is that of the mean over the seeds, by Student's t."]
+        words = [
+            "The interval is that of the mean over the seeds, by Student's t, on a scale that keeps it "
+            "within what the number can be."
+        ]
     rows, n = table("", middle, spread, "least", "most"), len(combined["runs"])
     for section in _SECTIONS:
         rows.add_row()
         for label, path, shown in section:
             number = _at(spreads, path.split("/"))
-            if number is not None:
+            if number is not None and (path not in _WHERE_NOT_ZERO or number["most"]):
                 mark = " *" if path.replace("/", ".") in thin else ""
                 runs = f" ({number['n']} of {n} runs)" if number["n"] < n else ""
                 rows.add_row(label + mark + runs, *_cells(number, middle, shown))
-    return Group(heading(title, runs_text(seeds, draws)), rows, footnotes(words, thin_note(thin), notes))
+    summaries = combined["runs"]
+    head, refused = heading(title, runs_text(seeds, draws)), refusals(summaries)
+    if nothing_served(summaries):
+        return Group(head, Text(), NOTHING_SERVED, footnotes(notes, warnings=refused))
+    means = mean_numbers(list(map(flat, summaries)))
+    late = [late_sentence(means)] if is_notable(means) else []
+    warnings = [*refused, *shares(summaries), *late]
+    return Group(head, rows, footnotes(words, thin_note(thin), notes, warnings=warnings))
 
 
 def runs_text(seeds: Sequence[int], draws: Sequence[int] = ()) -> str:
     """Return which runs numbers stand for: "20 draws, 2 seeds: 0, 1"."""
     some = f"seed {seeds[0]}" if len(seeds) == 1 else f"{len(seeds)} seeds: {', '.join(map(str, seeds))}"
     return f"{len(draws)} draws, {some}" if len(draws) > 1 else some
+
+
+def trace_note(seeds: Sequence[int], workloads: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return what to say of several seeds where a trace file is sent; `workloads` as scenarios have them."""
+    if len(seeds) < 2 or not any(workload.get("path") for workload in workloads):
+        return []
+    return [
+        "a trace is the same with every seed: seeds move only the router's ties and other draws, and an "
+        "interval says nothing of other traffic"
+    ]
 
 
 def few_note(draws: Sequence[int]) -> list[str]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.errors import InputError
-from sim.results.tables import ALWAYS_KEPT, TABLES, Column, Kind
+from sim.results.tables import ALWAYS_KEPT, LATER, TABLES, Column, Kind
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,6 +57,10 @@ class Table:
         except (OSError, pa.ArrowException) as error:
             raise InputError(f"{file}: not a Parquet file that can be read: {error}") from error
         schema = table._schema()
+        for place, name in enumerate(table._names):
+            if name in LATER and name not in content.column_names:
+                nulls = pa.nulls(len(content), schema.field(name).type)
+                content = content.add_column(place, schema.field(name), nulls)
         if not content.schema.equals(schema):
             wanted = ", ".join(f"{field.name} ({field.type})" for field in schema)
             found = ", ".join(f"{field.name} ({field.type})" for field in content.schema)

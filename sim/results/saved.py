@@ -1,6 +1,5 @@
 """Folders of results: what a comparison reads from them, and the one it writes."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,11 +11,12 @@ from pydantic import ValidationError
 from sim.errors import InputError
 from sim.first_problem import first_problem
 from sim.folder import new_folder
+from sim.reading import json_file
 from sim.results.columns import long_table, wide_table
 from sim.results.compared import SCHEMA_VERSION, Comparison, Run
 from sim.results.journal import NAME as JOURNAL
 from sim.results.journal import read_journal
-from sim.results.metrics import empty_summary, to_json
+from sim.results.metrics import LATER, empty_summary, to_json
 from sim.results.plots import PLOTTED, write_plot
 from sim.results.quantities import MAIN, select
 from sim.results.sized import Sized
@@ -201,6 +201,8 @@ def read_summary(path: Path) -> dict[str, Any]:
 def _check_like(found: Mapping[str, Any], pattern: Mapping[str, Any], path: Path, table: str = "") -> None:
     """Refuse what lacks a key of the pattern, or has something of another kind there."""
     for key, like in pattern.items():
+        if key not in found and key in LATER:
+            continue
         if key not in found:
             raise InputError(f"{path}: has no {table}{key}, not as `sim run` writes it")
         value = found[key]
@@ -233,12 +235,7 @@ def read_json(path: Path) -> dict[str, Any]:
         InputError: the file cannot be read or holds something else; names it.
 
     """
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from error
-    except ValueError as error:
-        raise InputError(f"{path}: not a JSON file: {error}") from error
+    content = json_file(path)
     if not isinstance(content, dict):
         raise InputError(f"{path}: must hold a JSON object")
     return content

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 from sim.layouts import Configuration
 from sim.limits import Limit
 from sim.results.compared import Run
+from sim.results.lateness import LATE, from_due, mean_numbers
+from sim.results.refusals import lost
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 SCHEMA_VERSION = 1
-BESIDE = ("prefill.recomputation", "gpu_hours")
+BESIDE = ("prefill.recomputation", "gpu_hours", LATE)
 """The numbers that stand beside those with limits."""
 
 
@@ -46,6 +48,25 @@ class Tried:
         return min(margins)
 
     @property
+    def broken_from_due(self) -> list[Limit]:
+        """The limits that it breaks with some seed if latencies count from when requests were due.
+
+        Those that it keeps otherwise it keeps only because requests wait in the client.
+        """
+        return [limit for limit in self.limits if any(_late_margin(run, limit) < 0 for run in self.runs)]
+
+    @cached_property
+    def numbers(self) -> dict[str, float]:
+        """Means over the seeds of all numbers that every run has."""
+        return mean_numbers([run.numbers for run in self.runs])
+
+    @property
+    def not_completed(self) -> float | None:
+        """Requests of a run that were not completed, in the mean; None if a run failed."""
+        found = [lost(run.summary) for run in self.runs if run.summary is not None]
+        return fsum(found) / len(found) if found and len(found) == len(self.runs) else None
+
+    @property
     def holds(self) -> bool:
         """Whether every limit is kept with every seed."""
         return self.margin is not None and self.margin >= 0
@@ -65,6 +86,8 @@ class Tried:
             "host_bytes": self.configuration.total_host_bytes,
             "holds": self.holds,
             "margin": self.margin,
+            "holds_from_due": self.holds and not self.broken_from_due,
+            "not_completed": self.not_completed,
             **{metric: self.mean(metric) for metric in (*(limit.metric for limit in self.limits), *BESIDE)},
             "seeds": [run.seed for run in self.runs],
             "errors": list(dict.fromkeys(run.error for run in self.runs if run.error)),
@@ -97,7 +120,24 @@ class Sized:
             "seeds": list(self.seeds),
             "smallest": [tried.to_dict() for tried in self.smallest],
             "tried": [tried.to_dict() for tried in self.tried],
+            "warnings": self.warnings(),
         }
+
+    def warnings(self) -> list[str]:
+        """Return what would mislead whoever reads the table alone."""
+        from sim.results.sized_warnings import sized_warnings  # noqa: PLC0415 - imports this
+
+        return sized_warnings(self)
+
+    @property
+    def shown(self) -> Sequence[Tried]:
+        """The smallest; if none holds, all: by requests not completed, then by margin."""
+        if self.smallest:
+            return self.smallest
+        measured = [tried for tried in self.tried if tried.not_completed is not None]
+        return sorted(
+            measured, key=lambda tried: (tried.not_completed, -(tried.margin or 0.0), by_size(tried))
+        )
 
     def table(self) -> "pa.Table":
         """Return a row for each cluster that was tried."""
@@ -126,6 +166,12 @@ def by_size(tried: Tried) -> tuple[float, ...]:
     """Order clusters: fewest GPUs, then least host RAM, then fewest GPU hours."""
     configuration = tried.configuration
     return configuration.layout.gpus, configuration.total_host_bytes, tried.mean("gpu_hours") or inf
+
+
+def _late_margin(run: Run, limit: Limit) -> float:
+    """Return how far inside its limit a number is, a latency from due."""
+    value = run.numbers.get(from_due(limit.metric) or limit.metric)
+    return inf if value is None else limit.margin(value)
 
 
 def _all_completed(run: Run) -> bool:

@@ -7,9 +7,12 @@ from rich.table import Table
 from rich.text import Text
 
 from sim.results import show
+from sim.results.comparison import folded
+from sim.results.lateness import LATE
 from sim.results.quantities import label, unit, written_limit
-from sim.results.sized import Sized, Tried
-from sim.results.summary import footnotes, heading, table
+from sim.results.repeats import trace_note
+from sim.results.sized import BESIDE, Sized, Tried
+from sim.results.summary import WIDTH, footnotes, heading, table
 from sim.units import format_bytes, plural
 
 _MOST_ROWS = 12
@@ -29,31 +32,33 @@ def render_sized(sized: Sized) -> RenderableType:
         _clusters(sized),
         Text(),
         _tried(sized),
-        footnotes(_notes(sized)),
+        footnotes(_notes(sized), warnings=sized.warnings()),
     )
 
 
 def _clusters(sized: Sized) -> Table:
-    metrics = [limit.metric for limit in sized.limits]
-    numbers = [*metrics, "prefill.recomputation", "gpu_hours"]
-    rows = table("GPUs", "layout", "host RAM a worker", "in all", "margin", *map(label, numbers))
-    shown = sized.smallest or _nearest(sized)
-    for tried in shown[:_MOST_ROWS]:
+    shown = sized.shown[:_MOST_ROWS]
+    numbers = [*dict.fromkeys(limit.metric for limit in sized.limits), *BESIDE]
+    if LATE not in [limit.metric for limit in sized.limits] and not any(tried.mean(LATE) for tried in shown):
+        numbers.remove(LATE)
+    incomplete = any(tried.not_completed for tried in shown)
+    headers = ["host RAM a worker", "in all", "margin", *map(label, numbers)]
+    headers += ["not completed"] if incomplete else []
+    if sum(len(header) + 2 for header in ("GPUs", "aggregated", *headers)) > WIDTH:
+        headers = [*map(folded, headers)]
+    rows = table("GPUs", "layout", *headers)
+    for tried in shown:
         layout, host_bytes = tried.configuration
         rows.add_row(
-            f"{layout.gpus:4}",
+            f"{layout.gpus:4}" + (" !" if tried.holds and tried.broken_from_due else ""),
             str(layout) if layout.decode else "aggregated",
             format_bytes(host_bytes) if host_bytes else "none",
             format_bytes(tried.configuration.total_host_bytes) if host_bytes else "none",
             show.percent(tried.margin),
             *(unit(metric).show(tried.mean(metric)) for metric in numbers),
+            *([show.number(tried.not_completed)] if incomplete else []),
         )
     return rows
-
-
-def _nearest(sized: Sized) -> list[Tried]:
-    measured = [tried for tried in sized.tried if tried.margin is not None]
-    return sorted(measured, key=lambda tried: -(tried.margin or 0.0))
 
 
 def _tried(sized: Sized) -> Table:
@@ -73,6 +78,8 @@ def _tried(sized: Sized) -> Table:
 def _notes(sized: Sized) -> Iterator[str]:
     if not sized.smallest:
         yield "none of these clusters holds; above are those that come nearest"
+        if all(tried.not_completed for tried in sized.tried):
+            yield "a cluster holds only if every request completes; here none completes all"
     yield "margin: of the worst seed, as a share of the limit; the other numbers are means over the seeds"
     yield (
         "by bisection, as if more GPUs were always better; then one and two fewer, or half of the most if "
@@ -86,5 +93,7 @@ def _notes(sized: Sized) -> Iterator[str]:
     yield f"split clusters fill nodes of {sized.gpus_per_node} GPUs in order, prefill workers first"
     for error in dict.fromkeys(run.error for tried in sized.tried for run in tried.runs if run.error):
         yield f"failed: {error}"
+    settings = (run.settings for tried in sized.tried for run in tried.runs)
+    yield from trace_note(sized.seeds, (found.get("workload", {}) for found in settings))
     notes = [run.notes for tried in sized.tried for run in tried.runs if run.summary is not None]
     yield from (note for note in (notes[0] if notes else ()) if all(note in other for other in notes))

@@ -4,15 +4,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from sim.results import show
+from sim.results.lateness import is_notable, late_sentence
+from sim.results.refusals import nothing_served, refusals
 from sim.units import plural
 
 WIDTH = 100
 
 LATENCY_LABELS = {"ttft_s": "TTFT", "itl_s": "ITL", "tpot_s": "TPOT", "e2e_s": "E2E", "queue_s": "Queue"}
+
+LATE_LABEL = "Sent late by"
+NOTHING_SERVED = "Every request was refused: there is nothing to measure."
 
 SOURCE_LABELS = {
     "local_compute": "computed",
@@ -34,9 +40,15 @@ CAUSE_LABELS = {
 def render(summary: Mapping[str, Any], title: str, notes: Sequence[str] = ()) -> RenderableType:
     """Return one run's summary (`sim.results.metrics.summarise`), ready to print."""
     prefill = summary["prefill"]
-    return Group(
+    head = Group(
         heading(title, f"{show.seconds(summary['simulated_s'])} simulated"),
-        requests_line(summary["requests"]),
+        requests_line(summary),
+        *(Padding(Text(line, style="red"), (0, 0, 0, 2)) for line in refusals([summary])),
+    )
+    if nothing_served([summary]):
+        return Group(head, Text(), NOTHING_SERVED, footnotes(notes))
+    return Group(
+        head,
         Text(),
         _answer(summary),
         Text(),
@@ -50,7 +62,7 @@ def render(summary: Mapping[str, Any], title: str, notes: Sequence[str] = ()) ->
         ),
         Text(),
         _beside(_pairs(routing_facts(summary)), _pairs(engine_facts(summary))),
-        footnotes(thin_note(summary["thin_percentiles"]), notes),
+        footnotes(thin_note(summary["thin_percentiles"]), notes, warnings=warnings_of(summary)),
     )
 
 
@@ -72,13 +84,22 @@ def table(*columns: str) -> Table:
     return grid
 
 
-def footnotes(*groups: Iterable[str]) -> RenderableType:
-    """Return notes as a list, after an empty line if there are any."""
+def footnotes(*groups: Iterable[str], warnings: Iterable[str] = ()) -> RenderableType:
+    """Return notes as a list, after an empty line if there are any; what would mislead comes first."""
     lines = Table.grid(padding=(0, 1))
-    notes = [note for group in groups for note in group]
-    for note in notes:
+    for warning in warnings:
+        lines.add_row(Text("!"), Text(warning), style="bold yellow")
+    for note in (note for group in groups for note in group):
         lines.add_row(Text("·"), Text(note), style="dim")
-    return Group(Text(), lines) if notes else Text()
+    return Group(Text(), lines) if lines.row_count else Text()
+
+
+def warnings_of(summary: Mapping[str, Any]) -> list[str]:
+    """Return what would mislead whoever reads the numbers of a run alone."""
+    from sim.results.quantities import flat  # noqa: PLC0415 - imports this
+
+    numbers = flat(summary)
+    return [late_sentence(numbers)] if is_notable(numbers) else []
 
 
 def thin_note(thin_percentiles: Sequence[str]) -> list[str]:
@@ -86,18 +107,18 @@ def thin_note(thin_percentiles: Sequence[str]) -> list[str]:
     return ["* fewer than ten samples expected beyond this percentile"] if thin_percentiles else []
 
 
-def requests_line(requests: Mapping[str, Any]) -> Text:
-    """Return how many requests there were, and what became of them."""
+def requests_line(summary: Mapping[str, Any]) -> Text:
+    """Return how many requests there were, of how many in the trace's file, and what became of them."""
+    requests, in_file = summary["requests"], summary.get("requests_in_file")
     total = requests["total"]
-    line = Text(
-        f"{show.count(total)} {plural(total, 'request')}: {show.count(requests['completed'])} completed"
-    )
+    line = Text(f"{show.count(total)} {plural(total, 'request')}")
+    if in_file is not None and in_file > total:
+        line.append(f" of the {show.count(in_file)} in the file", style="bold yellow")
+    line.append(f": {show.count(requests['completed'])} completed")
     reasons = ", ".join(f"{reason} {n}" for reason, n in requests["rejected_by_reason"].items())
     for status, detail in (("rejected", f" ({reasons})" if reasons else ""), ("unfinished", "")):
         style = "bold red" if requests[status] else "dim"
         line.append(f" · {show.count(requests[status])} {status}{detail}", style=style)
-    for reason, n in requests["unfinished_by_reason"].items():
-        line.append(f"\n  {show.count(n)} unfinished: {reason}", style="red")
     return line
 
 
@@ -121,11 +142,18 @@ def _answer(summary: Mapping[str, Any]) -> Table:
 
 
 def _latencies(summary: Mapping[str, Any]) -> Table:
-    columns = list(summary["ttft_s"])
-    rows = table("Latency", *columns)
-    for name, label in LATENCY_LABELS.items():
-        rows.add_row(label, *latency_cells(summary, name))
+    rows = table("Latency", *summary["ttft_s"])
+    rows.columns[0].min_width = max(map(len, latency_rows(summary)))
+    for label, cells in latency_rows(summary).items():
+        rows.add_row(label, *cells)
     return rows
+
+
+def latency_rows(summary: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the distribution of each latency in words, and of the wait in the client if anything waited."""
+    rows = {label: latency_cells(summary, name) for name, label in LATENCY_LABELS.items()}
+    late = summary.get("late_s")
+    return rows | ({LATE_LABEL: latency_cells(summary, "late_s")} if late and late["max"] else {})
 
 
 def latency_cells(summary: Mapping[str, Any], name: str) -> list[str]:
@@ -140,13 +168,19 @@ def latency_cells(summary: Mapping[str, Any], name: str) -> list[str]:
 
 def recomputation_line(prefill: Mapping[str, Any]) -> Text:
     """Return how much prefill was done again, and how that is counted."""
+    counters = f"{show.percent(prefill['recomputation_by_counter'])} by the engines' own counters"
+    if prefill.get("uncounted_tokens"):
+        counters = (
+            "the engines' own counters do not say: "
+            f"{show.count(prefill['uncounted_tokens'])} tokens are of requests that came to no first token"
+        )
     return Text.assemble(
         ("Recomputation ", "bold"),
         (show.percent(prefill["recomputation"]), "bold yellow"),
         f"  {show.count(prefill['computed_tokens'])} prompt tokens computed, "
         f"{show.count(prefill['required_tokens'])} required "
         f"({show.count(prefill['required_block_tokens'])} in whole blocks)\n",
-        (f"{show.percent(prefill['recomputation_by_counter'])} by the engines' own counters", "dim"),
+        (counters, "dim"),
     )
 
 

@@ -96,6 +96,7 @@ class _Panels:
         coloured = rest if one_panel else rest[:1]
         self._hues, self._facets = coloured, [key for key in rest if key not in coloured]
         self._hue = ", ".join(self._hues)
+        self._metric = metric
         data = self._frame(metric)
         self._shown = axis_unit(unit(metric), data)
         self._data = data.assign(value=data["value"] / self._shown.per_axis_unit)
@@ -166,7 +167,7 @@ class _Panels:
             "x": x,
             "y": "value",
             "ax": panel,
-            **spread_of(self._sweep),
+            **spread_of(self._sweep, self._metric, self._shown),
             **self._colours(),
         }
         if not self._is_numeric(x):

@@ -12,9 +12,11 @@ from sim.results.comparison import common_notes, folded, key_headers, runs_line
 from sim.results.intervals import CONFIDENCE
 from sim.results.paired import LEAST_PAIRS
 from sim.results.quantities import label, unit
+from sim.results.refusals import nothing_served
 from sim.results.repeats import BAND_WORDS, few_note
-from sim.results.summary import WIDTH, footnotes, heading, thin_note
-from sim.results.swept import Sweep
+from sim.results.summary import NOTHING_SERVED, WIDTH, footnotes, heading, thin_note
+from sim.results.swept import SHOWN, Sweep
+from sim.results.unlike import warnings_of, with_late, with_lost
 
 _GAP = 2
 
@@ -22,17 +24,22 @@ _GAP = 2
 def render_sweep(sweep: Sweep, metrics: Sequence[str]) -> RenderableType:
     """Return these numbers at every point of a sweep, ready to print."""
     sweep = sweep.shown()
-    columns = {metric: list(sweep.rows([metric])) for metric in metrics}
     (name,) = sweep.scenarios
     title = next((run.settings.get("title", "") for run in sweep.runs), "")
+    head = heading(f"{name}  {title}", runs_line(sweep))
+    if nothing_served(sweep.summaries):
+        return Group(head, Text(), NOTHING_SERVED, footnotes(warnings=warnings_of(sweep)))
+    late = with_late(sweep, metrics) if list(metrics) == list(SHOWN) else metrics
+    columns = {metric: list(sweep.rows([metric])) for metric in with_lost(sweep, late)}
     return Group(
-        heading(f"{name}  {title}", runs_line(sweep)),
+        head,
         *(part for page in _pages(sweep, columns) for part in (Text(), page)),
         footnotes(
             _interval_note(sweep),
             _missing_note(sweep, columns),
             thin_note([name for rows in columns.values() for row in rows for name in row.thin]),
             common_notes(sweep),
+            warnings=warnings_of(sweep),
         ),
     )
 
@@ -46,7 +53,7 @@ def point_line(sweep: Sweep, metrics: Sequence[str]) -> str:
     )
     numbers = (
         f"{label(row.metric)} {unit(row.metric).show(mean.middle)}"
-        for row in sweep.rows(metrics)
+        for row in sweep.rows(with_lost(sweep, metrics))
         for mean in row.spreads.values()
     )
     return f"{where}: {', '.join(numbers)}"
@@ -97,10 +104,9 @@ def _cell(sweep: Sweep, row: Row) -> str:
     (mean,) = row.spreads.values()
     shown = unit(row.metric)
     text = shown.show(mean.middle)
-    if sweep.has_bands and mean.n > 1:
+    least = 2 if sweep.has_bands else LEAST_PAIRS
+    if mean.n >= least and mean.low != mean.high:
         text += f" ({show.between(mean.low, mean.high, shown.show)})"
-    elif mean.n >= LEAST_PAIRS and mean.high is not None and mean.middle is not None:
-        text += f" ± {shown.show_difference(mean.high - mean.middle)}"
     return text + ("†" if mean.n < sweep.cases else "") + ("*" if row.thin else "")
 
 
@@ -109,7 +115,7 @@ def _interval_note(sweep: Sweep) -> list[str]:
         return [f"in brackets: {BAND_WORDS}", *few_note(sweep.draws)]
     if len(sweep.seeds) < LEAST_PAIRS:
         return [f"no intervals: they take {LEAST_PAIRS} seeds or more"]
-    return [f"± is half of a {100 * CONFIDENCE:.0f} % interval of the mean over the seeds"]
+    return [f"in brackets: {100 * CONFIDENCE:.0f} % interval of the mean over the seeds"]
 
 
 def _missing_note(sweep: Sweep, columns: dict[str, list[Row]]) -> list[str]:

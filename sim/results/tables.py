@@ -38,7 +38,7 @@ REQUESTS = (
     Column("session", "text", "", "The session it belongs to"),
     Column("turn", "int", "", "Its place in the session, from 0"),
     Column("due_s", "float", "s", "When the client meant to send it, before waiting for its own limit"),
-    Column("send_s", "float", "s", "When the client sent it; latencies count from here"),
+    Column("send_s", "float", "s", "When the client sent it; latencies count from here, see late_s"),
     Column("routed_s", "float", "s", "When the router chose a worker"),
     Column("queued_s", "float", "s", "When it reached the worker's queue"),
     Column("first_scheduled_s", "float", "s", "When the worker first scheduled a token of it, loads done"),
@@ -82,6 +82,9 @@ REQUESTS = (
     Column("tpot_s", "float", "s", "Duration: mean time of an output token after the first; null for one"),
     Column("e2e_s", "float", "s", "Duration: sent to last token"),
     Column("queue_s", "float", "s", "Duration: in the worker's queue until first scheduled, loads included"),
+    Column(
+        "late_s", "float", "s", "Duration: due to sent, in the client, which had enough requests in flight"
+    ),
 )
 
 DECISIONS = (
@@ -115,6 +118,10 @@ WORKERS = (
     Column("waiting", "int", "", "Requests in the queue, those that wait for a load included"),
     Column("used_blocks", "int", "blocks", "Pool blocks that requests hold; idle cached ones are free"),
     Column("cpu_used_blocks", "int", "blocks", "Filled blocks of the CPU tier; null without one"),
+    Column("most_running", "int", "", "Most requests in the batch since the worker's previous row"),
+    Column("most_waiting", "int", "", "Most requests in the queue since then"),
+    Column("most_used_blocks", "int", "blocks", "Most pool blocks that requests held since then"),
+    Column("most_cpu_used_blocks", "int", "blocks", "Most blocks of the CPU tier filled since then"),
 )
 
 LINKS = (
@@ -141,6 +148,9 @@ TABLES: dict[str, tuple[Column, ...]] = {
     "links": LINKS,
     "itl": ITL,
 }
+
+LATER = ("late_s",)
+"""Columns that tables of earlier versions do not have; they read as null."""
 
 ALWAYS_KEPT = ("requests", "links", "itl")
 """Tables that every run has; a scenario's `output.tables` names the others."""

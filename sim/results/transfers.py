@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from sim.sums import added
+
 
 class LinkRow(NamedTuple):
     """One direction of one link; the columns of the table `links`."""
@@ -41,7 +43,7 @@ class PullCounts:
         return {
             "n": n,
             "n_bytes": self.n_bytes,
-            "mean_s": sum(self.took_s) / n if n else None,
+            "mean_s": added(self.took_s) / n if n else None,
             "max_s": max(self.took_s, default=None),
             "leases_expired": self.leases_expired,
             "nothing_left": self.nothing_left,

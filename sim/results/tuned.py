@@ -9,6 +9,8 @@ from sim.results.compared import Comparison, Run
 from sim.results.intervals import CONFIDENCE
 from sim.results.paired import Estimate, bootstrap_difference
 from sim.results.swept import SHOWN
+from sim.results.unlike import warnings_of, with_late, with_lost
+from sim.sums import added
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,6 +28,12 @@ class Goal(NamedTuple):
     limits: tuple[Limit, ...]
     """Which means must keep."""
 
+    @property
+    def weighs_requests(self) -> bool:
+        """Whether it says itself how many requests are to be completed: it names a number of `requests`."""
+        names = self.metric, *(limit.metric for limit in self.limits)
+        return any(name.startswith("requests.") for name in names)
+
     def __str__(self) -> str:
         limits = "".join(f", {limit.text}" for limit in self.limits)
         return f"{'highest' if self.maximise else 'lowest'} {self.metric}{limits}"
@@ -41,11 +49,19 @@ class Trial:
     """The mean of the goal's number; None if a run failed or did not measure it."""
     margins: tuple[float | None, ...]
     """How far inside each limit the mean is, as a share of the limit; negative outside."""
+    not_completed: float = 0.0
+    """Requests of a run that were not completed, in the mean."""
+    more_lost: float = 0.0
+    """How many more that are than with the default; 0 if not, or if the goal itself weighs requests.
+
+    A number may get better because requests were refused that would have made it worse.
+    """
 
     @property
     def holds(self) -> bool:
-        """Whether it has a value and keeps every limit."""
-        return self.value is not None and all(margin is not None and margin >= 0 for margin in self.margins)
+        """Whether it has a value, keeps every limit, and completes as many requests as the default."""
+        kept = all(margin is not None and margin >= 0 for margin in self.margins)
+        return self.value is not None and kept and not self.more_lost
 
 
 class Beside(NamedTuple):
@@ -78,11 +94,11 @@ class Tuned:
         """Return these numbers of the check, those of the goal first."""
         first = [self.goal.metric, *(limit.metric for limit in self.goal.limits)]
         found = []
-        for metric in dict.fromkeys([*first, *(metrics or SHOWN)]):
+        for metric in with_lost(self.check, [*first, *(metrics or with_late(self.check, SHOWN))]):
             values = {name: _by_seed(self.check, name, metric) for name in (DEFAULT, BEST)}
             common = sorted(values[DEFAULT].keys() & values[BEST].keys())
             pairs = [[values[name][seed] for seed in common] for name in (DEFAULT, BEST)]
-            means = [sum(side) / len(side) if side else None for side in pairs]
+            means = [added(side) / len(side) if side else None for side in pairs]
             found.append(Beside(metric, means[0], means[1], bootstrap_difference(*pairs)))
         return found
 
@@ -115,6 +131,7 @@ class Tuned:
                     for limit in self.goal.limits
                 ],
             },
+            "warnings": warnings_of(self.check),
         }
 
     def table(self) -> "pa.Table":
@@ -125,6 +142,7 @@ class Tuned:
         columns: dict[str, Any] = {key: [trial.written.get(key) for trial in self.trials] for key in keys}
         columns[self.goal.metric] = pa.array([trial.value for trial in self.trials], pa.float64())
         columns["holds"] = [trial.holds for trial in self.trials]
+        columns["not_completed"] = [trial.not_completed for trial in self.trials]
         for place, limit in enumerate(self.goal.limits):
             margins = [trial.margins[place] for trial in self.trials]
             columns[f"margin of {limit.text}"] = pa.array(margins, pa.float64())
@@ -143,4 +161,5 @@ def _to_dict(trial: Trial) -> dict[str, Any]:
         "value": trial.value,
         "margins": list(trial.margins),
         "holds": trial.holds,
+        "not_completed": trial.not_completed,
     }

@@ -11,8 +11,10 @@ from sim.results.comparison import common_notes
 from sim.results.intervals import CONFIDENCE
 from sim.results.paired import Estimate
 from sim.results.quantities import Unit, label, unit, written_limit
-from sim.results.summary import footnotes, heading, table
+from sim.results.refusals import nothing_served
+from sim.results.summary import NOTHING_SERVED, footnotes, heading, table
 from sim.results.tuned import BEST, DEFAULT, Tuned
+from sim.results.unlike import warnings_of
 from sim.units import plural
 
 
@@ -23,14 +25,18 @@ def render_tuned(tuned: Tuned) -> RenderableType:
     aim = f"{'highest' if goal.maximise else 'lowest'} {label(goal.metric)}{limits and f' with {limits}'}"
     settings = f"{len(tuned.trials)} {plural(len(tuned.trials), 'setting')}"
     each = f"{len(tuned.seeds)} {plural(len(tuned.seeds), 'seed')}"
+    head = heading(f"{tuned.scenario}: {aim}", f"{settings}, {each} each")
+    warnings = warnings_of(tuned.check)
+    if nothing_served(tuned.check.summaries):
+        return Group(head, Text(), NOTHING_SERVED, footnotes(warnings=warnings))
     return Group(
-        heading(f"{tuned.scenario}: {aim}", f"{settings}, {each} each"),
+        head,
         Text(),
         _settings(tuned),
         Text(),
         Text(f"With seeds {seeds[0]} to {seeds[-1]}, which the search did not see", style="bold"),
         _numbers(tuned),
-        footnotes(_notes(tuned), common_notes(tuned.check)),
+        footnotes(_notes(tuned), common_notes(tuned.check), warnings=warnings),
     )
 
 
@@ -74,6 +80,8 @@ def _notes(tuned: Tuned) -> Iterator[str]:
     shown, limits = unit(tuned.goal.metric), tuned.goal.limits
     if all(trial.value is None for trial in tuned.trials):
         yield f"{label(tuned.goal.metric)} was never measured in the search: there is no best to find"
+    elif tuned.best.more_lost:
+        yield "every setting that was tried completes fewer requests than the default, or breaks a limit"
     elif not tuned.best.holds:
         yield (
             f"no setting that was tried keeps {' and '.join(map(written_limit, limits))}; "
@@ -81,6 +89,13 @@ def _notes(tuned: Tuned) -> Iterator[str]:
         )
     elif tuned.best.value == tuned.default.value:
         yield "nothing that was tried is better than the default"
+    losing = sum(bool(trial.more_lost) for trial in tuned.trials)
+    if losing:
+        some = f"{losing} of {len(tuned.trials)} {plural(len(tuned.trials), 'setting')}"
+        yield (
+            f"{some} completed fewer requests than the default and could not win; a --constraint on a number "
+            "of requests, such as requests.completed, takes the place of this rule"
+        )
     for limit in limits:
         (kept, seeds), (before, _) = (tuned.kept_by(limit, name) for name in (BEST, DEFAULT))
         yield (

@@ -7,8 +7,9 @@ worker allows it, it goes to that very rank as to an aggregated worker; else to 
 
 from typing import Literal, NamedTuple, Self
 
-from pydantic import Field, NonNegativeInt, model_validator
+from pydantic import Field, model_validator
 
+from sim.bounds import CountOrZero, Weight
 from sim.router.cost import CostTerms
 from sim.settings import Settings
 
@@ -27,14 +28,14 @@ class ConditionalDisaggSettings(Settings):
 
     policy: Literal["isl_bounding", "prefill_load", "isl_or_load"] = "isl_bounding"
     """What makes a request stay at the decode worker: little to compute there, busy prefill, or either."""
-    eff_isl_threshold: NonNegativeInt = 2048
+    eff_isl_threshold: CountOrZero = 2048
     """Tokens: little to compute is less than this ..."""
     eff_isl_ratio_threshold: float = Field(default=0.7, ge=0, le=1)
     """... and less than this share of the prompt."""
-    prefill_busy_threshold: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    prefill_busy_threshold: Weight | None = None
     """A prefill worker is busy with more booked tokens than this times its `max_num_batched_tokens`. Dynamo
     falls back to the threshold of its router's queue; there is no such queue by default."""
-    decode_busy_threshold: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    decode_busy_threshold: Weight | None = None
     """A decode worker takes no prefill if its blocks, this prompt's included, are more than this share of its
     pool. Unset: there is no guard."""
 

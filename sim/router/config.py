@@ -1,19 +1,25 @@
 """The router's settings: Dynamo 1.5.0's names (without the `router_` prefix), defaults and units."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from sim.bounds import LONGEST_S, Weight
+from sim.router.names import KnownName
 from sim.settings import Settings
 
-PolicyName = Literal["kv", "round-robin", "random", "least-loaded", "session-sticky"]
+
+def _policies() -> list[str]:
+    from sim.router.policies import POLICIES  # noqa: PLC0415 - policies are made from settings
+
+    return [*POLICIES]
+
+
+PolicyName = Annotated[str, KnownName(_policies)]
+"""A name in `sim.router.policies.POLICIES`."""
 WorkerType = Literal["aggregated", "decode", "prefill"]
 """What Dynamo 1.5.0 takes a router's workers for. To its frontend all that decode are "decode" workers, those
 of an aggregated pool too; only its SelectionService has "aggregated" ones."""
-
-
-_MOST = 1e12
-"""Of a weight: costs stay finite."""
 
 
 def _replace_alias(data: Any) -> Any:
@@ -28,21 +34,22 @@ class RouterConfig(Settings):
     """What one router is told at its start. Weights and scales are finite; blocks are router blocks."""
 
     policy: PolicyName = "kv"
-    """Who chooses: `kv` is Dynamo's cost; the others ignore it, and no index is built."""
-    overlap_score_credit: float = Field(default=1.0, ge=0, allow_inf_nan=False)
+    """Who chooses: `kv` takes the least of Dynamo's costs. An index of what workers hold is kept for it, and
+    for every other policy that reads caches."""
+    overlap_score_credit: Weight = 1.0
     """Prefill blocks forgiven for each block of overlap on the device. 0: no index is built at all."""
-    overlap_score_credit_decay: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    overlap_score_credit_decay: Weight = 0.0
     """How fast the device credit shrinks with a worker's booked prefill above the least; 1 halves it at one
     prompt's worth."""
-    prefill_load_scale: float = Field(default=1.0, ge=0, le=_MOST, allow_inf_nan=False)
+    prefill_load_scale: Weight = 1.0
     """Weight of a prefill block against a decode block."""
     host_cache_hit_weight: float = Field(default=0.75, ge=0, le=1, allow_inf_nan=False)
     """Prefill blocks forgiven for each block of overlap in the host tier."""
     disk_cache_hit_weight: float = Field(default=0.25, ge=0, le=1, allow_inf_nan=False)
     """Prefill blocks forgiven for each block of overlap in the disk tier."""
-    decode_active_request_weight: float = Field(default=0.0, ge=0, le=_MOST, allow_inf_nan=False)
+    decode_active_request_weight: Weight = 0.0
     """Decode blocks that each running request counts for, beside its blocks."""
-    temperature: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    temperature: Weight = 0.0
     """0: the cheapest worker. Above: a draw by softmax of the costs, normalised by their range."""
     assume_kv_reuse: bool = True
     """Whether running requests share blocks of equal prefixes. False: each request's blocks are its own."""
@@ -53,11 +60,10 @@ class RouterConfig(Settings):
     of a decode worker comes off its decode blocks."""
     track_output_blocks: bool = False
     """Whether generated tokens add blocks to the booked load (they need `track_active_blocks`)."""
-    active_request_expiry_secs: float = Field(default=300.0, gt=0, allow_inf_nan=False)
-    """Age in seconds at which a booking is freed although its request still runs (looked at every 60 s)."""
-    overlap_score_weight: float | None = Field(
-        default=None, ge=0, allow_inf_nan=False, json_schema_extra={"deprecated": True}
-    )
+    active_request_expiry_secs: float = Field(default=300.0, ge=1, le=LONGEST_S, allow_inf_nan=False)
+    """Seconds from one scan of the bookings to the next. A scan frees those of which nothing was heard since
+    the scan before: not that it was booked, no chunk of its answer. A request that streams is never freed."""
+    overlap_score_weight: Weight | None = Field(default=None, json_schema_extra={"deprecated": True})
     """Deprecated. Sets `prefill_load_scale`, and at 0 also `overlap_score_credit` to 0; wins over both."""
 
     _alias = model_validator(mode="before")(_replace_alias)
@@ -66,19 +72,17 @@ class RouterConfig(Settings):
 class Overrides(Settings):
     """Settings that one request may carry with it; None leaves the router's own."""
 
-    overlap_score_credit: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    overlap_score_credit: Weight | None = None
     """As in `RouterConfig`, but 0 does not remove the index: cached tokens still count when booking."""
-    prefill_load_scale: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    prefill_load_scale: Weight | None = None
     """As in `RouterConfig`."""
-    temperature: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    temperature: Weight | None = None
     """As in `RouterConfig`."""
     assume_kv_reuse: bool | None = None
     """As in `RouterConfig`."""
     track_prefill_tokens: bool | None = None
     """As in `RouterConfig`."""
-    overlap_score_weight: float | None = Field(
-        default=None, ge=0, allow_inf_nan=False, json_schema_extra={"deprecated": True}
-    )
+    overlap_score_weight: Weight | None = Field(default=None, json_schema_extra={"deprecated": True})
     """Deprecated, as in `RouterConfig`."""
 
     _alias = model_validator(mode="before")(_replace_alias)

@@ -61,6 +61,10 @@ class PrefixIndex:
                 if held >> rank & 1:
                     holders.update(start, stop, self._leave[rank])
 
+    def held(self, tier: Tier) -> list[tuple[int, int, int]]:
+        """Return (start, stop, set of ranks) of the blocks that some rank holds in a tier, in no order."""
+        return self._holders[tier].changed()
+
     def overlap(self, blocks: BlockRuns, among: int) -> Overlap:
         """Return what the ranks of the set `among` hold of this prompt; the others' entries mean nothing."""
         device = follow(self._holders["device"], blocks, [(0, among)])

@@ -1,6 +1,6 @@
 """What is booked on each rank: prefill tokens, blocks and requests of everything routed and not yet ended."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import numpy as np
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sim.kv.runs import BlockRuns, runs_of
 from sim.kv.spans import Spans
-from sim.router.cost import round_half_away
+from sim.router.fading import FadingBlocks
 from sim.router.ranks import depths, follow, joins, leaves
 
 
@@ -22,8 +22,8 @@ class Booking:
         "expected_osl",
         "isl_tokens",
         "own_blocks",
-        "own_weight",
         "prefill_tokens",
+        "progress_s",
         "rank",
         "request",
         "total_blocks",
@@ -41,12 +41,13 @@ class Booking:
         prefill_tokens: int,
         blocks: Sequence[int],
         own_blocks: int,
-        own_weight: float,
         total_blocks: int,
     ) -> None:
         self.request = request
         self.rank = rank
         self.booked_s = booked_s
+        self.progress_s = booked_s
+        """When the router last heard of it: booked, or a token came."""
         self.isl_tokens = isl_tokens
         self.expected_osl = expected_osl
         self.credit_tokens = credit_tokens
@@ -56,9 +57,8 @@ class Booking:
         self.blocks = blocks
         """Prompt blocks, shared with other requests of the rank."""
         self.own_blocks = own_blocks
-        """Blocks that no other request can share: generated ones, and the prompt's if no reuse is assumed."""
-        self.own_weight = own_weight
-        """What the own blocks count for together: their number unless they faded."""
+        """Blocks that no other request can share: generated ones, and the prompt's if no reuse is assumed (it
+        has no `blocks` then)."""
         self.total_blocks = total_blocks
         """Blocks of prompt and output seen so far, a partial one counted as one."""
 
@@ -69,22 +69,26 @@ _REQUESTS: Final = 2
 
 
 class Loads:
-    """The booked load of all ranks. Booking and freeing take time in proportion to the prompt's runs."""
+    """The booked load of all ranks. Booking and freeing take time in proportion to the prompt's runs.
 
-    def __init__(self, ranks: int) -> None:
+    Where nothing `fades`, loads are whole numbers of blocks; else their weights are summed beside them.
+    """
+
+    def __init__(self, ranks: int, *, fades: bool = False) -> None:
         self._ranks = ranks
         self._numbers = np.zeros((3, ranks), np.int64)
-        self._weight = [0.0] * ranks
-        """Sum of the weights of each rank's distinct blocks."""
+        self._fading = [FadingBlocks() for _ in range(ranks)] if fades else []
         self._active = Spans(0)
         """The ranks where a running request has a block, as a set."""
         self._join, self._leave = joins(ranks), leaves(ranks)
         self._shared = [Spans(0) for _ in range(ranks)]
         """How many running requests have a block beside the first that does."""
-        self._block_weight = [Spans(1.0) for _ in range(ranks)]
-        """What a block counts for: 1 unless it faded."""
         self._open: dict[Booking, None] = {}
+
+    @property
+    def open(self) -> Iterable[Booking]:
         """Bookings not yet freed, oldest first."""
+        return self._open.keys()
 
     @property
     def prefill_tokens(self) -> list[int]:
@@ -116,7 +120,7 @@ class Loads:
     def book(self, booking: Booking) -> None:
         """Add a request's load to its rank."""
         rank = booking.rank
-        added = 0
+        added = booking.own_blocks
         for run in runs_of(booking.blocks):
             for start, stop, holders in self._active.pieces(run.start, run.stop):
                 if holders >> rank & 1:
@@ -127,7 +131,9 @@ class Loads:
         self._open[booking] = None
         self._numbers[_REQUESTS, rank] += 1
         self._numbers[_PREFILL_TOKENS, rank] += booking.prefill_tokens
-        self._add_weight(rank, _repeated(booking.own_weight, 1.0, added))
+        if self._fading:
+            self._fading[rank].book(booking, BlockRuns.of(booking.blocks), booking.own_blocks)
+        self._add_blocks(rank, added)
 
     def end_prefill(self, booking: Booking) -> None:
         """Take the request's prefill tokens off its rank; blocks and the request stay."""
@@ -141,31 +147,18 @@ class Loads:
         That is its own blocks and, from the prompt's end backwards, the blocks that no other request has. A
         weight stays on a block, whoever shares it later, until it is set again or the block's last request
         ends.
+
+        Raises:
+            ValueError: there is a fraction, but nothing fades here.
         """
+        if fraction is not None and not self._fading:
+            raise ValueError(f"fraction {fraction} for request {booking.request}: these loads do not fade")
         if booking not in self._open:
             return
-        rank = booking.rank
-        before = booking.own_weight
         booking.own_blocks += 1
-        booking.own_weight += 1.0
-        added = 0.0
-        if fraction is not None:
-            booking.own_weight = booking.own_blocks * fraction
-            weights = self._block_weight[rank]
-            for start, stop in self._exclusive_suffix(booking):
-                for first, last, weight in reversed(weights.pieces(start, stop)):
-                    added = _repeated(added, fraction - weight, last - first)
-                weights.update(start, stop, lambda _: fraction)
-        self._add_weight(rank, added + booking.own_weight - before)
-
-    def _exclusive_suffix(self, booking: Booking) -> Iterator[tuple[int, int]]:
-        """Yield the runs of a prompt that no other request of its rank has, from the end backwards."""
-        shared = self._shared[booking.rank]
-        for run in reversed(runs_of(booking.blocks)):
-            for start, stop, others in reversed(shared.pieces(run.start, run.stop)):
-                if others:
-                    return
-                yield start, stop
+        if self._fading:
+            self._fading[booking.rank].add_output_block(booking, fraction)
+        self._add_blocks(booking.rank, 1)
 
     def free(self, booking: Booking) -> None:
         """Take all that is left of a request off its rank; nothing if it was freed before."""
@@ -174,44 +167,25 @@ class Loads:
         self.end_prefill(booking)
         del self._open[booking]
         rank = booking.rank
-        shared, weights = self._shared[rank], self._block_weight[rank]
-        taken = booking.own_weight
+        shared = self._shared[rank]
+        taken = booking.own_blocks
         for run in runs_of(booking.blocks):
             for start, stop, others in shared.pieces(run.start, run.stop):
                 if others:
                     shared.update(start, stop, _one_less)
-                    continue
-                if not weights:
-                    taken = _repeated(taken, 1.0, stop - start)
                 else:
-                    for first, last, weight in weights.pieces(start, stop):
-                        taken = _repeated(taken, weight, last - first)
-                    weights.update(start, stop, lambda _: 1.0)
-                self._active.update(start, stop, self._leave[rank])
+                    self._active.update(start, stop, self._leave[rank])
+                    taken += stop - start
         self._numbers[_REQUESTS, rank] -= 1
-        self._add_weight(rank, -taken)
+        if self._fading:
+            self._fading[rank].free(booking)
+        self._add_blocks(rank, -taken)
 
-    def expire(self, before_s: float) -> None:
-        """Free the requests that were booked before this time."""
-        for booking in list(self._open):
-            if booking.booked_s >= before_s:
-                break
-            self.free(booking)
-
-    def _add_weight(self, rank: int, weight: float) -> None:
-        # Without requests the weight is 0; what is left of it then is rounding error of faded blocks.
-        total = self._weight[rank] + weight if self._numbers[_REQUESTS, rank] else 0.0
-        self._weight[rank] = total
-        self._numbers[_ACTIVE_BLOCKS, rank] = round_half_away(total)
-
-
-def _repeated(total: float, weight: float, times: int) -> float:
-    """Return `total` with `weight` added so many times, rounded each time: blocks are added one by one."""
-    if not total % 1 and not weight % 1:  # whole numbers are not rounded
-        return total + weight * times
-    for _ in range(times):
-        total += weight
-    return total
+    def _add_blocks(self, rank: int, blocks: int) -> None:
+        if self._fading:
+            self._numbers[_ACTIVE_BLOCKS, rank] = self._fading[rank].active_blocks
+        else:
+            self._numbers[_ACTIVE_BLOCKS, rank] += blocks
 
 
 def _one_more(count: int) -> int:

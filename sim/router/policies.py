@@ -3,6 +3,8 @@
 `terms` are the candidates' `CostTerms` in order of rank: costs, overlaps and loads. `query` is the request
 (its session, its overrides). `draw` is a uniform number in [0, 1) that belongs to this decision: use it where
 chance decides, and equal seeds give equal runs. A policy is asked once for each decision and may keep state.
+One that does not care what workers hold says so with an attribute `reads_cache = False`: all overlaps are 0
+then, and nobody spends time on an index.
 The cheapest worker, ties by rank, from a notebook:
 
     def first_cheapest(terms, query, draw):
@@ -13,12 +15,13 @@ The policies here do without the terms of each single candidate: `Candidates.of(
 
 from collections.abc import Callable, Sequence
 from math import exp
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from sim.router.candidates import Candidates
-from sim.router.config import PolicyName, RouterConfig
+from sim.router.config import RouterConfig
 from sim.router.cost import CostTerms
 from sim.router.query import Query
+from sim.sums import added
 
 
 class Policy(Protocol):
@@ -26,6 +29,11 @@ class Policy(Protocol):
 
     def __call__(self, terms: Sequence[CostTerms], query: Query, draw: float, /) -> int:
         """Return the rank of one of `terms`."""
+
+
+def reads_cache(policy: Policy) -> bool:
+    """Whether a policy wants to know what workers hold; it does unless it says otherwise."""
+    return bool(getattr(policy, "reads_cache", True))
 
 
 def softmax(costs: Sequence[float], temperature: float) -> list[float]:
@@ -38,7 +46,7 @@ def softmax(costs: Sequence[float], temperature: float) -> list[float]:
     if not spread:
         return [1.0 / len(costs)] * len(costs)
     odds = [exp((least - cost) / spread) for cost in costs]
-    total = sum(odds)
+    total = added(odds)
     return [part / total for part in odds]
 
 
@@ -76,6 +84,8 @@ class Kv:
 class RoundRobin:
     """The candidates in turn."""
 
+    reads_cache: ClassVar[bool] = False
+
     def __init__(self) -> None:
         self._turn = 0
 
@@ -86,14 +96,24 @@ class RoundRobin:
         return rank
 
 
-def random(terms: Sequence[CostTerms], query: Query, draw: float, /) -> int:
-    """Return any candidate."""
-    return one_of(Candidates.of(terms).ranks, draw)
+class Random:
+    """Any candidate."""
+
+    reads_cache: ClassVar[bool] = False
+
+    def __call__(self, terms: Sequence[CostTerms], query: Query, draw: float, /) -> int:
+        """Return a rank, each with equal chance."""
+        return one_of(Candidates.of(terms).ranks, draw)
 
 
-def least_loaded(terms: Sequence[CostTerms], query: Query, draw: float, /) -> int:
-    """Return a candidate with the fewest running requests, ties uniformly."""
-    return one_of(Candidates.of(terms).least_loaded(), draw)
+class LeastLoaded:
+    """A candidate with the fewest running requests, ties uniformly."""
+
+    reads_cache: ClassVar[bool] = False
+
+    def __call__(self, terms: Sequence[CostTerms], query: Query, draw: float, /) -> int:
+        """Return a rank."""
+        return one_of(Candidates.of(terms).least_loaded(), draw)
 
 
 class SessionSticky:
@@ -102,29 +122,35 @@ class SessionSticky:
     A session whose rank is not a candidate is bound anew. Requests without a session go to the least loaded.
     """
 
+    reads_cache: ClassVar[bool] = False
+
     def __init__(self) -> None:
         self._rank_of: dict[str, int] = {}
+        self._least_loaded = LeastLoaded()
 
     def __call__(self, terms: Sequence[CostTerms], query: Query, draw: float, /) -> int:
         """Return the session's rank."""
         if query.session is None:
-            return least_loaded(terms, query, draw)
+            return self._least_loaded(terms, query, draw)
         bound = self._rank_of.get(query.session)
         if bound not in Candidates.of(terms).ranks:
-            bound = self._rank_of[query.session] = least_loaded(terms, query, draw)
+            bound = self._rank_of[query.session] = self._least_loaded(terms, query, draw)
         assert bound is not None
         return bound
 
 
-_MAKERS: dict[PolicyName, Callable[[RouterConfig], Policy]] = {
+Maker = Callable[[RouterConfig], Policy]
+
+POLICIES: dict[str, Maker] = {
     "kv": lambda config: Kv(config.temperature),
     "round-robin": lambda config: RoundRobin(),
-    "random": lambda config: random,
-    "least-loaded": lambda config: least_loaded,
+    "random": lambda config: Random(),
+    "least-loaded": lambda config: LeastLoaded(),
     "session-sticky": lambda config: SessionSticky(),
 }
+"""Every policy that has a name, made afresh for each router. Names that settings may have follow from it."""
 
 
 def make_policy(config: RouterConfig) -> Policy:
     """Return a fresh policy of the kind that the settings name."""
-    return _MAKERS[config.policy](config)
+    return POLICIES[config.policy](config)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence, Set
 from math import exp, tanh
 from struct import pack, unpack
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,14 +13,14 @@ from sim.router.candidates import Candidates
 from sim.router.columns import Column, at
 from sim.router.config import Overrides, RouterConfig, WorkerType
 from sim.router.cost import CostTerms, Known, Weights, cost_columns
+from sim.router.expiry import Expiry, SecondChance
 from sim.router.index import Overlap, PrefixIndex, Tier
 from sim.router.load import Booking, Loads
-from sim.router.policies import Policy, make_policy
+from sim.router.policies import Policy, make_policy, reads_cache
 from sim.router.query import Query
 from sim.router.ranks import members
+from sim.sums import added
 
-EXPIRY_SWEEP_S: Final = 60.0
-"""How often a router looks for bookings that are too old."""
 NO_OVERLAP = Overlap(0, 0, 0)
 
 
@@ -53,6 +53,7 @@ class Router:
         policy: Policy | None = None,
         *,
         worker_type: WorkerType = "decode",
+        expiry: Expiry | None = None,
     ) -> None:
         """Build a router.
 
@@ -63,6 +64,7 @@ class Router:
             taints: a set of taints for each rank; None: no rank has any.
             policy: used in place of the one that the settings name.
             worker_type: what the ranks are to Dynamo; decides which form of the cost holds.
+            expiry: when bookings are let go whose request has not ended; None: as in Dynamo's frontend.
         """
         self._config = config
         self._block_size = block_size
@@ -71,15 +73,15 @@ class Router:
         self._taints = taints if taints is not None else [frozenset()] * ranks
         self._policy = policy or make_policy(config)
         self._decodes = worker_type == "decode"
-        looks_at_caches = policy is not None or config.policy == "kv"
-        self._index = PrefixIndex(ranks) if looks_at_caches and config.overlap_score_credit else None
+        has_index = reads_cache(self._policy) and config.overlap_score_credit > 0
+        self._index = PrefixIndex(ranks) if has_index else None
         self._resolved: dict[Overrides, tuple[Weights, bool]] = {}
-        self._swept_s = 0.0
-        self.loads = Loads(ranks)
+        self._expiry = expiry or SecondChance(config.active_request_expiry_secs)
+        self.loads = Loads(ranks, fades=config.track_output_blocks)
 
     @property
     def keeps_index(self) -> bool:
-        """Whether KV events are of use: without credit, or with a policy that ignores costs, they are not."""
+        """Whether KV events are of use: not without credit, nor with a policy that reads no cache."""
         return self._index is not None
 
     # Routing
@@ -91,7 +93,7 @@ class Router:
             NoEligibleWorkerError: no rank may.
             InputError: the prompt was cut into blocks of another size than the router's.
         """
-        self._sweep(now_s)
+        self._expiry.look(self.loads, now_s)
         self._check_blocks(query)
         weights, reuse = self._settings(query.overrides)
         ranks, among = self._eligible(query)
@@ -123,11 +125,11 @@ class Router:
 
     def book(self, query: Query, chosen: CostTerms, now_s: float) -> Booking:
         """Put the request's load on the chosen rank, from the terms of the decision."""
-        self._sweep(now_s)
+        self._expiry.look(self.loads, now_s)
+        self._expiry.booking(self.loads, chosen.rank, now_s)
         weights, reuse = self._settings(query.overrides)
         uncached_tokens = max(query.isl_tokens - chosen.cached_tokens, 0)
         blocks = query.blocks if self._config.track_active_blocks else ()
-        own_blocks = 0 if reuse else len(blocks)
         booking = Booking(
             request=query.request,
             rank=chosen.rank,
@@ -137,8 +139,7 @@ class Router:
             credit_tokens=chosen.cached_tokens,
             prefill_tokens=uncached_tokens if weights.track_prefill_tokens else 0,
             blocks=blocks if reuse else (),
-            own_blocks=own_blocks,
-            own_weight=float(own_blocks),
+            own_blocks=0 if reuse else len(blocks),
             total_blocks=-(-query.isl_tokens // self._block_size),
         )
         self.loads.book(booking)
@@ -146,7 +147,7 @@ class Router:
 
     def first_token(self, booking: Booking, now_s: float) -> None:
         """The prompt is computed: its tokens no longer count."""
-        self._sweep(now_s)
+        self.progress(booking, now_s, now_s)
         self.loads.end_prefill(booking)
 
     def output_tokens(self, booking: Booking, tokens: int, now_s: float) -> None:
@@ -154,7 +155,7 @@ class Router:
 
         One block, also if several were entered since the last call.
         """
-        self._sweep(now_s)
+        self.progress(booking, now_s, now_s)
         total_blocks = -(-(booking.isl_tokens + tokens) // self._block_size)
         tracked = self._config.track_active_blocks and self._config.track_output_blocks
         if not tracked or total_blocks <= booking.total_blocks:
@@ -164,9 +165,14 @@ class Router:
         fraction = None if expected is None else max(0.0, 1.0 - tokens / max(expected, 1))
         self.loads.add_output_block(booking, fraction)
 
+    def progress(self, booking: Booking, heard_s: float, now_s: float) -> None:
+        """A chunk of the answer was heard of at `heard_s`; scans up to `now_s` did not know of it."""
+        self._expiry.look(self.loads, now_s)
+        booking.progress_s = max(booking.progress_s, heard_s)
+
     def free(self, booking: Booking, now_s: float) -> None:
         """The request ended, however it ended: nothing of it counts any more."""
-        self._sweep(now_s)
+        self._expiry.look(self.loads, now_s)
         self.loads.free(booking)
 
     # KV events
@@ -185,13 +191,11 @@ class Router:
         if self._index is not None:
             self._index.cleared(rank)
 
-    # What the calls have in common
+    def held(self, tier: Tier) -> list[tuple[int, int, int]]:
+        """Return (start, stop, set of ranks) of the blocks that the index has in a tier, in no order."""
+        return self._index.held(tier) if self._index is not None else []
 
-    def _sweep(self, now_s: float) -> None:
-        sweep_s = now_s // EXPIRY_SWEEP_S * EXPIRY_SWEEP_S
-        if sweep_s > self._swept_s:
-            self._swept_s = sweep_s
-            self.loads.expire(sweep_s - self._config.active_request_expiry_secs)
+    # What the calls have in common
 
     def _check_blocks(self, query: Query) -> None:
         full_blocks = query.isl_tokens // self._block_size
@@ -262,4 +266,4 @@ def _taint_factor(query: Query, taints: Set[str]) -> float:
         for taint, weight in query.preferred_taints.items()
         if taint in taints
     ]
-    return exp(-tanh(sum(weights)))
+    return exp(-tanh(added(weights)))

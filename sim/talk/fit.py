@@ -17,6 +17,7 @@ from math import log
 
 from sim.coefficient_file import CoefficientFile
 from sim.errors import InputError
+from sim.sums import added
 from sim.talk.cells import points
 from sim.talk.scores import RowScore, score
 from sim.talk.standard import Standard
@@ -202,14 +203,14 @@ class Search:
 
         for place, scale in enumerate(self._scales):
             ends = [reach(place, end) for end in self._bounds(centre, place)]
-            yield scale.spread(where[place], max(sum(ends) / 2, _LEAST_SIGMA))
+            yield scale.spread(where[place], max(added(ends) / 2, _LEAST_SIGMA))
 
 
 def _lines_loss(centre: Evaluation, lines: Sequence[Sequence[Line]], z: Sequence[float]) -> float:
     """Return the loss that the lines give."""
     move = [to - at for to, at in zip(z, centre.z, strict=True)]
-    rows = (sum(_place_loss(place.off(move)) for place in row) / len(row) for row in lines)
-    return sum(rows) + sum(value * value for value in z)
+    rows = (added(_place_loss(place.off(move)) for place in row) / len(row) for row in lines)
+    return added(rows) + added(value * value for value in z)
 
 
 def _moved(z: Z, place: int, step: float) -> Z:
@@ -223,13 +224,13 @@ def _number(tried: Evaluation, row: int, place: int) -> float:
 
 def loss(rows: Sequence[RowScore], z: Sequence[float]) -> float:
     """Return what is minimised: see the module."""
-    return sum(map(row_loss, rows)) + sum(value * value for value in z)
+    return added(map(row_loss, rows)) + added(value * value for value in z)
 
 
 def row_loss(row: RowScore) -> float:
     """Return a row's part: 0 where it holds at every place."""
     found = [_place_loss(cell.off) for cell in row.cells]
-    return sum(found) / len(found)
+    return added(found) / len(found)
 
 
 def _place_loss(off: float) -> float:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import exp, log
 
+from sim.sums import added
 from sim.talk.scores import distance
 from sim.talk.targets import Target
 
@@ -28,7 +29,7 @@ class Line:
 
     def off(self, move: Sequence[float]) -> float:
         """Return how far the number is from its band after a move from the centre: see `scores.distance`."""
-        at = self.centre + sum(slope * step for slope, step in zip(self.slopes, move, strict=True))
+        at = self.centre + added(slope * step for slope, step in zip(self.slopes, move, strict=True))
         value = exp(min(at, 700.0)) if self.logarithmic else at
         sized = self.target.combine == "difference"
         return distance(abs(value) if sized else value, self.target.band)

@@ -1,16 +1,18 @@
 """What was found of one run as plain numbers and texts, ready for JSON."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from sim.measured.run import MeasuredRun
+from sim.validation.differences import EngineDifference
 from sim.validation.fit import Fitted
 from sim.validation.forced import Forced
 from sim.validation.free import Free, Prediction
 from sim.validation.log_diff import LogDiff
 from sim.validation.partings import Difference, Parting
 from sim.validation.quantities import LABELS, error
+from sim.validation.refused import Refused
 from sim.validation.repeats import Repeats
 from sim.validation.timed import Timed
 
@@ -22,6 +24,7 @@ def forced_json(found: Forced) -> dict[str, Any]:
         "agreement": asdict(found.agreement),
         "choices": {leg: asdict(choices) for leg, choices in found.choices.items()},
         "held_blocks": [asdict(worker) for worker in found.held_blocks],
+        "refused": refused_json(found.refused),
     }
 
 
@@ -31,10 +34,20 @@ def _numbers(found: Forced, name: str) -> Mapping[str, Any]:
     return {
         "measured": measured,
         "predicted": predicted,
-        "error": _error(measured, predicted),
+        "error": None if found.refused else _error(measured, predicted),
         "baseline": baseline,
-        "baseline_error": _error(measured, baseline),
+        "baseline_error": None if found.refused else _error(measured, baseline),
     }
+
+
+def refused_json(found: Refused) -> dict[str, Any]:
+    """Return requests that were measured and not served here: how many of how many, why, and which."""
+    return {"requests": len(found.rows), **asdict(found), "rows": list(found.rows)}
+
+
+def differences_json(found: Sequence[EngineDifference]) -> list[dict[str, Any]]:
+    """Return in what the scenario's engines are not the recorded ones."""
+    return [{**asdict(one), "text": str(one)} for one in found]
 
 
 def free_json(found: Free) -> dict[str, Any]:
@@ -42,6 +55,7 @@ def free_json(found: Free) -> dict[str, Any]:
     return {
         "seeds": found.seeds,
         "spread": found.spread,
+        "refused": refused_json(found.refused),
         "predictions": {name: _prediction(one) for name, one in found.predictions.items()},
     }
 
@@ -52,6 +66,7 @@ def timed_json(found: Timed, fitted: Fitted | None) -> dict[str, Any]:
         "seeds": found.seeds,
         "law": found.law,
         "law_drawn": found.drawn,
+        "refused": refused_json(found.refused),
         "fitted": fitted_json(fitted) if fitted else None,
         "predictions": {name: _prediction(one) for name, one in found.predictions.items()},
     }
@@ -85,7 +100,7 @@ def _prediction(found: Prediction) -> dict[str, Any]:
     return {
         **asdict(found),
         "inside": found.inside,
-        "error": _error(found.measured, found.mean),
+        "error": _error(found.measured, found.mean) if found.compared else None,
     }
 
 
@@ -98,6 +113,7 @@ def log_json(found: LogDiff, run: MeasuredRun) -> dict[str, Any]:
     """Return a router's log computed again: the formula, and the books of each leg with all partings."""
     return {
         "formula": asdict(found.formula),
+        "refused": refused_json(found.refused),
         "books": [
             {
                 "leg": books.leg,

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sim.measured.kv_events import EventType
+from sim.sums import added
 from sim.validation.identity import BlockEvent, identify, prompt_blocks
 from sim.validation.replay import Replay, numbered
 
@@ -105,6 +106,6 @@ def _compared(name: str, measured: Sequence[_Held], predicted: Sequence[_Held], 
         our_last.count,
         len(last.prompts & our_last.prompts),
         len(last.prompts | our_last.prompts),
-        sum(shares) / len(shares),
+        added(shares) / len(shares),
         missing,
     )

@@ -108,10 +108,13 @@ def rebuild(
     router, overrides = _router(entries[0].decision, scenario, len(ranks))
     prefixes = PrefixTable(recorded.trace.chunk_tokens, scenario.block_tokens)
     bookings: dict[int, Booking] = {}
+    streaming: dict[int, Booking] = {}  # their chunks, each of which is progress, were not recorded
     found = []
     begin_s = entries[0].time_s
     for entry in entries:
         now_s, decision = entry.time_s - begin_s, entry.decision
+        for going_on in streaming.values():
+            going_on.progress_s = now_s
         if entry.moment is Moment.CHOICE:
             held = overlaps(entry.request, decision)
             query = _query(entry, prefixes, overrides, [held.get(rank, 0.0) for rank in ranks])
@@ -119,11 +122,17 @@ def rebuild(
             terms = router.terms(query._replace(allowed=frozenset(allowed)), now_s)
             by_rank = {ranks[term.rank]: term for term in terms}
             bookings[id(decision)] = router.book(query, by_rank[entry.rank], now_s)
+            if decision.leg == "decode":
+                streaming[id(decision)] = bookings[id(decision)]
             if decision.candidates:
                 found.append(Rebuilt(entry, by_rank))
         elif (booking := bookings.get(id(decision))) is not None:
-            let_go = router.first_token if entry.moment is Moment.FIRST_TOKEN else router.free
-            let_go(booking, now_s)
+            if entry.moment is Moment.FIRST_TOKEN:
+                router.first_token(booking, now_s)
+                streaming[id(decision)] = booking
+            else:
+                router.free(booking, now_s)
+                streaming.pop(id(decision), None)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from sim.measured.run import MeasuredRun
 from sim.scenario import Scenario
@@ -10,6 +11,7 @@ from sim.validation.blocks import HeldBlocks, held_blocks
 from sim.validation.choices import Choices, compare_choices
 from sim.validation.quantities import Numbers, measured_numbers, predicted_numbers, requests
 from sim.validation.recording import Recording, recording
+from sim.validation.refused import Refused, refused
 from sim.validation.replay import replay
 
 
@@ -26,7 +28,8 @@ class Miss:
     prompt_tokens: int
     measured_tokens: int
     """Prompt tokens that the engine did not compute, as it says."""
-    predicted_tokens: int
+    predicted_tokens: int | None
+    """None for a request that the replay refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,7 @@ class Forced:
     """Of each worker whose KV events were recorded."""
     choices: dict[str, Choices]
     """By leg."""
+    refused: Refused
     notes: tuple[str, ...]
 
 
@@ -66,22 +70,30 @@ def forced(run: MeasuredRun, scenario: Scenario) -> Forced:
     """
     recorded = recording(run)
     replayed = replay(recorded, scenario, forced=True)
-    predicted = {
-        row["index"]: (row["local_hit_tokens"] or 0) + (row["external_hit_tokens"] or 0)
-        for row in requests(replayed)
-    }
+    rows = requests(replayed)
+    predicted = {row["index"]: _cached_tokens(row) for row in rows}
+    lost = [index for index in recorded.completed if rows[index]["status"] != "completed"]
     return Forced(
         measured_numbers(run, replayed.block_bytes),
         predicted_numbers(replayed),
-        lru.numbers(recorded, scenario),
+        lru.numbers(recorded, scenario, lost),
         _agreement(recorded, predicted, lru.cached_tokens(recorded, scenario)),
         tuple(held_blocks(replayed)),
         compare_choices(replayed),
+        refused(recorded, rows),
         tuple(recorded.notes),
     )
 
 
-def _agreement(recorded: Recording, predicted: Mapping[int, int], baseline: Mapping[int, int]) -> Agreement:
+def _cached_tokens(row: Mapping[str, Any]) -> int | None:
+    if row["counted_prompt_tokens"] is None:
+        return None
+    return (row["local_hit_tokens"] or 0) + (row["external_hit_tokens"] or 0)
+
+
+def _agreement(
+    recorded: Recording, predicted: Mapping[int, int | None], baseline: Mapping[int, int]
+) -> Agreement:
     known = {
         index: tokens
         for index in recorded.completed
@@ -101,10 +113,13 @@ def _agreement(recorded: Recording, predicted: Mapping[int, int], baseline: Mapp
 
 
 def _farthest_first(miss: Miss) -> tuple[int, int]:
-    return -abs(miss.predicted_tokens - miss.measured_tokens), miss.row
+    predicted = miss.predicted_tokens
+    # A refused request is off by all of its prompt.
+    off = miss.prompt_tokens if predicted is None else abs(predicted - miss.measured_tokens)
+    return -off, miss.row
 
 
-def _miss(recorded: Recording, index: int, measured: int, predicted: int) -> Miss:
+def _miss(recorded: Recording, index: int, measured: int, predicted: int | None) -> Miss:
     request, sent = recorded.requests[index], recorded.trace.requests[index]
     worker = recorded.run.worker(request.prefill_worker_id)
     return Miss(

@@ -18,10 +18,12 @@ import numpy as np
 from sim.draw import draw
 from sim.measured.run import MeasuredRun
 from sim.scenario import Scenario
+from sim.sums import added
 from sim.validation.durations import DrawnTimes, Durations
-from sim.validation.quantities import Numbers, measured_numbers, predicted_numbers
+from sim.validation.quantities import measured_numbers, predicted_numbers, requests
 from sim.validation.recording import Recording, Times, recording
-from sim.validation.replay import replay
+from sim.validation.refused import Refused, most, refused
+from sim.validation.replay import Replay, replay
 from sim.validation.sending import as_due, limit_in_flight
 
 PREDICTED = ("recomputed_tokens", "workers_per_session", "decode_hit_tokens")
@@ -38,11 +40,14 @@ class Prediction:
     """2.5th percentile of the seeds."""
     high: float
     """97.5th percentile."""
+    compared: bool = True
+    """False where a replay refused requests that were measured."""
 
     @property
     def inside(self) -> bool | None:
         """Whether the measured value is in the interval, ends included."""
-        return None if self.measured is None else self.low <= self.measured <= self.high
+        known = self.measured is not None and self.compared
+        return self.low <= self.measured <= self.high if known and self.measured is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,8 @@ class Free:
     spread: float | None
     """None: durations are drawn from those of the run."""
     predictions: dict[str, Prediction]
+    refused: Refused
+    """Of the seed that refused most."""
     notes: tuple[str, ...]
 
 
@@ -73,35 +80,41 @@ def free(
     measured = measured_numbers(run, scenario.capacity().block_bytes)
     one_seed = _drawn(recorded, scenario) if spread is None else _spread(recorded, spread)
     drawn: dict[str, list[float]] = {}
+    lost = []
     for n in range(seeds):
-        numbers = one_seed(scenario.model_copy(update={"seed": scenario.seed + n}))
+        replayed = one_seed(scenario.model_copy(update={"seed": scenario.seed + n}))
+        lost.append(refused(replayed.recording, requests(replayed)))
+        numbers = predicted_numbers(replayed)
         for name in PREDICTED:
             value = numbers[name]
             if value is not None:
                 drawn.setdefault(name, []).append(value)
         on_seed()
-    predictions = {name: prediction(measured[name], values) for name, values in drawn.items()}
-    return Free(seeds, spread, predictions, tuple(recorded.notes))
+    compared = not any(lost)
+    predictions = {
+        name: prediction(measured[name], values, compared=compared) for name, values in drawn.items()
+    }
+    return Free(seeds, spread, predictions, most(lost), tuple(recorded.notes))
 
 
-def _drawn(recorded: Recording, scenario: Scenario) -> Callable[[Scenario], Numbers]:
-    """Return what predicts a seed with durations drawn from those of the run."""
+def _drawn(recorded: Recording, scenario: Scenario) -> Callable[[Scenario], Replay]:
+    """Return what replays a seed with durations drawn from those of the run."""
     durations = Durations(recorded, replay(recorded, scenario, forced=True))
     due, limit = as_due(recorded), limit_in_flight(recorded)
 
-    def one_seed(seeded: Scenario) -> Numbers:
+    def one_seed(seeded: Scenario) -> Replay:
         timing = DrawnTimes(due, durations, seeded.seed)
-        return predicted_numbers(replay(due, seeded, forced=False, timing=timing, limit=limit))
+        return replay(due, seeded, forced=False, timing=timing, limit=limit)
 
     return one_seed
 
 
-def _spread(recorded: Recording, spread: float) -> Callable[[Scenario], Numbers]:
-    """Return what predicts a seed with recorded durations, each request's times a factor of its own."""
+def _spread(recorded: Recording, spread: float) -> Callable[[Scenario], Replay]:
+    """Return what replays a seed with recorded durations, each request's times a factor of its own."""
 
-    def one_seed(seeded: Scenario) -> Numbers:
+    def one_seed(seeded: Scenario) -> Replay:
         drawn = _other_durations(recorded, seeded.seed, spread) if spread else recorded
-        return predicted_numbers(replay(drawn, seeded, forced=False))
+        return replay(drawn, seeded, forced=False)
 
     return one_seed
 
@@ -128,8 +141,8 @@ def _stretched(seen: Times, sent_s: float, factor: float) -> Times:
     )
 
 
-def prediction(measured: float | None, values: Sequence[float]) -> Prediction:
+def prediction(measured: float | None, values: Sequence[float], *, compared: bool = True) -> Prediction:
     """Return mean and interval of a number that each seed gave a value of."""
     tail = (1 - COVERAGE) / 2
     low, high = np.quantile(values, [tail, 1 - tail]).tolist()
-    return Prediction(measured, sum(values) / len(values), low, high)
+    return Prediction(measured, added(values) / len(values), low, high, compared)

@@ -18,7 +18,9 @@ from sim.measured.run import MeasuredRun
 from sim.scenario import Scenario
 from sim.validation.bookings import Happening, Moment, Overlaps, Rank, happenings, rebuild
 from sim.validation.partings import Parting, Partings
+from sim.validation.quantities import requests
 from sim.validation.recording import Recording, recording
+from sim.validation.refused import Refused, refused
 from sim.validation.replay import replay
 from sim.validation.replayed_overlap import ReplayedOverlap
 
@@ -62,6 +64,8 @@ class LogDiff:
 
     formula: Formula
     books: tuple[Books, ...]
+    refused: Refused
+    """Requests without a predicted overlap."""
     notes: tuple[str, ...]
 
 
@@ -85,7 +89,8 @@ def diff_router_log(run: MeasuredRun, scenario: Scenario) -> LogDiff | None:
         for entries in pools.values()
         for source in sources
     )
-    return LogDiff(_formula(run), tuple(books), tuple(_notes(run, scenario, pools)))
+    lost = refused(recorded, requests(replayed))
+    return LogDiff(_formula(run), tuple(books), lost, tuple(_notes(run, scenario, pools)))
 
 
 def _logged_overlap(_: MeasuredRequest, decision: Decision) -> Mapping[Rank, float]:

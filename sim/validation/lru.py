@@ -6,7 +6,7 @@ no recurrent states. A worker has room for as many blocks as its GPU memory and 
 """
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from sim.kv.prefix import PrefixTable
 from sim.scenario import Scenario
@@ -37,30 +37,38 @@ def cached_tokens(recording: Recording, scenario: Scenario, *, decode: bool = Fa
     return found
 
 
-def numbers(recording: Recording, scenario: Scenario) -> Numbers:
-    """Return the baseline's predictions, by the names of `quantities.LABELS`."""
-    completed = set(recording.completed)
-    found = {index: n for index, n in cached_tokens(recording, scenario).items() if index in completed}
+def numbers(recording: Recording, scenario: Scenario, without: Collection[int] = ()) -> Numbers:
+    """Return the baseline's predictions, by the names of `quantities.LABELS`.
+
+    `without`: requests that the replay beside it refused; they pass, and are not counted.
+    """
+    completed = set(recording.completed).difference(without)
+    passed = cached_tokens(recording, scenario)
+    found = {index: n for index, n in passed.items() if index in completed}
     prompts = sum(recording.trace.requests[index].prompt_tokens for index in found)
     cached = sum(found.values())
+    required = recording.required_tokens
+    if len(found) < len(recording.requests):
+        required = recording.required_of(found.keys(), passed, scenario.block_tokens)
     numbers: dict[str, float | None] = {
         "computed_tokens": prompts - cached,
-        "recomputed_tokens": prompts - cached - recording.required_tokens,
+        "recomputed_tokens": prompts - cached - required,
     }
     if not scenario.offload:
         numbers["local_hit_tokens"] = cached
     if scenario.workers.decode:
-        hits = dict(_decode_blocks(recording, scenario))
+        hits = dict(_decode_blocks(recording, scenario, completed))
         had = sum(n for n, _ in hits.values())
         numbers["decode_hit_tokens"] = had * scenario.block_tokens
         numbers["pulled_blocks"] = sum(needed for _, needed in hits.values()) - had
     return numbers
 
 
-def _decode_blocks(recording: Recording, scenario: Scenario) -> Iterator[tuple[int, tuple[int, int]]]:
+def _decode_blocks(
+    recording: Recording, scenario: Scenario, completed: Collection[int]
+) -> Iterator[tuple[int, tuple[int, int]]]:
     """Yield of each completed request the blocks that its decode worker had, and those that it needed."""
     block = scenario.block_tokens
-    completed = set(recording.completed)
     for index, tokens in cached_tokens(recording, scenario, decode=True).items():
         if index in completed:
             yield index, (tokens // block, -(-recording.trace.requests[index].prompt_tokens // block))

@@ -3,7 +3,7 @@
 Sums are over completed requests; what failed ones had computed is in the engines' counters all the same.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,12 +75,13 @@ def predicted_numbers(replayed: Replay) -> Numbers:
     """Return what the replay gave, for the same requests."""
     recording, scenario = replayed.recording, replayed.scenario
     rows = requests(replayed)
-    done = [rows[index] for index in recording.completed]
+    counted = {index for index in recording.completed if rows[index]["counted_prompt_tokens"] is not None}
+    done = [rows[index] for index in sorted(counted)]
     local, host = _total(done, "local_hit_tokens"), _total(done, "external_hit_tokens")
     computed = _total(done, "counted_prompt_tokens") - local - host
     numbers: dict[str, float | None] = {
         "computed_tokens": computed,
-        "recomputed_tokens": computed - recording.required_tokens,
+        "recomputed_tokens": computed - _required(replayed, rows, counted),
         "local_hit_tokens": local,
         "host_hit_tokens": host,
         "router_tokens": _total(rows, "credit_tokens"),
@@ -97,6 +98,16 @@ def predicted_numbers(replayed: Replay) -> Numbers:
         numbers["decode_hit_tokens"] = (sum(needed) - sum(pulled)) * scenario.block_tokens
         numbers["decode_workers_per_session"] = _per_session(rows, "decode_worker")
     return numbers
+
+
+def _required(replayed: Replay, rows: Sequence[Mapping[str, Any]], counted: Collection[int]) -> int:
+    """Return what the counted requests had to compute: of fewer than all, what nobody had computed before."""
+    recording = replayed.recording
+    if len(counted) == len(rows):
+        return recording.required_tokens
+    scheduled = [row for row in rows if row["first_scheduled_s"] is not None]
+    in_order = sorted(scheduled, key=lambda row: (row["first_scheduled_s"], row["index"]))
+    return recording.required_of(counted, [row["index"] for row in in_order], replayed.scenario.block_tokens)
 
 
 def requests(replayed: Replay) -> list[dict[str, Any]]:

@@ -1,10 +1,11 @@
 """A measured run as something to replay: its requests as a trace, and what was recorded of each of them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
 from sim.errors import InputError
+from sim.kv.prefix import PrefixTable
 from sim.measured.account import account
 from sim.measured.request import MeasuredRequest
 from sim.measured.run import MeasuredRun
@@ -58,6 +59,16 @@ class Recording:
     def completed(self) -> list[int]:
         """Requests that are compared: the others are load only."""
         return [index for index, request in enumerate(self.requests) if request.completed]
+
+    def required_of(self, counted: Collection[int], in_order: Iterable[int], block_tokens: int) -> int:
+        """Return prompt tokens of the `counted` that none before them `in_order` contained."""
+        table = PrefixTable(self.trace.chunk_tokens, block_tokens)
+        total = 0
+        for index in in_order:
+            request = self.trace.requests[index]
+            required = table.add(request.chunks, request.prompt_tokens).required_tokens
+            total += required if index in counted else 0
+        return total
 
     @property
     def notes(self) -> list[str]:

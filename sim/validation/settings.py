@@ -6,11 +6,18 @@ import tomlkit
 
 from sim.errors import InputError
 from sim.measured.mirror.cluster import Cluster, mirror
+from sim.measured.mirror.found import Found
 from sim.measured.run import MeasuredRun
 from sim.scenario import Scenario, load_scenario
 
 TOLD = ("router.", "workers.", "engine.kv_blocks", "disaggregation.decode_kv_blocks", "offload.kv_events")
 """Settings in which runs of one cluster differ; everything else is the scenario's."""
+_ORDER = ("workers", "engine", "disaggregation", "offload", "router")
+
+
+def told_by(run: MeasuredRun) -> Found:
+    """Return all that the run's files tell of a scenario."""
+    return mirror(Cluster(run))
 
 
 def scenario_of(run: MeasuredRun, name: str, overrides: Sequence[str]) -> tuple[Scenario, str]:
@@ -25,10 +32,11 @@ def scenario_of(run: MeasuredRun, name: str, overrides: Sequence[str]) -> tuple[
     given = {override.partition("=")[0].strip() for override in overrides}
     told = {
         ".".join(path): setting
-        for path, setting in mirror(Cluster(run)).settings.items()
+        for path, setting in told_by(run).settings.items()
         if ".".join(path).startswith(TOLD) and ".".join(path) not in given
     }
-    texts = {key: tomlkit.item(setting.value).as_string() for key, setting in told.items()}
+    in_order = sorted(told, key=lambda key: _ORDER.index(key.partition(".")[0]))
+    texts = {key: tomlkit.item(told[key].value).as_string() for key in in_order}
     listed = ", ".join(f"{key} = {text}" for key, text in texts.items()) or "nothing"
     load_scenario(name, overrides)
     try:

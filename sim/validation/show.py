@@ -10,6 +10,7 @@ from rich.text import Text
 from sim.results import show
 from sim.results.summary import footnotes, heading, table
 from sim.validation.quantities import LABELS
+from sim.validation.refused import Refused
 from sim.validation.show_log import render_log
 from sim.validation.show_numbers import RATIOS, error, inside, predictions, spread
 from sim.validation.show_timed import law, overview
@@ -22,7 +23,7 @@ def render(runs: Sequence[Mapping[str, Any]], scenario: str) -> RenderableType:
     """Return the results of `sim.validation.validate.validate`, ready to print."""
     parts: list[RenderableType] = []
     for run in runs:
-        parts += [heading(run["title"], f"validated on {scenario}"), Text()]
+        parts += [heading(run["title"], f"validated on {scenario}"), Text(), *_warnings(run)]
         if run["forced"]:
             parts += [*_forced(run["forced"], run["repeats"]), Text()]
         if run["free"]:
@@ -38,6 +39,18 @@ def render(runs: Sequence[Mapping[str, Any]], scenario: str) -> RenderableType:
     if len(runs) > 1 and all(run["timed"] for run in runs):
         parts.append(overview(runs))
     return Group(*parts)
+
+
+def _warnings(run: Mapping[str, Any]) -> Iterable[RenderableType]:
+    """Yield what makes the numbers below others than the recording's, before them."""
+    found = [("Not the recorded engines: ", difference["text"]) for difference in run["differences"]]
+    lost = [run[step]["refused"] for step in ("forced", "free", "timed", "router_log") if run[step]]
+    sentences = [str(Refused(one["of"], tuple(one["rows"]), one["by_reason"])) for one in lost if one["rows"]]
+    found += [("Refused: ", sentence) for sentence in dict.fromkeys(sentences)]
+    for head, text in found:
+        yield Text.assemble((head, "bold red"), text)
+    if found:
+        yield Text()
 
 
 def _varied(free: Mapping[str, Any] | None) -> list[str]:

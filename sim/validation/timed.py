@@ -17,8 +17,9 @@ from sim.scenario import Scenario
 from sim.validation.client import as_the_client_would
 from sim.validation.fit import Fitted
 from sim.validation.free import PREDICTED, Prediction, prediction
-from sim.validation.quantities import Numbers, measured_numbers, predicted_numbers
+from sim.validation.quantities import Numbers, measured_numbers, predicted_numbers, requests
 from sim.validation.recording import Recording, recording
+from sim.validation.refused import Refused, most, refused
 from sim.validation.replay import Replay, check_workers
 
 LATENCIES = {
@@ -40,6 +41,8 @@ class Timed:
     drawn: bool
     """Whether each seed has another draw of the law."""
     predictions: dict[str, Prediction]
+    refused: Refused
+    """Of the seed that refused most."""
     notes: tuple[str, ...]
 
 
@@ -63,6 +66,7 @@ def timed(
     times = cluster.coefficients()
     in_file = times.file is not None and not (scenario.timing.preset or scenario.timing.draw)
     drawn: dict[str, list[float]] = {}
+    refusals: list[Refused] = []
     for n in range(seeds):
         seeded = cluster.model_copy(update={"seed": scenario.seed + n})
         if fitted:
@@ -70,13 +74,19 @@ def timed(
         elif in_file:
             timing = scenario.timing.model_copy(update={"draw": n + 1})
             seeded = seeded.model_copy(update={"timing": timing})
-        for name, value in _numbers(sent, seeded).items():
+        numbers, lost = _numbers(sent, seeded)
+        refusals.append(lost)
+        for name, value in numbers.items():
             if value is not None:
                 drawn.setdefault(name, []).append(value)
         on_seed()
-    predictions = {name: prediction(measured[name], values) for name, values in drawn.items()}
+    compared = not any(refusals)
+    predictions = {
+        name: prediction(measured[name], values, compared=compared) for name, values in drawn.items()
+    }
     law = f"step times ({times.origin}): {times.summary}"
-    return Timed(seeds, law, fitted is not None or in_file, predictions, tuple(recorded.notes))
+    drawn_law = fitted is not None or in_file
+    return Timed(seeds, law, drawn_law, predictions, most(refusals), tuple(recorded.notes))
 
 
 def measured_of(run: MeasuredRun, scenario: Scenario) -> Numbers:
@@ -84,11 +94,12 @@ def measured_of(run: MeasuredRun, scenario: Scenario) -> Numbers:
     return {**_percentiles(summarise(run)), **measured_numbers(run, scenario.capacity().block_bytes)}
 
 
-def _numbers(sent: Recording, scenario: Scenario) -> dict[str, float | None]:
+def _numbers(sent: Recording, scenario: Scenario) -> tuple[dict[str, float | None], Refused]:
     found = simulate(scenario, trace=sent.trace)
     replayed = Replay(sent, scenario, found.rows, scenario.capacity().block_bytes, (), ())
     numbers = predicted_numbers(replayed)
-    return {**_percentiles(found.to_dict()), **{name: numbers[name] for name in PREDICTED}}
+    lost = refused(sent, requests(replayed))
+    return {**_percentiles(found.to_dict()), **{name: numbers[name] for name in PREDICTED}}, lost
 
 
 def _percentiles(summary: Mapping[str, Any]) -> dict[str, float | None]:

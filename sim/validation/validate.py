@@ -10,19 +10,21 @@ from sim.errors import InputError
 from sim.measured.run import MeasuredRun, load_run
 from sim.scenario import Scenario
 from sim.validation.as_json import (
+    differences_json,
     forced_json,
     free_json,
     log_json,
     repeats_json,
     timed_json,
 )
+from sim.validation.differences import EngineDifference, differences, refuse
 from sim.validation.fit import Fitted, fit
 from sim.validation.forced import forced
 from sim.validation.free import free
 from sim.validation.log_diff import diff_router_log
 from sim.validation.quantities import Numbers
 from sim.validation.repeats import kind_of, repeats
-from sim.validation.settings import scenario_of
+from sim.validation.settings import scenario_of, told_by
 from sim.validation.timed import measured_of, timed
 
 Step = Literal["forced", "free", "timed", "all"]
@@ -48,6 +50,8 @@ class Wanted:
     """Of recorded durations from seed to seed, which else are drawn: see `sim.validation.free`."""
     fit_to: Sequence[Path] = ()
     """Runs to fit the step-time law to, for "timed"; none: the scenario's law."""
+    allow_differences: bool = False
+    """Whether engines that are not the recorded ones are compared with them all the same."""
     on_seed: Callable[[], None] = field(default=lambda: None)
     """Called whenever a seed is done."""
 
@@ -69,15 +73,17 @@ def validate(
     """
     wanted = wanted or Wanted()
     _check(folders, wanted)
-    fitted = _fitted(wanted.fit_to, scenario, overrides)
+    fitted = _fitted(wanted, scenario, overrides)
     fitted_to = {folder.resolve() for folder in wanted.fit_to}
     contents: list[dict[str, Any]] = []
     measured: list[tuple[str, Hashable, Numbers]] = []
     for folder in folders:
         run = load_run(folder)
         settings, told = scenario_of(run, scenario, overrides)
+        differing = _differences(run, settings, overrides, wanted)
         found = _validated(run, settings, wanted, fitted)
-        contents.append({**found, "settings": told, "fitted_to": folder.resolve() in fitted_to})
+        about = {"settings": told, "fitted_to": folder.resolve() in fitted_to}
+        contents.append({**found, **about, "differences": differences_json(differing)})
         measured.append((run.title, kind_of(run, told), measured_of(run, settings)))
     for content, together in zip(contents, repeats(measured), strict=True):
         content["repeats"] = repeats_json(together) if together else None
@@ -98,9 +104,21 @@ def _check(folders: Sequence[Path], wanted: Wanted) -> None:
             raise InputError(f"--spread {wanted.spread:g}: must be a finite number, 0 or more")
 
 
-def _fitted(folders: Sequence[Path], scenario: str, overrides: Sequence[str]) -> Fitted | None:
-    runs = [load_run(folder) for folder in folders]
-    return fit([(run, scenario_of(run, scenario, overrides)[0]) for run in runs]) if runs else None
+def _differences(
+    run: MeasuredRun, settings: Scenario, overrides: Sequence[str], wanted: Wanted
+) -> list[EngineDifference]:
+    found = differences(run, settings, told_by(run))
+    if not wanted.allow_differences:
+        refuse(run, found, overrides)
+    return found
+
+
+def _fitted(wanted: Wanted, scenario: str, overrides: Sequence[str]) -> Fitted | None:
+    runs = [load_run(folder) for folder in wanted.fit_to]
+    pairs = [(run, scenario_of(run, scenario, overrides)[0]) for run in runs]
+    for run, settings in pairs:
+        _differences(run, settings, overrides, wanted)
+    return fit(pairs) if pairs else None
 
 
 def _validated(run: MeasuredRun, settings: Scenario, wanted: Wanted, fitted: Fitted | None) -> dict[str, Any]:

@@ -106,6 +106,12 @@ class Ahead:
         passed = bisect_left(self._ends_s, now_s, 0, run.steps)
         return self._carry_out(run, max(passed, run.settled), now_s)
 
+    def last_s(self, before_s: float) -> float:
+        """Return when the run's last output before a time was processed; minus infinity if there is none."""
+        run = self._run
+        passed = bisect_left(self._ends_s, before_s, 0, run.steps) if run is not None else 0
+        return self._ends_s.item(passed - 1) if passed else -inf
+
     def _carry_out(self, run: DecodeRun, steps: int, now_s: float) -> deque[float]:
         engine, index = self._engine, self._index
         if engine.grows_quietly:

@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple, Self
 
-from pydantic import NonNegativeInt, PositiveInt, model_validator
+from pydantic import model_validator
 
+from sim.bounds import Count, CountOrZero
 from sim.errors import InputError
 from sim.settings import Settings
 
@@ -13,11 +14,11 @@ from sim.settings import Settings
 class PlacementSettings(Settings):
     """Nodes of the workers, each worker on a GPU of its own."""
 
-    gpus_per_node: PositiveInt = 4
+    gpus_per_node: Count = 4
     """GPUs of a node: the talk's nodes have 4."""
-    prefill_nodes: tuple[NonNegativeInt, ...] | None = None
+    prefill_nodes: tuple[CountOrZero, ...] | None = None
     """The node of each prefill worker, from 0. Unset: nodes are filled in order, prefill workers first."""
-    decode_nodes: tuple[NonNegativeInt, ...] | None = None
+    decode_nodes: tuple[CountOrZero, ...] | None = None
     """The node of each decode worker; given if `prefill_nodes` is."""
 
     @model_validator(mode="after")

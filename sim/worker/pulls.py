@@ -56,7 +56,7 @@ class Lease:
 class _Held:
     """Blocks of a request that its prefill worker keeps."""
 
-    __slots__ = ("ended_s", "pulling", "request", "waiting_since_s", "worker")
+    __slots__ = ("ended_s", "pulling", "request", "waiting_since_s", "waiting_until_s", "worker")
 
     def __init__(self, request: int, worker: int, ended_s: float) -> None:
         self.request = request
@@ -65,6 +65,8 @@ class _Held:
         """When the prefill worker had answered."""
         self.waiting_since_s = inf
         """When the request came to its decode worker."""
+        self.waiting_until_s = inf
+        """When that gave it up."""
         self.pulling = False
         """From here on the lease is kept up to the end of the transfer."""
 
@@ -113,6 +115,13 @@ class Pulls:
             held.waiting_since_s = self._env.now
         return held is not None
 
+    def given_up(self, request: int) -> None:
+        """A request waits on its decode worker no more, whose heartbeats end: so does the lease, in time."""
+        held = self._held.get(request)
+        if held is not None and not held.pulling and held.waiting_since_s < inf:
+            held.waiting_until_s = self._env.now
+            self._watch(held)
+
     def _watch(self, held: _Held) -> None:
         end_s = self._lease_end_s(held)
         if end_s < inf:
@@ -149,9 +158,12 @@ class Pulls:
         interval_s, since_s = lease.heartbeat_interval_s, held.waiting_since_s
         if since_s == inf or not interval_s:
             return end_s
-        if interval_s <= lease.extension_s:
+        until_s = held.waiting_until_s
+        if interval_s > lease.extension_s:
+            until_s = min(until_s, end_s)
+        if until_s == inf:
             return inf
-        beats = floor(max(0.0, end_s - since_s) / interval_s)
+        beats = floor(max(0.0, until_s - since_s) / interval_s)
         return max(end_s, since_s + beats * interval_s + lease.extension_s)
 
     def _check(self, held: _Held) -> None:

@@ -244,7 +244,7 @@ class Scheduler:
         cache.skip(request.tables, max(0, computed - request.in_flight))
         free = cache.pool.free_blocks
         if external:
-            free -= self._reserved()
+            free -= self.reserved_blocks()
         need = cache.need(request.tables, computed + tokens, hit)
         if need is None or need + watermark > free:
             return False
@@ -255,7 +255,7 @@ class Scheduler:
             cache.register(request.tables, request.hashes, min(computed + tokens, request.num_tokens))
         return True
 
-    def _reserved(self) -> int:
+    def reserved_blocks(self) -> int:
         """Blocks that prefills already admitted will still take: a load may not grab them."""
         prefilling = (request for request in self.running if request.computed < request.num_tokens)
         total = 0

@@ -16,8 +16,9 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, PositiveInt
+from pydantic import Field
 
+from sim.bounds import Count
 from sim.model import AchievedShares, GpuSettings, ModelSettings
 from sim.settings import Settings
 from sim.units import Seconds
@@ -33,7 +34,7 @@ class StepCoefficients(Settings):
     """Reading the weights once: the shortest step."""
     c_tok_s_per_token: Seconds
     """Dense layers, for each token of the step."""
-    tile_tokens: PositiveInt = 1
+    tile_tokens: Count = 1
     """Matrix products compute whole tiles of so many tokens: with tiles of 128, 1,030 tokens take as long as
     1,152. 1: every token counts by itself."""
     smooth_max_p: float = Field(default=1.61, ge=1)

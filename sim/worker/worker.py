@@ -124,6 +124,13 @@ class Worker:
         if self._polling:
             self._wake(now_s, Phase.SCHEDULE, self._poll)
 
+    def ahead_s(self, before_s: float) -> float:
+        """Return when running requests had their last token before a time, of those not told to anybody yet.
+
+        Minus infinity if there are none.
+        """
+        return self._ahead.last_s(before_s) if self._ahead is not None else -inf
+
     def report(self, *, pulled: Sequence[int] = (), read: Sequence[int] = ()) -> None:
         """Hear of requests whose pull has ended here, and of requests held here whose blocks were read."""
         if self._dead:

@@ -12,6 +12,7 @@ from typing import Protocol
 
 import simpy
 
+from sim.bounds import LONGEST_S
 from sim.clock import Phase, at
 from sim.errors import InputError
 from sim.workload.request import Request, Trace
@@ -29,6 +30,10 @@ class Client(Protocol):
     def due_s(self) -> Sequence[float]:
         """When each request wanted to leave, by its index; nan until then."""
 
+    @property
+    def waiting(self) -> int:
+        """Requests that are due and wait for one of a limited number of slots."""
+
     def start(self) -> None:
         """Schedule what waits for no answer. Time 0 of the trace is now."""
 
@@ -45,11 +50,15 @@ def make_client(env: simpy.Environment, trace: Trace, settings: ReplaySettings, 
     """
     if settings.client == "turn-dependent":
         return TurnDependent(env, trace, settings.speedup, send)
-    limit: float = inf
-    if settings.client == "max-concurrency":
-        asked = settings.max_concurrency
-        limit = float(len(trace.sessions) if asked == "sessions" else asked)
-    return Timed(env, trace, settings.speedup, send, limit)
+    return Timed(env, trace, settings.speedup, send, slots(trace, settings))
+
+
+def slots(trace: Trace, settings: ReplaySettings) -> float:
+    """Return how many requests the client lets be in flight at once; infinity if it sets no limit."""
+    if settings.client != "max-concurrency":
+        return inf
+    asked = settings.max_concurrency
+    return float(len(trace.sessions) if asked == "sessions" else asked)
 
 
 class Timed:
@@ -65,9 +74,14 @@ class Timed:
         self._send = send
         self._free_slots = limit
         self._waiting: deque[Request] = deque()
-        self._schedule = _Schedule(env, trace.requests, speedup, self._due)
+        self._schedule = _Schedule(env, trace, speedup, self._due)
         for request in trace.requests:
             self._schedule.add(request)
+
+    @property
+    def waiting(self) -> int:
+        """See `Client`."""
+        return len(self._waiting)
 
     def start(self) -> None:
         """See `Client`."""
@@ -102,7 +116,7 @@ class TurnDependent:
         self._env = env
         self._send = send
         self._requests = trace.requests
-        self._schedule = _Schedule(env, trace.requests, speedup, self._leave)
+        self._schedule = _Schedule(env, trace, speedup, self._leave)
         self._following = array("q", [NONE]) * len(trace.requests)
         """The next turn of each request's session, by index."""
         latest: dict[str, int] = {}
@@ -113,6 +127,11 @@ class TurnDependent:
             else:
                 self._following[before] = request.index
             latest[request.session] = request.index
+
+    @property
+    def waiting(self) -> int:
+        """See `Client`: nobody waits for a slot."""
+        return 0
 
     def start(self) -> None:
         """See `Client`."""
@@ -140,9 +159,10 @@ class TurnDependent:
 class _Schedule:
     """Calls `act` for each request at its timestamp; they are added in that order, before the start."""
 
-    def __init__(self, env: simpy.Environment, requests: Sequence[Request], speedup: float, act: Act) -> None:
+    def __init__(self, env: simpy.Environment, trace: Trace, speedup: float, act: Act) -> None:
         self._env = env
-        self._requests = requests
+        self._trace = trace
+        self._requests = trace.requests
         self._indices = array("q")
         self._timestamps_s = array("d")
         self._speedup = speedup
@@ -153,8 +173,17 @@ class _Schedule:
     def add(self, request: Request) -> None:
         if request.timestamp_s is None:
             raise InputError(
-                f"request {request.index} (session {request.session}, turn {request.turn}) has no timestamp "
+                f"{self._trace.place(request.index)}request {request.index} (session {request.session}, "
+                f"turn {request.turn}) has no timestamp "
                 'to leave at; replay.client = "turn-dependent" needs one only for the first turn of a session'
+            )
+        leaves_s = request.timestamp_s / self._speedup
+        if leaves_s > LONGEST_S:
+            raise InputError(
+                f"{self._trace.place(request.index)}request {request.index} (session {request.session}, "
+                f"turn {request.turn}) would leave after "
+                f"{leaves_s:g} s, by its timestamp and replay.speedup = {self._speedup:g}; "
+                f"at most {LONGEST_S:g} s"
             )
         self._indices.append(request.index)
         self._timestamps_s.append(request.timestamp_s)

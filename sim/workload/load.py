@@ -26,6 +26,8 @@ def _load(settings: WorkloadSettings, seed: int, base_dir: Path) -> Trace:
         return load_trace(
             base_dir / settings.path,
             format=settings.format,
+            full_prompts=settings.full_prompts,
+            hash_rounding=settings.hash_rounding,
             chunk_tokens=settings.chunk_tokens,
             sessions=settings.sessions,
             sec_multiplier=settings.sec_multiplier,

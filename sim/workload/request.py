@@ -1,7 +1,7 @@
 """What a trace holds: requests in the order of their timestamps, and how many tokens a hash id stands for."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(slots=True)
@@ -36,6 +36,15 @@ class Trace:
     """File name or profile name, for titles and messages."""
     notes: tuple[str, ...] = ()
     """What the reader changed or noticed, a sentence each: sorted, re-based, rows dropped."""
+
+    lines: Sequence[int] = field(default=(), compare=False)
+    """The line of each request in the file, if the trace is from one."""
+    in_file: int | None = None
+    """How many requests the file holds, taken or not; None if the trace is from no file."""
+
+    def place(self, index: int) -> str:
+        """Return what stands before a message about a request: file and line, if it has them."""
+        return f"{self.source}, line {self.lines[index]}: " if self.lines else ""
 
     @property
     def sessions(self) -> tuple[str, ...]:

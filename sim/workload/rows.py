@@ -104,6 +104,12 @@ class RowRequests(Sequence[Request]):
         self._origin = origin
         self._units_per_s = units_per_s
 
+    @property
+    def lines(self) -> "array[int]":
+        """The line of each request in the file."""
+        lines = whole_numbers(self._rows.line)
+        return array("q", lines[whole_numbers(self._order)].tobytes())
+
     def __len__(self) -> int:
         return len(self._order)
 

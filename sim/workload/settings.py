@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, PositiveInt, model_validator
+from pydantic import Field, model_validator
 
+from sim.bounds import Count
 from sim.settings import Settings
 from sim.units import Seconds
 from sim.workload.agent import ProfileName, Window
@@ -12,11 +13,13 @@ from sim.workload.formats import FormatName
 
 NOT_BESIDE = {
     "path": frozenset({"profile", "turns", "window", "max_think_s", "start_gap_s"}),
-    "profile": frozenset({"path", "format", "chunk_tokens", "sec_multiplier"}),
+    "profile": frozenset(
+        {"path", "format", "full_prompts", "hash_rounding", "chunk_tokens", "sec_multiplier"}
+    ),
 }
 """Keys without a meaning beside `path` or `profile`: an override that sets one of these two drops them."""
 
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Positive = Annotated[float, Field(ge=1e-9, le=1e9, allow_inf_nan=False)]
 _Count = Annotated[int, Field(gt=0, le=10_000_000)]
 _Duration = Annotated[Seconds, Field(le=1e9)]
 
@@ -32,8 +35,13 @@ class WorkloadSettings(Settings):
     """Take the first so many sessions of a file (all if absent), or generate so many."""
 
     format: FormatName = "auto"
-    """Format of the file. "auto" tells from its keys and timestamps."""
-    chunk_tokens: PositiveInt | None = None
+    """Format of the file. "auto" tells from its keys and timestamps; "mooncake-delta" (AIPerf's
+    mooncake_trace with sessions) has rows that hold only what a turn adds to prompt and answer before it."""
+    full_prompts: bool = False
+    """Says that rows hold full prompts although most turns start with other hash ids than the turn before."""
+    hash_rounding: Literal["ceil", "floor"] = "ceil"
+    """Whether what is left of a prompt after its full chunks has an id; "floor" (kv-cache-tester): none."""
+    chunk_tokens: Count | None = None
     """Tokens that one hash id of the file stands for; found from the id counts if absent."""
     sec_multiplier: Positive | None = None
     """Seconds a unit of a `timed_trace` timestamp, as vLLM's --timed-trace-sec-multiplier; 1 if absent."""
@@ -69,7 +77,7 @@ class ReplaySettings(Settings):
 
     client: Literal["open-loop", "max-concurrency", "turn-dependent"] = "max-concurrency"
     """At its timestamp; the same behind a limit on requests in flight; or after the previous answer."""
-    max_concurrency: PositiveInt | Literal["sessions"] = "sessions"
+    max_concurrency: Count | Literal["sessions"] = "sessions"
     """Limit of client "max-concurrency" on requests in flight; "sessions": the number of sessions."""
     speedup: Positive = 1.0
     """Timestamps are divided by this; think times are not."""

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.bounds import LONGEST_S
 from sim.workload.formats.lines import Problems
 from sim.workload.rows import NO_ROW, RowRequests, Rows, times, whole_numbers
 
@@ -33,6 +34,34 @@ def check_time_order(rows: Rows, path: Path) -> None:
                 f"{shown(rows.timestamp[before])} in line {rows.line[before]}: "
                 "the rows of a session are its turns in order",
             )
+    problems.raise_any()
+
+
+def check_times(rows: Rows, units_per_s: float, path: Path) -> None:
+    """Refuse times at which clocks lose their precision: more than `LONGEST_S` after the first request.
+
+    Raises:
+        InputError: lists the rows.
+
+    """
+    longest = LONGEST_S * units_per_s
+    timestamps, delays = times(rows.timestamp), np.nan_to_num(times(rows.delay))
+    first = float(np.nanmin(timestamps))
+    problems = Problems(path)
+    for row in np.flatnonzero(timestamps - first > longest).tolist():
+        problems.add(
+            rows.line[row],
+            f"timestamp = {shown(rows.timestamp[row])} is more than {LONGEST_S:g} s after the first, "
+            f"{shown(first)}; is its unit {1 / units_per_s:g} s?",
+        )
+    session = whole_numbers(rows.session)
+    waited = np.bincount(session, delays, minlength=rows.n_sessions)
+    for row in np.flatnonzero((waited > longest)[session] & (delays > 0)).tolist():
+        problems.add(
+            rows.line[row],
+            f"delay = {shown(rows.delay[row])}: the delays of session {rows.session_name(row)} are more than "
+            f"{LONGEST_S:g} s together; is their unit {1 / units_per_s:g} s?",
+        )
     problems.raise_any()
 
 

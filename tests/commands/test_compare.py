@@ -34,7 +34,7 @@ def test_scenarios_side_by_side() -> None:
     assert max(map(len, lines)) <= 100
     assert " ".join(lines[0].split()) == "Compared with agg8 means of 3 seeds: 0, 1, 2"
     assert " ".join(lines[4].split()) == "agg8 agg4 agg4 - agg8 agg4 / agg8"
-    labels = [line[:24].strip() for line in lines[5:19]]
+    labels = [line[:24].strip() for line in lines[5:20]]
     assert labels[:2] == ["TTFT p50", "TTFT p95"]
     assert {"ITL p99.9", "Recomputation", "Workers a session", "Requests unfinished", "GPU hours"} <= set(
         labels

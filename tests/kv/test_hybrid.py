@@ -208,3 +208,17 @@ class TestAttentionAlone:
         cache = KvCache(11, 16)
         prefilled(cache, 64)
         assert facts(cache.lookup_attention(HASHES, 65)) == facts(cache.lookup(HASHES, 65))
+
+
+def test_who_starts_from_a_checkpoint_holds_it() -> None:
+    """Two state groups; of the states at 32 and 64 tokens the one that is hit cannot be evicted any more."""
+    cache = KvCache(9, 16, 2)
+    cache.free(prefilled(cache, 32, 64))
+    assert cache.pool.free_blocks == 8  # four attention blocks and two states, two of them let go before
+    hit = cache.lookup(HASHES, 70)
+    tables: list[Table] = []
+    cache.admit(tables, hit, hit.tokens)
+    assert [table.held_blocks for table in tables] == [1, 1, 4]
+    assert cache.pool.free_blocks == 2
+    states = {(HASHES[3], 0), (HASHES[3], 1)}
+    assert states.isdisjoint(filter(None, cache.pool.free_queue()))

@@ -143,6 +143,15 @@ class TestArc(Contract):
         tier.touch(keys(1, 1, 1))  # wanted size of what was seen once: 3, more than the 2 there are
         assert tier.store(keys(5)) == (keys(5), keys(2))
 
+    def test_a_kind_of_exactly_its_wanted_size_still_gives(self) -> None:
+        tier = self.tier()
+        filled(tier, 1, 2, 3)
+        tier.store(keys(4))  # evicts 1
+        tier.stored(keys(4))
+        tier.touch(keys(1))  # wanted size of what was seen once: 1
+        tier.touch(keys(2, 3))  # frequent, so that 4 alone was seen once
+        assert tier.store(keys(5)) == (keys(5), keys(4))
+
     def test_ghosts_of_frequent_keys_take_it_back(self) -> None:
         tier = self.tier()
         filled(tier, 1, 2, 3)

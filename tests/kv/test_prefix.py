@@ -60,6 +60,7 @@ def test_required_tokens_are_those_behind_the_longest_prefix_seen(case: Case) ->
     for chunks, length in rows:
         text = tokens(chunks, chunk_tokens, length)
         shared = max((common(text, other) for other in earlier), default=0)
+        assert table.required_tokens(chunks, length) == length - shared
         assert table.add(chunks, length).required_tokens == length - shared
         earlier.append(text)
 
@@ -68,6 +69,16 @@ def common(left: list[tuple[int, int, int]], right: list[tuple[int, int, int]]) 
     return next(
         (n for n, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right))
     )
+
+
+def test_to_ask_is_not_to_remember() -> None:
+    table = PrefixTable(16, 16)
+    assert table.required_tokens([1, 2, 3], 40) == 40
+    assert table.add([1, 2], 32).required_tokens == 32
+    assert table.required_tokens([1, 2, 3], 40) == 8
+    assert table.add([1, 2, 3], 40).required_tokens == 8
+    with pytest.raises(ValueError, match="3 chunks of 16 tokens do not make 49 tokens"):
+        table.required_tokens([1, 2, 3], 49)
 
 
 def blocks_of(table: PrefixTable, chunks: list[int], length: int) -> list[int]:

@@ -168,3 +168,13 @@ def test_totals_are_enough(tmp_path: Path) -> None:
     assert found["stated"] == {"ttft_s": {"mean": 0.2, "p99": 0.298}}
     assert found["prefill"]["by_source"] is None
     assert found["workers"] == []
+
+
+def test_counters_that_cover_fewer_prompts_tell_no_recomputation(tmp_path: Path) -> None:
+    # As if worker1 had been asked before it served anything: 70 of 134 tokens are missing.
+    before = (SMALL / "metrics-before.worker1.prom").read_text(encoding="utf-8")
+    found = summarise(load_run(copy(tmp_path / "run", metrics_after_worker1_prom=before)))
+    assert found["prefill"]["by_source"]["local_compute"] < found["prefill"]["required_tokens"]
+    assert found["prefill"]["recomputed_tokens"] is None
+    assert found["prefill"]["recomputation_by_counter"] is None
+    assert any("the engines counted" in note for note in found["notes"])

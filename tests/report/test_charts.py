@@ -140,7 +140,7 @@ def levels(*rows: tuple[float, int, int, int, int | None]) -> pd.DataFrame:
     """Time, running, waiting, GPU blocks, CPU blocks of worker 0."""
     columns = ["now_s", "running", "waiting", "used_blocks", "cpu_used_blocks"]
     frame = pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(columns[1:], "Int64"))
-    return frame.assign(worker=0)
+    return frame.assign(worker=0, **{f"most_{name}": frame[name] for name in columns[1:]})
 
 
 def test_means_are_over_the_time_of_the_run_and_highest_values_over_its_parts() -> None:
@@ -158,6 +158,13 @@ def test_means_are_over_the_time_of_the_run_and_highest_values_over_its_parts() 
 def test_a_part_shows_what_held_when_it_began_or_came_up_in_it() -> None:
     course = Course(levels((0.2, 5, 0, 0, 0), (0.4, 1, 0, 0, 0), (2.5, 3, 0, 0, 0)), Room(1, 1), 150)
     assert course.highest_by_bin(REQUESTS[0])[:5].tolist() == [5, 1, 3, 3, 3]
+
+
+def test_the_highest_values_are_those_between_the_rows_too() -> None:
+    rows = levels((0.2, 1, 0, 0, 0), (0.4, 0, 0, 0, 0), (2.5, 0, 0, 0, 0)).assign(most_running=[4, 1, 7])
+    course = Course(rows, Room(1, 1), 150)
+    assert course.highest(REQUESTS[0]) == 7
+    assert course.highest_by_bin(REQUESTS[0])[:4].tolist() == [4, 0, 7, 0]
 
 
 def test_workers_say_what_they_had_at_most() -> None:

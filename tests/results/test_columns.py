@@ -1,5 +1,7 @@
 """Comparisons as data frames."""
 
+from math import exp
+
 import pandas as pd
 import pytest
 
@@ -29,8 +31,9 @@ def test_a_summary_has_means_intervals_and_distances() -> None:
     summary = two_points().summary("ttft_s.p50")
     fast, slow = (row for _, row in summary[summary["workload.sessions"] == 12].iterrows())
     assert (fast["metric"], fast["unit"], fast["scenario"], fast["mean"]) == ("ttft_s.p50", "s", "fast", 2.0)
-    # 4.303 is Student's t of two degrees of freedom.
-    assert fast["high"] - fast["mean"] == pytest.approx(4.30265 / 3**0.5, abs=1e-5)
+    # 4.303 is Student's t of two degrees of freedom; half of the interval's width is that of a mean of 2.
+    width = exp(4.30265 / 3**0.5 / 2)
+    assert (fast["low"], fast["high"]) == (pytest.approx(2 / width), pytest.approx(2 * width))
     assert pd.isna(fast["difference"])
     # Differences of the pairs are 1, 2 and 3; the ratio is 2 for each.
     assert (slow["difference"], slow["ratio"]) == (2.0, 2.0)

@@ -35,8 +35,34 @@ def test_only_seeds_that_both_have_are_paired():
     slow = [made("slow", value, seed) for seed, value in ((0, 3.0), (1, 3.0), (7, 5.0))]
     row = rows(Comparison(["fast", "slow"], [*fast, *slow]))[()]
 
-    assert row.spreads["fast"].n == 3
+    # The mean of all three of the fast one's, 34, has nothing to do with a difference of 2.
+    assert (row.spreads["fast"].mean, row.spreads["fast"].n) == (1.0, 2)
+    assert (row.spreads["slow"].mean, row.spreads["slow"].n) == (3.0, 2)
     assert (row.differences["slow"].value, row.differences["slow"].n) == (2.0, 2)
+
+
+def test_a_single_run_beside_repeats_is_compared_with_its_own_seed():
+    comparison = Comparison(
+        ["default", "mine"], [*(made("default", 1.0 + n, n) for n in range(3)), made("mine", 9.0)]
+    )
+    row = rows(comparison)[()]
+    assert (row.spreads["default"].mean, row.spreads["mine"].mean) == (1.0, 9.0)
+    assert (row.differences["mine"].value, row.ratios["mine"].value) == (8.0, 9.0)
+    assert (comparison.seeds, comparison.cases, comparison.has_pairs) == ((0,), 1, True)
+    assert [comparison.is_compared(run) for run in comparison.runs] == [True, False, False, True]
+    assert {
+        (one.scenario, one.value) for one in comparison.compared_records() if one.metric == "ttft_s.p50"
+    } == {
+        ("default", 1.0),
+        ("mine", 9.0),
+    }
+
+
+def test_without_a_common_seed_each_keeps_its_own():
+    comparison = Comparison(["fast", "slow"], [made("fast", 1.0), made("slow", 4.0, 1)])
+    row = rows(comparison)[()]
+    assert (row.spreads["fast"].mean, row.spreads["slow"].mean) == (1.0, 4.0)
+    assert (row.differences["slow"].n, comparison.has_pairs, comparison.seeds) == (0, False, (0, 1))
 
 
 def test_a_failed_run_is_missing_not_zero():

@@ -17,24 +17,28 @@ def printed(comparison, metrics=METRICS):
     return lines(render_comparison(comparison, metrics))
 
 
-# Differences at 12: 1, 2, 3, so 2 ± 4.303 / sqrt(3). At 20: 0.5, 1.5, 1, so 1 ± 4.303 x 0.5 / sqrt(3).
+# Differences at 12: 1, 2, 3, so 2 ± 4.303 / sqrt(3). At 20: 0.5, 1.5, 1, so 1 ± 4.303 x 0.5 / sqrt(3);
+# the ratio there is 1.5, times and by exp(0.621 / 1.5).
 TWO_POINTS = """\
 Compared with fast                                                         means of 3 seeds: 0, 1, 2
 fast  The fast one
 slow  The slow one
 
-                    sessions    fast    slow         slow - fast   slow / fast
-TTFT p50                  12  2.00 s  4.00 s    +2.00 s ± 2.48 s          2.00
-                          20  2.00 s  3.00 s    +1.00 s ± 1.24 s  1.50 ± 0.621
+                    sessions    fast    slow         slow - fast           slow / fast
+TTFT p50                  12  2.00 s  4.00 s    +2.00 s ± 2.48 s                  2.00
+                          20  2.00 s  3.00 s    +1.00 s ± 1.24 s  1.50 (0.991 to 2.27)
 
-Recomputation             12  20.0 %  40.0 %  +20.0 pp ± 24.8 pp          2.00
-                          20  20.0 %  30.0 %  +10.0 pp ± 12.4 pp  1.50 ± 0.621
+Recomputation             12  20.0 %  40.0 %  +20.0 pp ± 24.8 pp                  2.00
+                          20  20.0 %  30.0 %  +10.0 pp ± 12.4 pp  1.50 (0.991 to 2.27)
 
-Requests completed        12     240     240                   0          1.00
-                          20     240     240                   0          1.00
+Requests completed        12     240     240                   0                  1.00
+                          20     240     240                   0                  1.00
 
-· ± is half of a 95 % interval over the seeds, paired by seed; bold: equal is outside of it
+· ± is half of a 95 % interval over the seeds, paired by seed, and of ratios it is in brackets;
+  bold: equal is outside of it
 · [workload] of slow is not that of fast: what was sent differs
+· a trace is the same with every seed: seeds move only the router's ties and other draws, and an
+  interval says nothing of other traffic
 """
 
 
@@ -95,8 +99,20 @@ def test_what_was_measured_for_some_seeds_only_is_marked():
     runs = [made("a", 1.0), made("a", 1.0, 1), made("b", 3.0), made("b", None, 1, error="no room")]
     text = printed(Comparison(["a", "b"], runs), METRICS[:1])
 
-    assert text[5].split() == ["TTFT", "p50", "1.00", "s", "3.00", "s†", "+2.00", "s", "3.00"]
+    assert text[5].split() == ["TTFT", "p50", "1.00", "s†", "3.00", "s†", "+2.00", "s", "3.00"]
     assert "· † without some of the runs: nothing was measured there" in text
+
+
+def test_runs_that_no_number_is_of_are_named():
+    runs = [*(made("default", 1.0 + seed, seed) for seed in range(3)), made("mine", 9.0)]
+    text = printed(Comparison(["default", "mine"], runs), METRICS[:1])
+
+    assert text[0].endswith("seed 0")
+    assert text[5].split() == ["TTFT", "p50", "1.00", "s", "9.00", "s", "+8.00", "s", "9.00"]
+    assert "· without runs that not all scenarios have: of default 2 seeds: 1, 2" in text
+    text = printed(Comparison(["a", "b"], [made("a", 1.0), made("b", 2.0, 1)]), METRICS[:1])
+    assert text[5].split() == ["TTFT", "p50", "1.00", "s†", "2.00", "s†", "-", "-"]
+    assert any(line.startswith("· no seed and draw is common to all scenarios") for line in text)
 
 
 def test_names_are_not_markup():

@@ -6,6 +6,7 @@ import pytest
 from sim.errors import InputError
 from sim.results.explain import Why, explain, find_request
 from sim.router.config import RouterConfig
+from sim.router.policies import POLICIES
 from sim.running import run
 from tests.clusters import Pace, scenario, trace, turn
 from tests.results.runs import a_pair, two_turns
@@ -55,6 +56,33 @@ def test_it_has_the_terms_the_reason_and_the_alternative() -> None:
     assert found.to_dict()["choices"][0]["candidates"][1]["chosen"] is True
 
 
+def test_a_prompt_that_was_turned_away_is_known_to_nobody() -> None:
+    # 100 blocks take the second prompt, and the third, which goes beyond it; not the first.
+    prompts = [(0, 101), (10, 40), (20, 41)]
+    ran = run(
+        scenario(),
+        trace=trace(*(turn(at_s, 16 * blocks, 1, range(blocks)) for at_s, blocks in prompts)),
+        step_time=Pace(),
+    )
+    rows = ran.requests.set_index("index")
+    assert list(rows["status"].loc[range(3)]) == ["rejected", "completed", "completed"]
+    assert list(rows["required_tokens"].loc[range(3)]) == [1616, 640, 16]
+    assert list(rows["required_block_tokens"].loc[range(3)]) == [1616, 640, 16]
+    assert list(rows["first_tokens"].loc[range(3)]) == [0, 640, 16]
+    (choice,) = ran.explain(1).choices
+    assert [row["expected_recomputed_tokens"] for row in choice.candidates] == [0, 0]
+    assert "640 prompt tokens, 640 of them in no earlier prompt" in repr(ran.explain(1))
+
+
+def test_what_an_earlier_prompt_had_of_one_that_is_turned_away() -> None:
+    ran = run(
+        scenario(), trace=trace(turn(0, 320, 1, range(20)), turn(9, 1608, 1, range(101))), step_time=Pace()
+    )
+    refused = ran.requests.set_index("index").loc[1]
+    assert (refused["status"], refused["required_tokens"]) == ("rejected", 1288)
+    assert refused["required_block_tokens"] == 1288
+
+
 def test_both_legs_of_a_pair() -> None:
     found = a_pair().explain(0)
     assert [(choice.leg, choice.chosen, choice.why) for choice in found.choices] == [
@@ -98,13 +126,19 @@ def test_what_settled_it(costs: list[float], settings: dict[str, object], notes:
     ("settings", "says"),
     [
         ({}, "by chance, among workers 0, 1 of equal lowest cost"),
-        ({"policy": "random"}, "policy random chose, which does not look at the cost, at the lowest cost"),
+        ({"policy": "random"}, "policy random chose, which does not look at caches, at the lowest cost"),
         ({"temperature": 1.0}, "drawn by softmax of the costs, temperature 1, at the lowest cost"),
     ],
 )
 def test_the_reason_is_told(settings: dict[str, object], says: str) -> None:
     found = run(scenario(router=settings), trace=trace(turn(0, 32, 1, [1, 2])), step_time=Pace()).explain(0)
     assert f"Worker {found.request['worker']}: {says}" in repr(found).splitlines()
+
+
+def test_of_a_policy_that_reads_caches_no_more_is_said_than_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(POLICIES, "mine", lambda config: lambda terms, query, draw: terms[-1].rank)
+    found = run(scenario(router={"policy": "mine"}), trace=trace(turn(0, 32, 1, [1, 2])), step_time=Pace())
+    assert "Worker 1: policy mine chose, at the lowest cost" in repr(found.explain(0)).splitlines()
 
 
 def test_the_weight_of_active_requests_is_a_term() -> None:

@@ -1,4 +1,8 @@
+from math import exp, inf
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from sim.results.intervals import combine, interval, student_t
@@ -6,12 +10,37 @@ from sim.results.metrics import to_json
 
 
 def test_an_interval_by_hand():
-    # Mean 4, standard deviation 2, t(2) = 4.30265: half width 4.30265 * 2 / sqrt(3).
+    # Mean 4, standard deviation 2, t(2) = 4.30265: half width 4.30265 * 2 / sqrt(3), 1.24207 of the mean.
     found = interval([2.0, 4.0, 6.0])
 
     assert (found.mean, found.least, found.most, found.n) == (4.0, 2.0, 6.0, 3)
-    assert found.low == pytest.approx(4 - 4.968275, abs=1e-5)
-    assert found.high == pytest.approx(4 + 4.968275, abs=1e-5)
+    assert found.low == pytest.approx(4 / exp(4.968275 / 4), abs=1e-5)
+    assert found.high == pytest.approx(4 * exp(4.968275 / 4), abs=1e-5)
+
+
+def test_what_can_be_negative_has_an_interval_on_a_linear_scale():
+    found = interval([-1.0, 1.0, 3.0])
+    assert (found.low, found.high) == (pytest.approx(1 - 4.968275), pytest.approx(1 + 4.968275))
+
+
+def test_a_part_of_a_whole_has_an_interval_within_it():
+    # Mean 0.5: half width 4.30265 * 0.4 / sqrt(3) = 0.993655, so 3.97462 on the scale of log odds.
+    found = interval([0.1, 0.5, 0.9], "occupancy.pool.mean")
+    assert (found.low, found.high) == (
+        pytest.approx(1 / (1 + exp(3.97462))),
+        pytest.approx(1 / (1 + exp(-3.97462))),
+    )
+    assert interval([0.1, 0.5, 0.9], "prefill.recomputation").high > 1
+    assert interval([1.0, 1.0, 1.0], "goodput.share")[:3] == (1.0, 1.0, 1.0)
+    assert interval([0.0, 0.0, 0.0], "goodput.share")[:3] == (0.0, 0.0, 0.0)
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=2, max_size=9))
+def test_an_interval_of_numbers_that_are_never_negative_is_not_either(values):
+    found = interval(values)
+    assert 0 <= found.low <= found.mean <= found.high < inf
+    part = interval([value / 1e6 for value in values], "goodput.share")
+    assert 0 <= part.low <= part.mean <= part.high <= 1
 
 
 def test_one_value_has_no_interval_and_none_has_nothing():

@@ -146,6 +146,28 @@ def test_only_completed_requests_have_latencies_in_the_summary():
     assert found["tpot_s"]["n"] == 1
 
 
+def test_all_that_was_sent_may_be_late_and_what_was_not_is_unknown():
+    sent = completed(due_s=1.0, send_s=3.0, late_s=2.0, first_token_s=3.5, end_s=4.0)
+    refused = {"status": "rejected", "due_s": 1.0, "send_s": 5.0, "late_s": 4.0}
+    found = summary(sent, refused, {"status": "unfinished", "due_s": 2.0}, completed())
+
+    assert (found["late_s"]["n"], found["late_s"]["mean"]) == (2, 3.0)
+    assert (found["from_due"]["ttft_s"]["n"], found["from_due"]["ttft_s"]["max"]) == (1, 2.5)
+    assert found["from_due"]["e2e_s"]["max"] == 3.0
+
+
+def test_the_counters_say_nothing_if_they_leave_out_what_was_computed():
+    """The second one computed 30 tokens, 20 of them first, and never came to its first token."""
+    stuck = completed(status="unfinished", first_token_s=None, end_s=None)
+    prefill = summary(completed(), stuck)["prefill"]
+
+    assert prefill["prompt_tokens"] == 100
+    assert (prefill["required_tokens"], prefill["computed_tokens"]) == (40, 60)
+    assert prefill["uncounted_tokens"] == 30
+    assert prefill["recomputation"] == 0.5
+    assert prefill["recomputation_by_counter"] is None
+
+
 def test_prefill_adds_up():
     again = {"computed_prompt_tokens": 50, "preempted_tokens": 20, "recomputed_output_tokens": 3}
     preempted = completed(preemptions=1, **again)
@@ -162,6 +184,7 @@ def test_prefill_adds_up():
         "recomputation": 1.0,
         # The counters do not see that a preempted prompt was computed again: (60 - 40) / 40.
         "recomputation_by_counter": 0.5,
+        "uncounted_tokens": 0,
         "by_cause": dict.fromkeys(CAUSES, 0) | {"preempted": 20, "bound": 8, "elsewhere": 12},
         "by_source": {"local_compute": 60, "local_cache_hit": 120, "external_kv_transfer": 20},
     }

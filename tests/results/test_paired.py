@@ -1,6 +1,6 @@
 """Differences and ratios of runs with the same seeds."""
 
-from math import sqrt
+from math import exp, sqrt
 
 import pytest
 from hypothesis import given
@@ -49,11 +49,21 @@ def test_what_rounding_leaves_is_a_ratio_of_one(over):
 def test_a_ratio_by_hand():
     # r = 33 / 30; other - r first is -0.5, 1, -0.5: variance 0.75, that of its mean 0.25; mean(first) is 10.
     found = ratio([5.0, 10.0, 15.0], [5.0, 12.0, 16.0])
-    half = T2 * 0.5 / 10
+    width = exp(T2 * 0.5 / 10 / 1.1)
 
     assert (found.value, found.n) == (pytest.approx(1.1), 3)
-    assert found.high - found.value == pytest.approx(half)
-    assert found.value - found.low == pytest.approx(half)
+    assert found.high == pytest.approx(1.1 * width)
+    assert found.low == pytest.approx(1.1 / width)
+
+
+@given(pairs)
+def test_a_ratio_of_positive_numbers_is_positive(pairs):
+    found = ratio(*columns(pairs))
+    assert 0 < found.low <= found.value <= found.high
+
+
+def test_a_ratio_of_numbers_of_either_sign_can_be_negative():
+    assert ratio([1.0, 2.0, 3.0], [-1.0, 5.0, 1.0]).low < 0
 
 
 @given(pairs, st.floats(0.1, 10))

@@ -1,5 +1,6 @@
 """The pictures of a comparison."""
 
+from math import exp
 from pathlib import Path
 
 import pytest
@@ -44,10 +45,10 @@ def test_a_swept_number_gives_a_line_a_scenario_and_a_band() -> None:
     assert (ttft.get_ylabel(), ttft.get_xlabel()) == ("TTFT p50 (s)", "workload.sessions")
     assert recomputation.get_ylabel() == "Recomputation (%)"
     assert ticks(ttft) == ["12", "20"]
-    # The band of slow at 12 is 4 ± 4.303 x 2 / sqrt(3).
+    # The band of slow at 12 is 4, times and by exp(4.303 x 2 / sqrt(3) / 4).
     band = ttft.collections[1].get_paths()[0].vertices[:, 1]
-    assert band.min() == pytest.approx(4 - 4.968275, abs=1e-5)
-    assert band.max() == pytest.approx(4 + 4.968275, abs=1e-5)
+    assert band.min() == pytest.approx(4 / exp(4.968275 / 4), abs=1e-5)
+    assert band.max() == pytest.approx(4 * exp(4.968275 / 4), abs=1e-5)
     assert ttft.get_ylim()[0] == 0
 
 

@@ -83,7 +83,7 @@ def test_a_name_stands_for_a_number_or_for_all_of_a_table(name, found):
         ("ttft_s.p51", " or ttft_s.p50"),
         ("ttft.p50", "did you mean ttft_s.p50 or"),
         ("requests.done", "did you mean requests.total"),
-        ("p50x.y.z", "; it has e2e_s, goodput, gpu_hours,"),
+        ("p50x.y.z", "; it has e2e_s, from_due, goodput, gpu_hours,"),
         ("workers_per_session.", "did you mean workers_per_session.m"),
         ("thin_percentiles", "no number of the summary has this name"),
     ],

@@ -3,7 +3,7 @@ from rich.console import Console
 
 from sim.results.gauge import Occupancy
 from sim.results.intervals import combine
-from sim.results.repeats import render_repeats
+from sim.results.repeats import render_repeats, trace_note
 from sim.results.slo import Slo
 from sim.results.summary import WIDTH, render
 from tests.results.test_metrics import completed, summary
@@ -28,6 +28,7 @@ def example(**more):
 SUMMARY = """\
 agg8 · seed 0                                                                       10.0 s simulated
 26 requests: 25 completed · 1 rejected (exceeds_pool 1) · 0 unfinished
+  1 of 26 requests was rejected: exceeds_pool
 
 TTFT p50     ITL p50     E2E p50     prefill recomputed     workers a session
 1.00 s       13.2 ms     3.00 s      50.0 %                 12.5
@@ -78,20 +79,28 @@ def test_nothing_measured_shows_as_a_dash():
     assert not any("Goodput" in line for line in text)
 
 
+def test_seeds_say_little_of_a_trace_file():
+    generated, trace = {"path": None, "profile": "talk"}, {"path": "mine.jsonl", "profile": None}
+    assert trace_note([0, 1], [generated]) == trace_note([0], [trace]) == []
+    (note,) = trace_note([0, 1], [generated, trace])
+    assert note.startswith("a trace is the same with every seed")
+
+
 def test_the_summary_of_several_seeds():
     runs = [example(ttft_s=ttft) for ttft in (1.0, 1.01, 1.02)]
     runs[2]["itl_s"]["p50"] = None
     text = lines(render_repeats(combine([0, 1, 2], runs), "agg8", ["Step times are priors."]))
 
     assert text[0].split() == ["agg8", "3", "seeds:", "0,", "1,", "2"]
-    # Standard deviation 0.01, t(2) = 4.303: half width 0.0248.
+    # Standard deviation 0.01, t(2) = 4.303: half width 0.0248: 1.01, by and times exp(0.0248 / 1.01).
     rows = dict(line.split("  ", 1) for line in text if "  " in line)
-    assert rows["TTFT p50"].split() == ["1.01", "s", "985", "ms", "to", "1.03", "s", "1.00", "s", "1.02", "s"]
+    assert rows["TTFT p50"].split() == ["1.01", "s", "985", "ms", "to", "1.04", "s", "1.00", "s", "1.02", "s"]
     assert rows["TTFT p99 *"].split()[:2] == ["1.01", "s"]
     assert rows["ITL p50 (2 of 3 runs)"].split()[:2] == ["13.2", "ms"]
     assert rows["Tokens again: on another worker"].split() == ["150"] * 4
-    assert text[-3:] == [
-        "· The interval is that of the mean over the seeds, by Student's t.",
+    assert text[-4:] == [
+        "· The interval is that of the mean over the seeds, by Student's t, on a scale that keeps it within",
+        "  what the number can be.",
         "· * fewer than ten samples expected beyond this percentile",
         "· Step times are priors.",
     ]

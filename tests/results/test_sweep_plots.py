@@ -1,5 +1,6 @@
 """The pictures of a sweep."""
 
+from math import exp
 from pathlib import Path
 
 import pytest
@@ -79,8 +80,8 @@ def test_no_line_leads_to_credit_0_where_there_is_no_index() -> None:
 def test_a_band_is_the_interval_over_the_seeds() -> None:
     (panel,) = plot_sweep(credits_and_sessions(), "ttft_s.p50").axes
     band = panel.collections[0].get_paths()[0].vertices[:, 1]
-    # At credit 0.5 and 12 sessions: 18 ± 4.303 x 1 / sqrt(3).
-    assert band.min() == pytest.approx(18 - 2.48414, abs=1e-4)
+    # At credit 0.5 and 12 sessions: 18, times and by exp(4.303 x 1 / sqrt(3) / 18).
+    assert band.min() == pytest.approx(18 / exp(2.48414 / 18), abs=1e-4)
 
 
 def test_names_give_bars() -> None:

@@ -39,15 +39,15 @@ def test_a_row_for_each_point_and_a_gap_where_the_first_key_moves() -> None:
     shown = lines(two_keys(), ["ttft_s.p50", "requests.completed"])
 
     assert " ".join(shown[0].split()) == "fast The fast one means of 3 seeds: 0, 1, 2"
-    # Values 11, 12, 13: their mean 12 ± 4.303 x 1 / sqrt(3).
+    # Values 11, 12, 13: their mean 12, times and by exp(4.303 x 1 / sqrt(3) / 12).
     assert [line.split() for line in shown[4:9]] == [
-        ["1", "10", "12.0", "s", "±", "2.48", "s", "240", "±", "0"],
-        ["1", "20", "22.0", "s", "±", "2.48", "s", "240", "±", "0"],
+        ["1", "10", "12.0", "s", "(9.76", "to", "14.8", "s)", "240"],
+        ["1", "20", "22.0", "s", "(19.7", "to", "24.6", "s)", "240"],
         [],
-        ["2", "10", "13.0", "s", "±", "2.48", "s", "240", "±", "0"],
-        ["2", "20", "23.0", "s", "±", "2.48", "s", "240", "±", "0"],
+        ["2", "10", "13.0", "s", "(10.7", "to", "15.7", "s)", "240"],
+        ["2", "20", "23.0", "s", "(20.6", "to", "25.6", "s)", "240"],
     ]
-    assert "· ± is half of a 95 % interval of the mean over the seeds" in shown
+    assert "· in brackets: 95 % interval of the mean over the seeds" in shown
 
 
 def test_one_seed_has_no_interval() -> None:
@@ -74,7 +74,7 @@ def test_what_is_too_wide_goes_on_below() -> None:
     shown = lines(wide, [f"number_{n}_s" for n in range(12)])
 
     assert max(map(len, shown)) <= 100
-    assert sum(line.split()[:2] == ["2", "20"] for line in shown) == 3
+    assert sum(line.split()[:2] == ["2", "20"] for line in shown) == 4
 
 
 def with_numbers(run: Run, n: int) -> Run:

@@ -91,6 +91,31 @@ def test_a_person_is_told_that_nothing_was_measured() -> None:
 
 def test_the_table_has_a_row_for_each_trial() -> None:
     assert tuned([5.0, 6.0, 7.0]).table().to_pylist() == [
-        {"router.credit": "1", "ttft_s.p95": 4.0, "holds": True, "margin of itl_s.p99<0.2": 0.5},
-        {"router.credit": "1.5", "ttft_s.p95": 2.0, "holds": True, "margin of itl_s.p99<0.2": 0.5},
+        {
+            "router.credit": "1",
+            "ttft_s.p95": 4.0,
+            "holds": True,
+            "not_completed": 0.0,
+            "margin of itl_s.p99<0.2": 0.5,
+        },
+        {
+            "router.credit": "1.5",
+            "ttft_s.p95": 2.0,
+            "holds": True,
+            "not_completed": 0.0,
+            "margin of itl_s.p99<0.2": 0.5,
+        },
     ]
+
+
+def test_a_person_is_told_of_settings_that_lose_requests() -> None:
+    found = tuned([5.0, 6.0, 7.0])
+    losing = replace(found.trials[0], not_completed=3.0, more_lost=3.0)
+    assert not losing.holds
+    assert (
+        "1 of 2 settings completed fewer requests than the default and could not win; a --constraint on a "
+        "number of requests, such as requests.completed, takes the place of this rule"
+    ) in shown(replace(found, trials=[losing, found.best]))
+    assert "every setting that was tried completes fewer requests than the default" in shown(
+        replace(found, trials=[losing], best=losing)
+    )

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from sim.errors import InputError
 from sim.router import Booking, CostTerms, Overrides, Query, Router, RouterConfig, WorkerType
 
 Row = dict[str, Any]
@@ -80,6 +81,8 @@ class RecordedRouter:
     def proceed(self, row: Row) -> None:
         """Apply one recorded step in the life of a booked request."""
         booking = self._bookings[row["request_id"]]
+        if row["op"] not in ("prefill_complete", "free", "add_output_block"):
+            raise InputError(f"request {row['request_id']}: op = {row['op']!r} is not known")
         if row["op"] == "prefill_complete":
             self.router.first_token(booking, now_s=0.0)
         elif row["op"] == "free":
@@ -100,13 +103,12 @@ class RecordedRouter:
 class SelectionService(RecordedRouter):
     """Dynamo's router as a service of its own.
 
-    It books blocks whatever the settings say, has no approximate index, and keeps its index where the credit
-    is 0. The last is the core's behaviour for a credit of 0 in each request.
+    It books blocks whatever the settings say, generated ones too, has no approximate index, and keeps its
+    index where the credit is 0. The last is the core's behaviour for a credit of 0 in each request.
     """
 
     def __init__(self, scenario: Row) -> None:
-        settings = named(scenario["config"])
-        settings.pop("track_active_blocks", None)
+        settings = named(scenario["config"]) | {"track_active_blocks": True, "track_output_blocks": True}
         config = RouterConfig(**settings)
         credit = config.overlap_score_credit
         super().__init__(
@@ -125,20 +127,29 @@ class SelectionService(RecordedRouter):
 
 
 class KvRouter(RecordedRouter):
-    """Dynamo's router as its frontend uses it, recorded without KV events.
+    """Dynamo's router as its frontend uses it.
 
-    What its approximate index then answered is recorded with each request, and taught to the core's index.
+    Where it was recorded without KV events, its index only guessed: what that answered is recorded with each
+    request, and taught to the core's index.
     """
 
-    def __init__(self, scenario: Row) -> None:
+    def __init__(self, scenario: Row, *, hears_events: bool) -> None:
         super().__init__(scenario, RouterConfig(**named(scenario["config"])), "decode")
+        self._hears_events = hears_events
 
     def look_up(self, row: Row) -> None:
-        """Let each rank hold exactly what was recorded of this prompt."""
+        """Let each rank hold exactly what was recorded of this prompt, if nothing else told of it."""
+        if self._hears_events:
+            return
         ids = self.block_ids(row["prompt_blocks"])
         for rank, held in enumerate(row["device_blocks"]):
             self.router.cleared(rank)
             self.router.stored(rank, None, ids[:held], "device")
+
+
+def unknown_settings(scenario: Row) -> list[str]:
+    """Return the recorded settings that could change a decision, but not one of the core."""
+    return sorted(named(scenario.get("config", {})).keys() - RouterConfig.model_fields.keys())
 
 
 def named(recorded: Row) -> Row:

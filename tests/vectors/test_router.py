@@ -8,7 +8,7 @@ import pytest
 from tests.vectors import router
 
 RECORDED = Path(__file__).parent / "data" / "router"
-ALL_RECORDED = Path(__file__).resolve().parents[2] / ".." / "shared" / "vectors" / "router"
+SHARED = Path(__file__).resolve().parents[2] / ".." / "shared" / "vectors" / "router"
 
 
 def test_recorded_decisions_agree(capsys: pytest.CaptureFixture[str]) -> None:
@@ -19,9 +19,27 @@ def test_recorded_decisions_agree(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed[1] == "KvRouter: 205 of 205 load states agree, 80 of 80 decisions agree"
 
 
-@pytest.mark.skipif(not ALL_RECORDED.is_dir(), reason="../shared/vectors/router is not there")
-def test_all_recorded_decisions_agree(capsys: pytest.CaptureFixture[str]) -> None:
-    assert router.main([str(ALL_RECORDED)]) == 0
+@pytest.mark.skipif(not SHARED.is_dir(), reason="../shared/vectors/router is not there")
+def test_all_recorded_decisions_agree_and_what_cannot_be_replayed_is_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert router.main([str(SHARED)]) == 3
+    printed = capsys.readouterr().out.splitlines()
+    assert "q01.jsonl: not replayed: the router's queue, 162 steps" in printed
+    assert "5 recordings not replayed" in printed
+
+
+@pytest.mark.skipif(not (SHARED / "fresh").is_dir(), reason="../shared/vectors/router/fresh is not there")
+def test_decisions_of_random_configurations_agree(capsys: pytest.CaptureFixture[str]) -> None:
+    """Fading blocks, ageing bookings, and KvRouter with KV events among them."""
+    assert router.main([str(SHARED / "fresh")]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[1:4] == [
+        "23 of 23 load states of ageing bookings agree",
+        "KvRouter: 583 of 583 load states agree, 180 of 180 decisions agree",
+        "2269 of 2269 load states agree",
+    ]
+    assert printed[-1] == "660 of 660 decisions agree"
 
 
 @pytest.mark.parametrize(
@@ -97,10 +115,77 @@ def test_another_distribution_is_noticed(tmp_path: Path, capsys: pytest.CaptureF
     assert "0 of 1 softmax distributions agree" in capsys.readouterr().out
 
 
+def test_a_certain_draw_agrees_and_an_impossible_one_does_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = {"op": "softmax", "router_temperature": 0.0, "costs": [1.0, 2.0], "draws": 100}
+    for counts, status in (([100, 0], 0), ([99, 1], 1)):
+        (tmp_path / "softmax.jsonl").write_text(json.dumps({**row, "counts": counts}))
+        assert router.main([str(tmp_path)]) == status
+
+
+AGEING = [
+    {"t": 0.01, "op": "workers"},
+    {"t": 1.0, "op": "book", "rid": "a", "rank": 1},
+    {"t": 2.0, "op": "prefill_complete", "rid": "a", "rank": 1},
+    {"t": 3.0, "op": "loads", "loads": [[0, 0, 0], [0, 2, 1]]},
+    {"t": 32.0, "op": "book", "rid": "b", "rank": 1},
+    {"t": 33.0, "op": "loads", "loads": [[0, 0, 0], [40, 2, 1]]},
+]
+
+
+def test_ageing_bookings_are_replayed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for limit_s, status in ((5, 0), (40, 1)):
+        path = tmp_path / f"expiry{limit_s}.jsonl"
+        path.write_text("\n".join(map(json.dumps, AGEING)))
+        assert router.main([str(tmp_path)]) == status
+        path.unlink()
+    printed = capsys.readouterr().out.splitlines()
+    assert "2 of 2 load states of ageing bookings agree" in printed
+    found = "expiry40.jsonl:6: loads: recorded [[0, 0, 0], [40, 2, 1]], ours [[0, 0, 0], [40, 2, 2]]"
+    assert found in printed
+
+
+@pytest.mark.parametrize(
+    ("rows", "line"),
+    [
+        (
+            [{"op": "queue_scenario", "threshold": 0.5}, {"op": "submit"}, {"op": "free"}],
+            "x.jsonl: not replayed: the router's queue, 2 steps",
+        ),
+        (
+            [{"op": "block_hash"}] * 3,
+            "x.jsonl: not replayed: hashes of tokens, where the core has identities, 3 rows",
+        ),
+        (
+            [{"op": "scenario", "name": "s1", "config": {"router_queue_threshold": 1, "temperature": 1}}],
+            "x.jsonl: not replayed: settings that the core does not have: queue_threshold",
+        ),
+    ],
+)
+def test_what_is_not_modelled_is_named_and_no_success_unless_allowed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rows: list[dict[str, object]], line: str
+) -> None:
+    (tmp_path / "x.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    assert router.main([str(tmp_path)]) == 2
+    assert "no recording of the router that can be replayed" in capsys.readouterr().err
+    certain = {"op": "softmax", "router_temperature": 0.0, "costs": [1.0], "draws": 1, "counts": [1]}
+    (tmp_path / "softmax.jsonl").write_text(json.dumps(certain))
+    (tmp_path / "notes.txt").write_text("")
+    assert router.main([str(tmp_path)]) == 3
+    assert router.main([str(tmp_path), "--allow-skipped"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[:3] == [
+        "not recordings, not looked at: notes.txt",
+        line,
+        "1 recordings not replayed",
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (None, "no file s*.jsonl"),
+        (None, "no recording of the router that can be replayed"),
         ('{"op": "scenario"', "s01.jsonl:1: not a JSON"),
         ('{"op": "select"}', "op is"),
     ],

@@ -208,16 +208,34 @@ def test_an_exception_in_the_middle_is_a_disagreement(
     assert "exception after 0 of 26 steps: IndexError" in capsys.readouterr().out
 
 
-def test_other_files_are_ignored_and_it_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write(tmp_path, rows_of("hyb_duplicate_checkpoint_sync"), "hyb_whole")
+def test_what_is_not_replayed_is_named_and_no_success_unless_allowed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = rows_of("hyb_duplicate_checkpoint_sync")
+    write(tmp_path, rows, "hyb_whole")
     write(tmp_path, [{"k": "cfg"}], "other_x")
-    assert vllm.main([str(tmp_path)]) == 0
-    assert capsys.readouterr().out.startswith("1 other files ignored: recordings are named")
+    write(tmp_path, [rows[0] | {"windows": [1024], "num_blocks_d": 9}, *rows[1:]], "full_x")
+    assert vllm.main([str(tmp_path)]) == 3
+    assert capsys.readouterr().out.splitlines()[-4:] == [
+        "full_x.jsonl: not replayed: settings that the core does not have: num_blocks_d, windows",
+        "other_x.jsonl: not replayed: recordings of what is modelled are named full_*, hyb*, pd_* or pdmc_*",
+        "2 recordings not replayed",
+        "30 of 30 decisions agree",
+    ]
+    assert vllm.main([str(tmp_path), "--allow-skipped"]) == 0
+
+
+@pytest.mark.parametrize(("setting", "value"), [("watermark", 0.5), ("long_prefill_token_threshold", 16)])
+def test_settings_of_a_pair_are_not_ignored(setting: str, value: float, tmp_path: Path) -> None:
+    rows = rows_of("pdmc_hyb_decode_preempt_async")
+    rows[0][setting] = value
+    write(tmp_path, rows, "pdmc_x")
+    assert vllm.main([str(tmp_path)]) == 1
 
 
 def test_nothing_to_replay_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert vllm.main([str(tmp_path)]) == 2
-    assert "no file full_*.jsonl, hyb*.jsonl, pd_*.jsonl or pdmc_*.jsonl" in capsys.readouterr().err
+    assert "no recording of an engine that can be replayed" in capsys.readouterr().err
     assert vllm.main([str(tmp_path / "absent")]) == 2
     assert vllm.main([]) == 2
     assert "usage: python -m tests.vectors.vllm DIR" in capsys.readouterr().err

@@ -2,8 +2,9 @@
 
 Every `full_*.jsonl` and `hyb*.jsonl` of DIR (one engine), `pd_*.jsonl` and `pdmc_*.jsonl` (a prefill and a
 decode engine) is predicted as a whole and compared: each step and each request counts as one decision. The
-last line is `N of M decisions agree`; the exit status is 0 only if all do, 1 if not, and 2 if there is
-nothing to replay.
+last line is `N of M decisions agree`; the exit status is 0 only if all do, 1 if not, 2 if there is nothing to
+replay, and 3 if all that was replayed agrees, but some recordings, which are named, have another name or
+settings that the core does not have (0 with --allow-skipped).
 """
 
 import json
@@ -13,8 +14,9 @@ from collections.abc import Iterator
 from itertools import islice, zip_longest
 from pathlib import Path
 
+from tests.vectors.skipped import NO_INPUT, Skipped
 from tests.vectors.vllm_pd import DECODE, PairReplay
-from tests.vectors.vllm_replay import Replay, Row, expand
+from tests.vectors.vllm_replay import Replay, Row, expand, unknown_settings
 
 EMPTY: Row = {
     "load": [],
@@ -153,18 +155,20 @@ def _normalised(row: Row, empty: Row) -> Row:
 
 def main(arguments: list[str]) -> int:
     """Check the recordings of a folder."""
-    folder = Path(arguments[0]) if len(arguments) == 1 else None
-    if folder is None or not folder.is_dir():
-        print("usage: python -m tests.vectors.vllm DIR (a folder of recorded *.jsonl files)", file=sys.stderr)
-        return 2
-    files = sorted(folder.glob("*.jsonl"))
-    paths = [path for path in files if path.name.startswith(("full_", "hyb", *PAIRS))]
-    others = len(files) - len(paths)
-    if others:
-        print(f"{others} other files ignored: recordings are named full_*, hyb*, pd_* or pdmc_*")
+    skipped = Skipped.from_arguments(arguments, "python -m tests.vectors.vllm")
+    if skipped is None:
+        return NO_INPUT
+    paths = []
+    for path in skipped.recordings():
+        why = _cannot_be_replayed(path)
+        if why is None:
+            paths.append(path)
+        else:
+            skipped.add(path, why)
     if not paths:
-        print(f"{folder}: no file full_*.jsonl, hyb*.jsonl, pd_*.jsonl or pdmc_*.jsonl", file=sys.stderr)
-        return 2
+        skipped.show()
+        print(f"{skipped.folder}: no recording of an engine that can be replayed", file=sys.stderr)
+        return NO_INPUT
     agree = compared = 0
     for path in paths:
         report = check_file(path)
@@ -172,8 +176,24 @@ def main(arguments: list[str]) -> int:
         print(f"{path.name}: {report.agree} of {report.compared} steps and requests agree")
         for problem in report.problems:
             print(f"  {path.name} {problem[:1000]}")
+    skipped.show()
     print(f"{agree} of {compared} decisions agree")
-    return 0 if agree == compared else 1
+    return skipped.status(agrees=agree == compared)
+
+
+def _cannot_be_replayed(path: Path) -> str | None:
+    """Say why a recording is of something that the core does not have; None: it is not, or is unreadable."""
+    if not path.name.startswith(("full_", "hyb", *PAIRS)):
+        return "recordings of what is modelled are named full_*, hyb*, pd_* or pdmc_*"
+    try:
+        with path.open(encoding="utf-8") as lines:
+            config = json.loads(next(lines, ""))
+    except ValueError:
+        return None
+    if not isinstance(config, dict):
+        return None
+    unknown = unknown_settings(config, pair=path.name.startswith(PAIRS)) if config.get("k") == "cfg" else []
+    return f"settings that the core does not have: {', '.join(unknown)}" if unknown else None
 
 
 if __name__ == "__main__":

@@ -14,8 +14,8 @@ from sim.worker.active import ActiveRequest
 from sim.worker.connector import OffloadingConnector
 from sim.worker.engine import Engine
 from sim.worker.nixl import NixlConnector
-from sim.worker.plan import Limits, StepPlan
-from tests.vectors.vllm_replay import Row, expand, recorded_events
+from sim.worker.plan import StepPlan
+from tests.vectors.vllm_replay import Row, expand, limits, recorded_events
 from tests.worker.helpers import CopyEngine
 
 PREFILL, DECODE = "P", "D"
@@ -24,12 +24,6 @@ PREFILL, DECODE = "P", "D"
 def build_engine(config: Row, name: str) -> Engine:
     """Return one of the two engines that a recording's first line describes."""
     recurrent = sum(group == "MambaSpec" for group in config["groups"])
-    limits = Limits(
-        max_batched_tokens=config["max_num_batched_tokens"],
-        max_seqs=config["max_num_seqs"],
-        max_model_len=config["max_model_len"],
-        async_scheduling=config["async"],
-    )
     blocks, role = (
         (config["num_blocks"], config.get("role_p", "kv_both"))
         if name == PREFILL
@@ -42,7 +36,7 @@ def build_engine(config: Row, name: str) -> Engine:
         tier = POLICIES[config.get("policy", "lru")](config["cpu_blocks"])
         offload = OffloadingConnector(cache, tier, prompt_only=config.get("offload_prompt_only", True))
     offload_first = config.get("order", ["nixl"])[0] == "offload"
-    return Engine(cache, limits, offload, nixl, offload_first=offload_first)
+    return Engine(cache, limits(config), offload, nixl, offload_first=offload_first)
 
 
 class Side:

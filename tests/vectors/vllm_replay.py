@@ -18,6 +18,23 @@ from tests.worker.helpers import Driver
 
 Row = dict[str, Any]
 
+_ENGINE = (
+    "k groups block_size num_blocks max_num_batched_tokens max_num_seqs max_model_len async watermark "
+    "long_prefill_token_threshold cpu_blocks policy offload_prompt_only store_delay load_delay"
+)
+_PAIR = "num_blocks_d xfer_delay order role_p role_d stop_tick"
+_WORKLOAD = (
+    "add branch bytes_per_block cpu_blocks_real dup edge first gap model most name out out_other plan "
+    "requests resend seed sessions shared snap snaps start strip_output turns"
+)
+"""How the requests came about that were recorded, and what they are called."""
+
+
+def unknown_settings(config: Row, *, pair: bool) -> list[str]:
+    """Return the recorded settings that this replay would ignore although they may have an effect."""
+    known = f"{_ENGINE} {_WORKLOAD} {_PAIR if pair else ''}".split()
+    return sorted(config.keys() - set(known))
+
 
 def expand(runs: list[list[int]]) -> list[int]:
     """[[first, count], ...] to single ids."""
@@ -32,7 +49,12 @@ def build_engine(config: Row) -> Engine:
     if config.get("cpu_blocks"):
         tier = POLICIES[config.get("policy", "lru")](config["cpu_blocks"])
         offload = OffloadingConnector(cache, tier, prompt_only=config.get("offload_prompt_only", True))
-    limits = Limits(
+    return Engine(cache, limits(config), offload)
+
+
+def limits(config: Row) -> Limits:
+    """Return the limits of the scheduler, or of both of a pair."""
+    return Limits(
         max_batched_tokens=config["max_num_batched_tokens"],
         max_seqs=config["max_num_seqs"],
         max_model_len=config["max_model_len"],
@@ -40,7 +62,6 @@ def build_engine(config: Row) -> Engine:
         watermark=config.get("watermark", 0.0),
         async_scheduling=config["async"],
     )
-    return Engine(cache, limits, offload)
 
 
 class Replay:

@@ -230,8 +230,19 @@ class TestLoad:
         driver.run()
         assert waits.external_tokens == 64
 
-    def test_a_load_leaves_room_for_prefills_that_have_begun(self) -> None:
-        driver, prompts = build(14, cpu_blocks=40, max_batched_tokens=16), Prompts()
+    @pytest.mark.parametrize(
+        ("blocks", "watermark", "loads"),
+        [(13, 0.0, False), (14, 0.0, True), (14, 0.07, False), (15, 0.07, True)],
+    )
+    def test_a_load_leaves_room_for_prefills_that_have_begun(
+        self, blocks: int, watermark: float, loads: bool
+    ) -> None:
+        """Two of the prefill's ten blocks are taken and eight reserved; the load needs four, and later one.
+
+        A watermark of 7 % is one block more that must stay free.
+        """
+        limits = {"long_prefill_threshold_tokens": 16, "max_batched_tokens": 64, "watermark": watermark}
+        driver, prompts = build(blocks, cpu_blocks=40, async_scheduling=False, **limits), Prompts()
         run(driver, prompts.request(("a", 64)))
         evict_gpu(driver)
         prefill, load = prompts.request(("b", 160)), prompts.request(("a", 64), ("c", 2))
@@ -239,10 +250,45 @@ class TestLoad:
         driver.turn()
         driver.engine.add(load)
         driver.turn()
-        # two of ten blocks are taken; eight are reserved, four remain, five are needed in all
-        assert load.status is Status.WAITING
+        pool, scheduler = driver.engine.cache.pool, driver.engine.scheduler
+        assert prefill.computed == 32
+        assert load.status is (Status.LOADING if loads else Status.WAITING)
+        assert pool.free_blocks == blocks - 2 - (4 if loads else 0)
+        assert scheduler.reserved_blocks() == 8 + (1 if loads else 0)
         driver.run()
         assert load.external_tokens == 64
+
+    @pytest.mark.parametrize(("blocks", "loads"), [(14, False), (15, True)])
+    def test_a_load_leaves_room_for_what_other_loads_will_compute(self, blocks: int, loads: bool) -> None:
+        """The first loads four of its eleven blocks: seven are reserved when the next one needs four."""
+        driver, prompts = build(blocks, cpu_blocks=40, async_scheduling=False), Prompts()
+        run(driver, prompts.request(("a", 64)), prompts.request(("d", 64)))
+        evict_gpu(driver)
+        first, second = prompts.request(("a", 64), ("b", 100)), prompts.request(("d", 64), ("c", 2))
+        driver.engine.add(first)
+        driver.engine.add(second)
+        driver.turn()
+        assert first.status is Status.LOADING
+        assert second.status is (Status.LOADING if loads else Status.WAITING)
+
+
+class TestTouch:
+    def test_a_look_up_touches_the_checkpoint_it_hits_and_no_older_one(self) -> None:
+        """Two state groups and blocks of 16: a block and two states at each boundary fill a tier of 12."""
+        driver = build(20, 16, 2, cpu_blocks=12, async_scheduling=False, max_batched_tokens=16)
+        prompts, offload = Prompts(), connector(driver)
+        first, other = prompts.request(("a", 48)), prompts.request(("x", 16))
+        run(driver, first)
+        run(driver, other)
+        assert offload.tier.used_blocks == 12
+        assert offload.lookup(prompts.request(("a", 48), ("b", 3)), 0) == 48
+        one, two, three = first.hashes[:3]
+        (alone,) = other.hashes[:1]
+        # The states at 16 and 32 tokens, all of the other prompt, and only then the state that was hit.
+        room = offload.tier.store([(-number, 0) for number in range(1, 10)])
+        assert room is not None
+        older = [(one, 0), (one, 1), (two, 0), (two, 1), (alone, 0), (alone, 1), (alone, 2)]
+        assert room[1] == [*older, (three, 0), (three, 1)]
 
 
 class TestFlush:

@@ -20,13 +20,16 @@ def test_fewer_ids_than_the_length_needs_never_shorten_a_prompt(tmp_path: Path) 
     )
 
 
-def test_rows_that_hold_only_what_a_turn_adds_are_refused_unless_the_format_is_stated(tmp_path: Path) -> None:
+def test_rows_that_hold_only_what_a_turn_adds_are_refused_unless_said_to_be_full(
+    tmp_path: Path,
+) -> None:
     rows = (
         ROW | {"session_id": "a"},
         {"session_id": "a", "delay": 100, "input_length": 300, "output_length": 5, "hash_ids": [7]},
     )
     assert "1 of 1 later turns start with another hash id" in refusal(tmp_path, *rows)
-    notes = load(tmp_path, *rows, format="mooncake").notes
+    assert 'set format = "mooncake-delta"' in refusal(tmp_path, *rows, format="mooncake")
+    notes = load(tmp_path, *rows, full_prompts=True).notes
     assert any("taken as full prompts" in note for note in notes)
 
 

@@ -6,7 +6,9 @@ from typing import Any
 
 from sim.errors import InputError
 from sim.measured.flags import Command
+from sim.measured.mirror.dtypes import tell_kv_dtype, tell_state_dtype
 from sim.measured.mirror.found import Found
+from sim.measured.mirror.unread import leave_unread, shown
 
 _WHOLE = {
     "block-size": "engine.block_size",
@@ -16,7 +18,37 @@ _WHOLE = {
     "long-prefill-token-threshold": "engine.long_prefill_token_threshold",
 }
 _BLOCKS = "num-gpu-blocks-override"
-_NOT_MODELLED = ("tensor-parallel-size", "pipeline-parallel-size", "data-parallel-size", "speculative-config")
+_PARALLEL = ("tensor-parallel-size", "pipeline-parallel-size", "data-parallel-size")
+_MODEL = ("model", "model-path")
+_POOL = ("disaggregation-mode", "is-prefill-worker", "is-decode-worker")
+READ = frozenset(
+    {
+        *_WHOLE,
+        *_PARALLEL,
+        *_MODEL,
+        *_POOL,
+        _BLOCKS,
+        "async-scheduling",
+        "dtype",
+        "enable-prefix-caching",
+        "gpu-memory-utilization",
+        "kv-cache-dtype",
+        "kv-offloading-size",
+        "kv-transfer-config",
+        "mamba-ssm-cache-dtype",
+        "num-workers",
+        "quantization",
+        "speculative-config",
+    }
+)
+"""Options that something is made of, or that are refused a setting with a word."""
+_CONNECTOR_KEYS = frozenset({"kv_connector", "kv_role", "kv_connector_extra_config"})
+_OFFLOAD_KEYS = frozenset(
+    {"cpu_bytes_to_use", "eviction_policy", "offload_prompt_only", "self_describing_kv_events"}
+)
+_WEIGHTS = {"fp8": "fp8"}
+_FULL_WIDTH = ("auto", "bfloat16", "half", "float16")
+"""Formats of two bytes: what is in them makes no difference here."""
 
 
 def tell_engines(engines: Sequence[Command], found: Found) -> None:
@@ -37,9 +69,28 @@ def tell_engines(engines: Sequence[Command], found: Found) -> None:
     layout = ("prefill", "decode") if disaggregated else ("aggregated",)
     for pool in layout:
         key = "count" if pool == "aggregated" else pool
-        found.tell(f"workers.{key}", len(pools[pool]) or None, "the number of command lines")
+        n, source = _count(pools[pool])
+        found.tell(f"workers.{key}", n or None, source)
         for number, engine in enumerate(pools[pool]):
             _tell_engine(engine, pool, f" of {pool} engine {number}" if number else "", found)
+    leave_unread(engines, "the engines", READ, found)
+
+
+def is_split(engines: Sequence[Command]) -> bool:
+    """Whether any of these engines is a prefill or a decode engine."""
+    return any(_pool(engine) != "aggregated" for engine in engines)
+
+
+def model_name(engine: Command) -> str | None:
+    """Return the model that an engine's command line names."""
+    return engine.value(*_MODEL) or engine.served
+
+
+def _count(engines: Sequence[Command]) -> tuple[int, str]:
+    """Return how many engines command lines start: Dynamo's mocker is told how many it is."""
+    numbers = [engine.integer("num-workers") for engine in engines]
+    source = "--num-workers" if any(numbers) else "the number of command lines"
+    return sum(number or 1 for number in numbers), source
 
 
 def _pool(engine: Command) -> str:
@@ -65,15 +116,30 @@ def _tell_engine(engine: Command, pool: str, whose: str, found: Found) -> None:
     found.tell(
         "engine.async_scheduling", engine.switch("async-scheduling"), f"--[no-]async-scheduling{whose}"
     )
+    _tell_formats(engine, whose, found)
     if engine.switch("enable-prefix-caching") is False:
-        found.note("--no-enable-prefix-caching: the simulator's engines always reuse prefixes")
-    for option in _NOT_MODELLED:
+        found.not_like("--no-enable-prefix-caching: the simulator's engines always reuse prefixes")
+    for option in _PARALLEL:
         if (value := engine.value(option)) not in (None, "", "1"):
-            found.note(f"--{option} {value}: not modelled, one engine is one GPU")
+            found.not_like(f"--{option} {value}: not modelled, one engine is one GPU")
+    if (value := engine.value("speculative-config")) is not None:
+        found.not_like(f"--speculative-config {shown('', value)}: not modelled")
     if size_gib := engine.real("kv-offloading-size"):
         found.tell("offload.cpu_bytes", round(size_gib * 2**30), f"--kv-offloading-size{whose}")
     if transfer := engine.value("kv-transfer-config"):
         _tell_transfer(_parsed(transfer), pool, whose, found)
+
+
+def _tell_formats(engine: Command, whose: str, found: Found) -> None:
+    """Add the number formats: of the KV cache, of recurrent states, of the weights."""
+    tell_kv_dtype(engine.value("kv-cache-dtype"), f"--kv-cache-dtype{whose}", found)
+    tell_state_dtype(engine.value("mamba-ssm-cache-dtype"), f"--mamba-ssm-cache-dtype{whose}", found)
+    if (method := engine.value("quantization")) is not None:
+        found.tell("model.weights_dtype", _WEIGHTS.get(method), f"--quantization{whose}")
+        if method not in _WEIGHTS:
+            found.not_like(f"--quantization {method}: not modelled, so weights have their model's format")
+    if (dtype := engine.value("dtype")) not in (None, *_FULL_WIDTH):
+        found.not_like(f"--dtype {dtype}: not modelled, so the model has formats of two bytes")
 
 
 def _parsed(text: str) -> Mapping[str, Any]:
@@ -91,6 +157,9 @@ def _tell_transfer(config: Mapping[str, Any], pool: str, whose: str, found: Foun
     order = []
     for connector in _connectors(config):
         name = connector.get("kv_connector")
+        found.leave(
+            "--kv-transfer-config", (f"{name}: {key}" for key in connector if key not in _CONNECTOR_KEYS)
+        )
         if name == "OffloadingConnector":
             order.append("offload")
             _tell_offload(connector.get("kv_connector_extra_config", {}), pool, source, found)
@@ -99,7 +168,7 @@ def _tell_transfer(config: Mapping[str, Any], pool: str, whose: str, found: Foun
             if pool != "aggregated":
                 found.tell(f"disaggregation.{pool}_kv_role", connector.get("kv_role"), source)
         else:
-            found.note(f"{source}: connector {name} is not modelled")
+            found.not_like(f"{source}: connector {name} is not modelled")
     if pool == "prefill" and len(order) == 2:
         found.tell("disaggregation.connector_order", order, source)
 
@@ -113,8 +182,11 @@ def _connectors(config: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 def _tell_offload(extra: Mapping[str, Any], pool: str, source: str, found: Found) -> None:
     if pool == "decode":
-        found.note(f"{source}: a CPU tier of decode workers is not modelled")
+        found.not_like(f"{source}: a CPU tier of decode workers is not modelled")
         return
+    found.leave(
+        "--kv-transfer-config", (f"OffloadingConnector: {key}" for key in extra if key not in _OFFLOAD_KEYS)
+    )
     found.tell("offload.cpu_bytes", extra.get("cpu_bytes_to_use"), source)
     found.tell("offload.eviction_policy", extra.get("eviction_policy"), source)
     found.tell("offload.offload_prompt_only", extra.get("offload_prompt_only"), source)

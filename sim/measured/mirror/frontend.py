@@ -2,6 +2,7 @@
 
 from sim.measured.flags import Command
 from sim.measured.mirror.found import Found
+from sim.measured.mirror.unread import leave_unread
 
 _POLICIES = ("kv", "round-robin", "random", "least-loaded")
 """Modes that are also the simulator's."""
@@ -35,7 +36,7 @@ def tell_frontend(frontend: Command, found: Found) -> None:
     command = _with_variables(frontend)
     mode = command.value(_MODE) or "round-robin"
     if mode not in _POLICIES:
-        found.note(f"--{_MODE} {mode}: not modelled; a policy can be written, see CONTRIBUTING.md")
+        found.not_like(f"--{_MODE} {mode}: not modelled; a policy can be written, see CONTRIBUTING.md")
     source = f"--{_MODE}" if _MODE in command.options else f"no --{_MODE}: Dynamo's default"
     found.tell("router.policy", mode if mode in _POLICIES else None, source)
     if mode == "kv":
@@ -43,17 +44,28 @@ def tell_frontend(frontend: Command, found: Found) -> None:
             found.tell(f"router.{key}", command.real(option), f"--{option}")
         for option, key in _SWITCHES.items():
             found.tell(f"router.{key}", command.switch(option), f"--[no-]{option}")
-    known = {_MODE, *_NUMBERS, *_SWITCHES, *(f"no-{option}" for option in _SWITCHES)}
-    for option, value in command.options.items():
-        if option.removeprefix("no-").startswith("router-") and option not in known:
-            found.note(f"--{option} {value}".rstrip() + ": not modelled")
+    weights = {*_NUMBERS, *_SWITCHES}
+    known = {_MODE, *weights, *(f"no-{option}" for option in _SWITCHES)}
+    others = {
+        option for option in command.options if option.removeprefix("no-").startswith("router-")
+    } - known
+    for option in command.options:
+        if option in others:
+            found.not_like(f"--{option} {command.options[option]}".rstrip() + ": not modelled")
+    # Weights mean nothing to another mode.
+    read = {_MODE, *others, *(weights if mode == "kv" else ()), *_variables(frontend)}
+    leave_unread([frontend], "the frontend", read, found)
 
 
 def _with_variables(frontend: Command) -> Command:
     """Return the command with options for its variables: DYN_ROUTER_MODE=kv is --router-mode kv."""
     options = dict(frontend.options)
-    for variable, value in frontend.variables.items():
+    for variable in _variables(frontend):
         name = variable.removeprefix("DYN_").lower().replace("_", "-")
-        if variable.startswith("DYN_ROUTER_") and not {name, f"no-{name}"} & options.keys():
-            options[name] = value
-    return Command(frontend.words, options, frontend.variables)
+        if not {name, f"no-{name}"} & options.keys():
+            options[name] = frontend.variables[variable]
+    return Command(frontend.words, options, frontend.variables, frontend.rest)
+
+
+def _variables(frontend: Command) -> list[str]:
+    return [name for name in frontend.variables if name.startswith("DYN_ROUTER_")]

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from sim.measured.mirror.dtypes import tell_kv_dtype, tell_state_dtype
 from sim.measured.mirror.found import Found
 from sim.measured.prometheus import Scrape, Window
 from sim.measured.router_log import Decision
@@ -29,30 +30,41 @@ def tell_blocks(workers: Sequence[Worker], found: Found) -> None:
     """Add what the engines' `vllm:cache_config_info` says of their pools."""
     for worker in workers:
         key = "disaggregation.decode_kv_blocks" if worker.pool == "decode" else "engine.kv_blocks"
-        found.tell(key, worker.kv_blocks, f"vllm:cache_config_info of {worker.name}")
-        found.tell("engine.block_size", worker.block_tokens, f"vllm:cache_config_info of {worker.name}")
+        source = f"vllm:cache_config_info of {worker.name}"
+        found.tell(key, worker.kv_blocks, source)
+        found.tell("engine.block_size", worker.block_tokens, source)
+        tell_kv_dtype(worker.config.get("cache_dtype"), source, found)
+        tell_state_dtype(worker.config.get("mamba_ssm_cache_dtype"), source, found)
+        if worker.config.get("enable_prefix_caching") == "False":
+            found.not_like(f"no prefix caching by {source}: the simulator's engines always reuse prefixes")
 
 
 def tell_metrics(windows: Mapping[str, Window], found: Found) -> None:
     """Add what the frontend's gauges say, and that engines have a CPU tier."""
+    for window in windows.values():
+        _tell_registered(window.last, found)
+    tell_gauges(windows, found, disaggregated=found.has("workers.prefill"))
     for name, window in windows.items():
-        scrape = window.last
-        _tell_registered(scrape, found)
-        for gauge, key in _LIMITS.items():
-            values = {round(value) for _, value in scrape.matching(gauge, {})}
-            if len(values) == 1:
-                found.tell(key, values.pop(), gauge)
-        _tell_total_blocks(scrape, found)
-        if scrape.has("vllm:kv_offload_") and not found.has("offload.cpu_bytes"):
+        if window.last.has("vllm:kv_offload_") and not found.has("offload.cpu_bytes"):
             found.note(f"{name} has a CPU tier whose size no source tells: add offload.cpu_bytes")
 
 
-def _tell_total_blocks(scrape: Scrape, found: Found) -> None:
+def tell_gauges(windows: Mapping[str, Window], found: Found, *, disaggregated: bool) -> None:
+    """Add the limits and the blocks that a frontend shows of its engines."""
+    for window in windows.values():
+        for gauge, key in _LIMITS.items():
+            values = {round(value) for _, value in window.last.matching(gauge, {})}
+            if len(values) == 1:
+                found.tell(key, values.pop(), gauge)
+        _tell_total_blocks(window.last, found, disaggregated=disaggregated)
+
+
+def _tell_total_blocks(scrape: Scrape, found: Found, *, disaggregated: bool) -> None:
     """Take the blocks that a frontend shows: those of one worker of all, whichever it is."""
     blocks = scrape.total(_TOTAL_BLOCKS)
     if blocks is None or found.has("engine.kv_blocks"):
         return
-    if found.has("workers.prefill"):
+    if disaggregated:
         found.note(f"{_TOTAL_BLOCKS} = {round(blocks)} is of a prefill or a decode worker: not taken")
     else:
         found.tell("engine.kv_blocks", round(blocks), _TOTAL_BLOCKS)

@@ -22,6 +22,8 @@ _OPEN = {
 }
 """What a scenario must have, where nothing told it."""
 _NOT_TOLD = "not told: an example"
+_WHOLE_MODEL = ("preset", "config", "name")
+"""Keys that a model starts from; the others change something of it."""
 _EXPECTED: tuple[KeyPath, ...] = (
     *(("engine", key) for key in ("block_size", "kv_blocks", "max_num_seqs", "max_num_batched_tokens")),
     ("engine", "max_model_len"),
@@ -57,10 +59,18 @@ def _head(found: Found, settings: Mapping[KeyPath, Setting]) -> Iterator[str]:
         "Made by sim init. Behind each value stands where it is from; what is not here has its default. "
         "Step times are those of the model and GPU here: a mirror of caching and routing, not of time.",
         *([f"Not told, so the default holds: {', '.join(unknown)}."] if unknown else []),
-        *(f"Note: {note}." for note in found.notes),
+        *remarks(found),
     ]
     for paragraph in paragraphs:
         yield from wrap(paragraph, _WIDTH)
+
+
+def remarks(found: Found) -> list[str]:
+    """Return what a reader must know of the scenario: notes, and what was not read, a paragraph each."""
+    unread = (f"Not read, of {source}: {', '.join(items)}." for source, items in found.unread.items())
+    texts = (*(f"Note: {note}." for note in found.notes), *unread)
+    # A comment holds no control characters.
+    return ["".join(char if char.isprintable() else "?" for char in text) for text in texts]
 
 
 def check(text: str, folder: Path | None) -> None:
@@ -82,8 +92,12 @@ def check(text: str, folder: Path | None) -> None:
 
 def examples(found: Found) -> dict[KeyPath, Setting]:
     """Return what stands in for what is missing: a section as a whole, so that parts do not mix."""
-    told = {path[0] for path in found.settings}
-    return {path: Setting(value, _NOT_TOLD) for path, value in _OPEN.items() if path[0] not in told}
+    told = {path[0] for path in found.settings if path[0] != "model" or path[1] in _WHOLE_MODEL}
+    shown = {path: Setting(value, _NOT_TOLD) for path, value in _OPEN.items() if path[0] not in told}
+    if found.named_model and ("model", "preset") in shown:
+        source = f"an example, NOT the cluster's model, {found.named_model}"
+        shown["model", "preset"] = Setting(_OPEN["model", "preset"], source)
+    return shown
 
 
 def _put(table: Table | tomlkit.TOMLDocument, settings: Mapping[str, Setting]) -> None:

@@ -1,6 +1,6 @@
 """What a person reads of predicted requests, made for a terminal of 100 columns."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -34,11 +34,27 @@ def render(result: Mapping[str, Any], scenario: str) -> RenderableType:
     return Group(
         heading(f"{_count(len(result['runs']))} of {result['file']['name']}", f"validated on {scenario}"),
         Text(),
+        *_unserved(result["runs"]),
         _runs(result),
         Text(),
         _groups(result),
         footnotes(notes),
     )
+
+
+def _unserved(runs: Sequence[Mapping[str, Any]]) -> Iterable[RenderableType]:
+    """Yield how many requests the engine answered that this one refuses, where there are any."""
+    found = [run for run in runs if run["unserved"]]
+    if not found:
+        return
+    n, of = sum(run["unserved"] for run in found), sum(run["requests"] for run in found)
+    names = ", ".join(run["name"] for run in found[:3]) + (", ..." if len(found) > 3 else "")
+    yield Text.assemble(
+        ("Refused: ", "bold red"),
+        f"{n:,} of {of:,} {plural(of, 'request')} that the measured engine served are refused here (longer "
+        f"than max_model_len or the pool), in {_count(len(found))}: {names}. Errors are of the others alone",
+    )
+    yield Text()
 
 
 def _table(first: str) -> Table:

@@ -3,11 +3,13 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from joblib import Parallel, delayed
 
 from sim.coefficient_file import FittedRun
 from sim.measured.requests_csv import RequestsFile, RequestsRun
 from sim.scenario import Scenario
+from sim.sums import added
 from sim.validation.requests.kinds import kind_of
 from sim.validation.requests.latencies import PERCENTILES, errors, measured, predicted, request_error
 from sim.validation.requests.laws import Law, laws
@@ -57,13 +59,21 @@ def validate_requests(
     )
     calls = (delayed(_errors)(run, law) for run, law in tasks)
     found: dict[tuple[str, str], dict[str, float | None]] = {}
-    for run, law, numbers in Parallel(n_jobs=jobs, return_as="generator_unordered")(calls):
+    unserved: dict[str, int] = {}
+    for run, law, numbers, n_unserved in Parallel(n_jobs=jobs, return_as="generator_unordered")(calls):
         found[run, law] = numbers
+        unserved[run] = max(n_unserved, unserved.get(run, 0))
         on_run()
     times = scenario.coefficients()
     if fitted is None:
         fitted = times.file.fitted_runs if times.file is not None else ()
-    runs = [_run(run, fitted, {law.name: found[run.name, law.name] for law in tried}) for run in file.runs]
+    runs = [
+        {
+            **_run(run, fitted, {law.name: found[run.name, law.name] for law in tried}),
+            "unserved": unserved[run.name],
+        }
+        for run in file.runs
+    ]
     return {
         "schema_version": SCHEMA_VERSION,
         "file": {"name": file.path.name, "sha256": file.sha256},
@@ -79,11 +89,15 @@ def n_predictions(file: RequestsFile, scenario: Scenario, *, baselines: bool = T
     return len(file.runs) * (len(laws(scenario)) if baselines else 1)
 
 
-def _errors(run: RequestsRun, law: Law) -> tuple[str, str, dict[str, float | None]]:
-    """Predict one run with one law; called in a process of its own."""
+def _errors(run: RequestsRun, law: Law) -> tuple[str, str, dict[str, float | None], int]:
+    """Predict one run with one law, and count the answered requests that are refused here.
+
+    Called in a process of its own.
+    """
     real, simulated = measured(run), predicted(run, law.scenario)
     numbers = dict(zip(COLUMNS, errors(real, simulated), strict=True))
-    return run.name, law.name, {**numbers, "request_e2e": request_error(real, simulated)}
+    n_unserved = int((np.isnan(simulated.e2e_s) & ~np.isnan(real.e2e_s)).sum())
+    return run.name, law.name, {**numbers, "request_e2e": request_error(real, simulated)}, n_unserved
 
 
 def _run(
@@ -124,7 +138,7 @@ def _group(name: str, runs: Sequence[Mapping[str, Any]], tried: Iterable[Law]) -
 def _mean_size(numbers: Iterable[float | None]) -> float | None:
     """Return the mean absolute value of those that there are."""
     known = [abs(number) for number in numbers if number is not None]
-    return sum(known) / len(known) if known else None
+    return added(known) / len(known) if known else None
 
 
 def _belongs(run: Mapping[str, Any], group: str) -> bool:

@@ -8,7 +8,7 @@ from sim.workload.formats import mooncake
 from sim.workload.formats.row import RowFormat
 from sim.workload.formats.timed_trace import timed_trace
 
-FormatName = Literal["auto", "mooncake", "timed_trace"]
+FormatName = Literal["auto", "mooncake", "mooncake-delta", "timed_trace"]
 
 
 def choose(name: FormatName, sec_multiplier: float | None, sample: Iterable[Mapping[str, Any]]) -> RowFormat:
@@ -23,7 +23,9 @@ def choose(name: FormatName, sec_multiplier: float | None, sample: Iterable[Mapp
 
     """
     if name == "timed_trace" or sec_multiplier is not None:
-        if name == "mooncake":
+        if name in ("mooncake", "mooncake-delta"):
             raise InputError(f"sec_multiplier = {sec_multiplier}: mooncake timestamps are milliseconds")
         return timed_trace(1.0 if sec_multiplier is None else sec_multiplier)
+    if name == "mooncake-delta":
+        return mooncake.DELTA
     return mooncake.FORMAT if name == "mooncake" or mooncake.recognises(sample) else timed_trace()

@@ -7,6 +7,7 @@ same keys. Rows of one session are its turns, in file order, each with its full 
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from sim.workload.formats.row import RowFormat
@@ -24,6 +25,9 @@ FORMAT = RowFormat(
     },
     units_per_s=1000.0,
 )
+
+DELTA = replace(FORMAT, name="mooncake-delta")
+"""The same keys, but a row holds what its turn adds: see `sim.workload.deltas`."""
 
 _OWN_KEYS = {key for keys in FORMAT.keys.values() for key in keys} - {
     "timestamp",

@@ -1,31 +1,24 @@
 """One row of a trace file, and how its fields are read."""
 
+import unicodedata
 from array import array
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sim.errors import InputError
+from sim.errors import InputError, shown
+from sim.workload.formats.foreign import foreign_format
 
+_ACTING_CATEGORIES = {"Cc", "Cs", "Zl", "Zp"}
+_ACTING_DIRECTIONS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 LARGEST_LENGTH = 10**9
 LARGEST_TIME = 1e15
 LARGEST_ID = 2**64 - 1
-
-OTHER_FORMATS = {
-    "wait_for": "Dynamo's agentic_mooncake",
-    "branches": "Dynamo's agentic_mooncake",
-    "prefix_reset": "Dynamo's agentic_mooncake",
-    "tool_wait_ms": "Dynamo's agentic_mooncake",
-    "tool_events": "Dynamo's agentic_mooncake",
-    "num_turns": "Dynamo's applied_compute_agentic",
-    "event": "Dynamo's request trace",
-    "chat_id": "Bailian",
-    "requests": "kv-cache-tester (Weka)",
-    "text_input": "AIPerf's trace with text",
-    "messages": "AIPerf's trace with text",
-}
-"""Keys that change what a row means, and the format that they belong to."""
+LONGEST_NAME = 1_000
+MOST_KEYS = 1_000
+"""Names of keys, and sets of them, that are remembered."""
 
 
 class Row(NamedTuple):
@@ -60,9 +53,13 @@ class RowFormat:
 class RowReader:
     """Reads the JSON objects of one file as rows of a format."""
 
-    def __init__(self, row_format: RowFormat) -> None:
+    def __init__(self, row_format: RowFormat, *, may_be_empty: bool = False) -> None:
+        """`may_be_empty`: whether a row may have no hash ids."""
+        self._may_be_empty = may_be_empty
         self.unknown_keys: set[str] = set()
         """Keys of the objects so far that the format has no use for."""
+        self.models: Counter[str] = Counter()
+        """Rows so far by the model that they name."""
         self._format = row_format
         self._layouts: dict[tuple[str, ...], Layout] = {}
         """By the keys of an object, which mostly are the same in a whole file."""
@@ -79,7 +76,10 @@ class RowReader:
             record.get,  # type: ignore[arg-type]  # None is no key of a JSON object
             keys,
         )
-        hash_ids = _ids(keys[6], ids)
+        model = record.get("model")
+        if type(model) is str and (len(self.models) < MOST_KEYS or model in self.models):
+            self.models[model] += 1
+        hash_ids = _ids(keys[6], ids, empty=self._may_be_empty)
         return Row(
             line,
             None if session is None else _name(keys[0], session),
@@ -92,11 +92,11 @@ class RowReader:
         )
 
     def _layout(self, record: Mapping[str, Any]) -> Layout:
-        if not OTHER_FORMATS.keys().isdisjoint(record):
-            key = next(key for key in OTHER_FORMATS if key in record)
-            raise InputError(f'key "{key}" belongs to {OTHER_FORMATS[key]} format, which is not read here')
+        if (foreign := foreign_format(record)) is not None:
+            raise foreign
         known = self._format.keys
-        self.unknown_keys.update(set(record).difference(*known.values()))
+        if len(self.unknown_keys) < MOST_KEYS:
+            self.unknown_keys.update(set(record).difference(*known.values()))
         found = [[key for key in known.get(field, ()) if key in record] for field in FIELDS]
         plain = all(len(keys) < 2 for keys in found)
         if not plain:
@@ -105,7 +105,7 @@ class RowReader:
             if len(keys) > 1:
                 raise InputError(f"{' and '.join(keys)} mean the same: give one")
         layout = tuple(keys[0] if keys else None for keys in found)
-        if plain:
+        if plain and len(self._layouts) < MOST_KEYS:
             self._layouts[tuple(record)] = layout
         return layout
 
@@ -115,7 +115,7 @@ def _length(field: str, key: str | None, value: Any, at_least: int) -> int:
         raise InputError(f"{field} is missing: every row needs a whole number of tokens")
     if type(value) is not int or not at_least <= value <= LARGEST_LENGTH:
         raise InputError(
-            f"{key} = {_shown(value)}: must be a whole number of tokens from {at_least} to {LARGEST_LENGTH:,}"
+            f"{key} = {shown(value)}: must be a whole number of tokens from {at_least} to {LARGEST_LENGTH:,}"
         )
     return value
 
@@ -123,7 +123,7 @@ def _length(field: str, key: str | None, value: Any, at_least: int) -> int:
 def _time(key: str | None, value: Any, at_least: float) -> float:
     if type(value) not in (int, float) or not at_least <= value <= LARGEST_TIME:
         raise InputError(
-            f"{key} = {_shown(value)}: must be a finite number from {at_least:g} to {LARGEST_TIME:g}"
+            f"{key} = {shown(value)}: must be a finite number from {at_least:g} to {LARGEST_TIME:g}"
         )
     number: float = value
     return number
@@ -131,24 +131,36 @@ def _time(key: str | None, value: Any, at_least: float) -> float:
 
 def _name(key: str | None, value: Any) -> str:
     if type(value) is str:
+        if len(value) > LONGEST_NAME or not (value.isprintable() or _inert(value)):
+            raise InputError(
+                f"{key} = {shown(value)}: must have at most {LONGEST_NAME:,} characters, and none that "
+                "controls a terminal or is half of a surrogate pair"
+            )
         return value
     if type(value) is not int:
-        raise InputError(f"{key} = {_shown(value)}: must be a string or a whole number")
+        raise InputError(f"{key} = {shown(value)}: must be a string or a whole number")
     return str(value)
 
 
-def _ids(key: str | None, value: Any) -> "array[int]":
+def _ids(key: str | None, value: Any, *, empty: bool) -> "array[int]":
     if value is None:
         raise InputError("hash_ids is missing: without it no reuse of prefixes can be simulated")
-    if type(value) is not list or not value:
-        raise InputError(f"{key} = {_shown(value)}: must be a list of whole numbers, one for every chunk")
+    if type(value) is not list or not (value or empty):
+        raise InputError(
+            f"{key} = {shown(value)}: must be a list of whole numbers, one for every chunk "
+            '(none is for prompts below one chunk with hash_rounding = "floor")'
+        )
     with suppress(OverflowError):
-        if set(map(type, value)) == {int}:  # True is an int, but no id
+        if set(map(type, value)) <= {int}:  # True is an int, but no id
             return array("Q", value)
     bad = next(item for item in value if type(item) is not int or not 0 <= item <= LARGEST_ID)
-    raise InputError(f"{key} holds {_shown(bad)}: every id must be a whole number from 0 to 2^64 - 1")
+    raise InputError(f"{key} holds {shown(bad)}: every id must be a whole number from 0 to 2^64 - 1")
 
 
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+def _inert(name: str) -> bool:
+    """Whether no character of a name steers the terminal or page that shows it, and all can be written."""
+    return all(
+        unicodedata.category(character) not in _ACTING_CATEGORIES
+        and unicodedata.bidirectional(character) not in _ACTING_DIRECTIONS
+        for character in name
+    )

@@ -1,0 +1,156 @@
+"""Blocks are conserved: each is free, held or evictable, and nobody holds one at the end.
+
+Who holds what is read from the tables of requests; the pool's own references and queue are compared with it.
+What the caches hold is counted a second time, from their KV events.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from sim.errors import InvariantError
+from sim.kv.events import KvEvent
+from sim.kv.groups import Table
+from sim.kv.stretch import Part, Stretch
+from sim.worker.engine import Engine
+
+RULE = "blocks are conserved"
+
+Levels = list[tuple[int, int, int]]
+"""From position, up to position, how many hold it there; neighbours differ."""
+
+
+class Blocks:
+    """The blocks of one worker."""
+
+    def __init__(self, worker: int, every: int) -> None:
+        """Look at all of them once in so many times that the worker tells its levels."""
+        self._worker = worker
+        self._every = every
+        self._until_scan = every
+        self._stored = {"GPU": 0, "CPU": 0}
+        """Blocks in each tier by the events: stored less removed."""
+
+    def events(self, events: Iterable[KvEvent]) -> None:
+        """Count what the caches did."""
+        for event in events:
+            blocks = len(event.blocks)
+            self._stored[event.tier] += blocks if event.stored else -blocks
+
+    def levels(self, engine: Engine, now_s: float) -> None:
+        """Look at the sums, and now and then at every block."""
+        pool, offload = engine.cache.pool, engine.offload
+        if not 0 <= pool.free_blocks < pool.num_blocks:
+            self._fail(f"{pool.free_blocks} of {pool.num_blocks - 1} blocks are free", now_s)
+        if offload is not None and not 0 <= offload.tier.used_blocks <= offload.tier.capacity_blocks:
+            tier = offload.tier
+            self._fail(
+                f"{tier.used_blocks} of the CPU tier's {tier.capacity_blocks} blocks are filled", now_s
+            )
+        self._until_scan -= 1
+        if not self._until_scan:
+            self._until_scan = self._every
+            self.scan(engine, now_s)
+
+    def scan(self, engine: Engine, now_s: float) -> None:
+        """Look at every block."""
+        pool = engine.cache.pool
+        held = hashed = 0
+        for stretch, holders in _holders(_held(engine)).items():
+            self._references(stretch, holders, now_s)
+            held += sum(stop - start for start, stop, _ in holders)
+            hashed += sum(min(stop, stretch.end) - min(start, stretch.end) for start, stop, _ in holders)
+        evictable = sum(stop - start for _, start, stop in pool.evictable())
+        blocks = f"{pool.num_blocks - 1} blocks: {pool.plain_blocks} free, {evictable} evictable, {held} held"
+        if pool.plain_blocks + evictable + held != pool.num_blocks - 1:
+            self._fail(blocks, now_s)
+        if pool.free_blocks != pool.plain_blocks + evictable:
+            self._fail(f"{blocks}, but {pool.free_blocks} are said to be free", now_s)
+        findable = sum(
+            (stop - start) * len(copies) for group in pool.cached for start, stop, copies in group.changed()
+        )
+        if not findable == hashed + evictable == self._stored["GPU"]:
+            told = self._stored["GPU"]
+            detail = f"{findable} blocks are findable, {hashed + evictable} have a hash, {told} by KV events"
+            self._fail(detail, now_s)
+        self._host(engine, now_s)
+
+    def end(self, engine: Engine, now_s: float) -> None:
+        """Look at what is left when every request has ended."""
+        left = {
+            "blocks held": engine.cache.pool.used_blocks,
+            "requests": len(engine.requests) + len(engine.scheduler.loading),
+            "steps in flight": sum(bool(plan.tokens) for plan in engine.steps),
+            "prompts kept for others": len(engine.nixl.held) if engine.nixl is not None else 0,
+            "copies": len(engine.offload.jobs) if engine.offload is not None else 0,
+        }
+        for what, count in left.items():
+            if count:
+                self._fail(f"all requests have ended, but {count} {what} are left", now_s)
+
+    def _host(self, engine: Engine, now_s: float) -> None:
+        if engine.offload is None:
+            return
+        tier, told = engine.offload.tier, self._stored["CPU"]
+        writing = sum(len(job.blocks) for job in engine.offload.jobs.values() if not job.load)
+        if tier.used_blocks != told + writing:
+            detail = f"{tier.used_blocks} blocks of the CPU tier are filled, {told} by KV events"
+            self._fail(f"{detail}, {writing} are being written", now_s)
+
+    def _references(self, stretch: Stretch, holders: Levels, now_s: float) -> None:
+        """Compare how often blocks are referenced with who holds them; without a hash one request does."""
+        counted = [
+            (piece.start, piece.stop, piece.references) for piece in stretch.pieces if piece.references
+        ]
+        if holders[-1][1] > stretch.end:
+            counted.append((stretch.end, holders[-1][1], 1))
+        if _joined(counted) != holders:
+            detail = f"group {stretch.group}: blocks are held (from, to, by so many) as {holders}"
+            self._fail(f"{detail}, referenced as {_joined(counted)}", now_s)
+
+    def _fail(self, detail: str, now_s: float) -> None:
+        raise InvariantError(RULE, detail, worker=self._worker, now_s=now_s)
+
+
+def _held(engine: Engine) -> Iterator[Part]:
+    """Yield what somebody holds: requests, those that others are to read, steps that were planned."""
+    kept = engine.nixl.held.values() if engine.nixl is not None else ()
+    for request in (*engine.requests, *kept):
+        yield from _parts(request.tables)
+    for plan in engine.steps:
+        yield from plan.freed_after
+
+
+def _parts(tables: Iterable[Table]) -> Iterator[Part]:
+    for table in tables:
+        yield from table.parts.values()
+
+
+def _holders(parts: Iterable[Part]) -> dict[Stretch, Levels]:
+    """Return how many hold each block, by stretch."""
+    changes: dict[Stretch, dict[int, int]] = {}
+    for stretch, start, stop in parts:
+        of_stretch = changes.setdefault(stretch, {})
+        of_stretch[start] = of_stretch.get(start, 0) + 1
+        of_stretch[stop] = of_stretch.get(stop, 0) - 1
+    return {stretch: _levels(of_stretch) for stretch, of_stretch in changes.items()}
+
+
+def _levels(changes: dict[int, int]) -> Levels:
+    found: Levels = []
+    level = before = 0
+    for position in sorted(changes):
+        if level:
+            found.append((before, position, level))
+        level += changes[position]
+        before = position
+    return _joined(found)
+
+
+def _joined(levels: Sequence[tuple[int, int, int]]) -> Levels:
+    """Make one of neighbours that are equal."""
+    found: Levels = []
+    for start, stop, level in levels:
+        if found and found[-1][1] == start and found[-1][2] == level:
+            found[-1] = (found[-1][0], stop, level)
+        else:
+            found.append((start, stop, level))
+    return found

@@ -1,0 +1,115 @@
+"""The router's index is what the KV events that it heard of come to, block by block."""
+
+from collections.abc import Collection, Iterable, Sequence
+
+from sim.errors import InvariantError
+from sim.kv.events import KvEvent
+from sim.pool import Pool
+from sim.record import Record
+from sim.router import Decision, Tier
+
+RULE = "the index is the fold of its events"
+TIERS: dict[str, Tier] = {"GPU": "device", "CPU": "host"}
+
+
+class Shelf:
+    """One tier of one rank: how many copies of each block it has, and which ones the index is to have."""
+
+    def __init__(self, *, needs_parent: bool) -> None:
+        self.needs_parent = needs_parent
+        self.copies: dict[int, int] = {}
+        self.indexed: set[int] = set()
+
+    def hear(self, event: KvEvent) -> None:
+        """Take in an event."""
+        copies = self.copies
+        if event.stored:
+            for block in event.blocks:
+                copies[block] = copies.get(block, 0) + 1
+            if event.parent is None or not self.needs_parent or event.parent in self.indexed:
+                self.indexed.update(event.blocks)
+            return
+        for block in event.blocks:
+            left = copies.get(block, 0) - 1
+            if left > 0:
+                copies[block] = left
+            else:
+                copies.pop(block, None)
+                self.indexed.discard(block)
+
+
+class Index:
+    """What a pool's router heard of the caches of its ranks."""
+
+    def __init__(self, pool: Pool, every: int) -> None:
+        """Look at every candidate of one decision in so many."""
+        self._pool = pool
+        self._every = every
+        self._until_look = every
+        self._shelves = [
+            {tier: Shelf(needs_parent=tier == "device") for tier in TIERS.values()} for _ in pool.workers
+        ]
+        self.sent = 0
+        """Messages of events that workers have sent to this router."""
+        self._heard = 0
+
+    def hear(self, rank: int, events: Iterable[KvEvent]) -> None:
+        """The router hears of events."""
+        self._heard += 1
+        shelves = self._shelves[rank]
+        for event in events:
+            shelves[TIERS[event.tier]].hear(event)
+
+    def decided(self, record: Record, decision: Decision, now_s: float) -> None:
+        """Compare what a decision was made from with what its ranks hold."""
+        self._until_look -= 1
+        if not self._pool.router.keeps_index or self._until_look:
+            return
+        self._until_look = self._every
+        blocks = record.blocks
+        for terms in decision.terms:
+            shelves = self._shelves[terms.rank]
+            device = _run(shelves["device"].indexed, blocks, 0)
+            host = _run(shelves["host"].indexed, blocks, device)
+            held, credited = (device, host - device), (terms.device_blocks, terms.host_blocks)
+            if held != credited:
+                detail = f"the router counts {credited} blocks in GPU and host memory, its events say {held}"
+                self._fail(detail, terms.rank, now_s, request=record.request.index)
+
+    def check(self, now_s: float) -> None:
+        """Compare everything that the index has."""
+        waiting = len(self._pool.news)
+        if self.sent != self._heard + waiting:
+            detail = f"{self.sent} messages of KV events were sent, {self._heard} heard, {waiting} wait"
+            raise InvariantError(RULE, detail, now_s=now_s)
+        if not self._pool.router.keeps_index:
+            return
+        for tier in TIERS.values():
+            counts = [0] * len(self._shelves)
+            for start, stop, ranks in self._pool.router.held(tier):
+                for rank, shelves in enumerate(self._shelves):
+                    if ranks >> rank & 1:
+                        counts[rank] += stop - start
+                        if not shelves[tier].indexed.issuperset(range(start, stop)):
+                            detail = f"blocks {start} to {stop - 1} of the {tier} tier are not in its events"
+                            self._fail(detail, rank, now_s)
+            for rank, shelves in enumerate(self._shelves):
+                if counts[rank] != len(shelves[tier].indexed):
+                    detail = (
+                        f"{counts[rank]} blocks in its {tier} tier, {len(shelves[tier].indexed)} by events"
+                    )
+                    self._fail(detail, rank, now_s)
+
+    def _fail(self, detail: str, rank: int, now_s: float, request: int | None = None) -> None:
+        worker = self._pool.first + rank
+        raise InvariantError(RULE, detail, request=request, worker=worker, now_s=now_s)
+
+
+def _run(held: Collection[int], blocks: Sequence[int], start: int) -> int:
+    """Return up to which position the blocks from `start` on are held without a gap."""
+    end = start
+    for block in blocks[start:]:
+        if block not in held:
+            break
+        end += 1
+    return end

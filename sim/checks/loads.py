@@ -1,0 +1,69 @@
+"""What is booked on a rank is what the requests there put on it; at the end that is nothing."""
+
+from sim.errors import InvariantError
+from sim.pool import Pool
+from sim.router import Booking
+
+RULE = "booked loads return"
+
+
+class Loads:
+    """The bookings of one pool's router."""
+
+    def __init__(self, pool: Pool, expiry_s: float) -> None:
+        """Bookings as old as `expiry_s` may be let go before their request ends."""
+        self._pool = pool
+        self._expiry_s = expiry_s
+        self._bookings: dict[int, Booking] = {}
+        """Of requests that have not ended, by index."""
+
+    def booked(self, booking: Booking, now_s: float) -> None:
+        """A request was booked."""
+        other = self._bookings.get(booking.request)
+        if other is not None:
+            self._fail("booked twice in one pool", other.rank, now_s, request=booking.request)
+        self._bookings[booking.request] = booking
+        self.check_sign(now_s)
+
+    def returned(self, index: int) -> None:
+        """A request is no longer on its rank."""
+        self._bookings.pop(index, None)
+
+    def check_sign(self, now_s: float) -> None:
+        """No load is negative."""
+        columns = self._pool.router.loads.columns()
+        if columns.min() < 0:
+            rank = int(columns.min(axis=0).argmin())
+            self._fail(f"negative load {columns[:, rank].tolist()}", rank, now_s)
+
+    def check_sums(self, now_s: float) -> None:
+        """Compare the loads with the bookings of the requests that have not ended."""
+        loads = self._pool.router.loads
+        ranks = len(loads.requests)
+        alive, sure, prefill = [0] * ranks, [0] * ranks, [0] * ranks
+        blocks: list[set[int]] = [set() for _ in range(ranks)]
+        own = [0] * ranks
+        for booking in self._bookings.values():
+            rank = booking.rank
+            alive[rank] += 1
+            sure[rank] += booking.booked_s >= now_s - self._expiry_s
+            prefill[rank] += booking.prefill_tokens
+            blocks[rank].update(booking.blocks)
+            own[rank] += booking.own_blocks
+        for rank, requests in enumerate(loads.requests):
+            if not sure[rank] <= requests <= alive[rank]:
+                detail = f"{requests} requests are booked, {alive[rank]} are there"
+                self._fail(detail, rank, now_s)
+            if loads.prefill_tokens[rank] != prefill[rank]:
+                detail = (
+                    f"{loads.prefill_tokens[rank]} prefill tokens are booked, {prefill[rank]} by requests"
+                )
+                self._fail(detail, rank, now_s)
+            active = len(blocks[rank]) + own[rank]
+            if sure[rank] == alive[rank] and loads.active_blocks[rank] != active:
+                detail = f"{loads.active_blocks[rank]} blocks are booked, {active} by requests"
+                self._fail(detail, rank, now_s)
+
+    def _fail(self, detail: str, rank: int, now_s: float, request: int | None = None) -> None:
+        worker = self._pool.first + rank
+        raise InvariantError(RULE, detail, request=request, worker=worker, now_s=now_s)

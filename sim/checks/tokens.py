@@ -1,0 +1,115 @@
+"""Tokens add up: every prompt token is hit, loaded or computed; what is computed is new or has one cause.
+
+The tokens of every planned chunk are counted here, and compared with what the recorder's ledger made of them.
+"""
+
+from array import array
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.errors import InvariantError
+from sim.results.account import CAUSES
+from sim.results.rows import Table
+from sim.worker.active import ActiveRequest
+from sim.worker.engine import StepOutput
+from sim.worker.plan import StepPlan
+
+RULE = "tokens add up"
+
+
+class Tokens:
+    """Prompt tokens that were scheduled, of `count` requests."""
+
+    def __init__(self, count: int) -> None:
+        self._scheduled = array("q", [0]) * count
+        self._answering = array("q", [0]) * count
+        """Those of them on the worker that was only to answer: most had the prompt from elsewhere."""
+        self._prompt_legs: dict[int, ActiveRequest] = {}
+        """Requests as the first engine knows them that takes them."""
+        self._positions: dict[int, int] = {}
+        """Where the prompts stand that are being computed: tokens hit, loaded or computed."""
+        self._whole: set[int] = set()
+        """Requests whose prompt is in some engine, and whose first token has not come."""
+
+    def planned(self, worker: int, plan: StepPlan, now_s: float) -> None:
+        """Follow the chunks of a step: each starts where the one before ended."""
+        for admission in plan.admitted:
+            request = admission.request
+            hit = admission.local_tokens + admission.external_tokens
+            if min(admission.local_tokens, admission.external_tokens) < 0 or hit > request.num_tokens:
+                detail = f"a hit of {hit} tokens of {request.num_tokens}"
+                raise InvariantError(RULE, detail, request=request.request_id, worker=worker, now_s=now_s)
+            self._prompt_legs.setdefault(request.request_id, request)
+            # The last token is computed even if it was loaded.
+            self._positions[request.request_id] = min(hit, request.num_tokens - 1)
+        for request, tokens in plan.tokens:
+            start = request.computed - tokens
+            if start >= request.prompt_tokens:
+                continue
+            index = request.request_id
+            had = self._positions.get(index)
+            if tokens < 1 or start != had:
+                detail = f"computes {tokens} tokens from {start} on, but has {had} of its prompt"
+                raise InvariantError(RULE, detail, request=index, worker=worker, now_s=now_s)
+            self._positions[index] = request.computed
+            of_prompt = min(request.computed, request.prompt_tokens) - start
+            self._scheduled[index] += of_prompt
+            if request is not self._prompt_legs[index]:
+                self._answering[index] += of_prompt
+            if request.computed >= request.prompt_tokens:
+                self._whole.add(index)
+
+    def processed(self, worker: int, output: StepOutput, now_s: float) -> None:
+        """A first token needs the whole prompt."""
+        for request in output.tokens:
+            if request.outputs == 1:
+                index = request.request_id
+                if index not in self._whole:
+                    had = self._positions.get(index)
+                    detail = f"its first token, with {had} of {request.prompt_tokens} prompt tokens"
+                    raise InvariantError(RULE, detail, request=index, worker=worker, now_s=now_s)
+                self._whole.discard(index)
+
+    def over(self, index: int) -> None:
+        """Forget a request that has ended."""
+        self._positions.pop(index, None)
+        self._prompt_legs.pop(index, None)
+        self._whole.discard(index)
+
+    def check_rows(self, table: Table, n_gaps: int, now_s: float) -> None:
+        """Compare with the rows at the end of a run, and these with each other."""
+        index = table.values("index").values
+
+        def column(name: str) -> NDArray[np.int64]:
+            values: NDArray[np.int64] = table.values(name).values
+            return values
+
+        def must(right: NDArray[np.bool_], detail: str) -> None:
+            if not right.all():
+                wrong = int(index[np.flatnonzero(~right)[0]])
+                raise InvariantError(RULE, detail, request=wrong, now_s=now_s)
+
+        computed, recomputed = column("computed_prompt_tokens"), column("recomputed_tokens")
+        causes = [column(f"{cause}_tokens") for cause in CAUSES]
+        must(recomputed == np.sum(causes, axis=0), "the causes do not add to its recomputed tokens")
+        must(np.min(causes, axis=0) >= 0, "a cause has less than no tokens")
+        must(computed == column("first_tokens") + recomputed, "computed is not first and recomputed tokens")
+        scheduled, answering = (np.array(counts)[index] for counts in (self._scheduled, self._answering))
+        must(computed <= scheduled, "more tokens are booked as computed than were scheduled")
+        # Whoever has the whole prompt from elsewhere computes its last token: that does not count.
+        must(
+            computed >= scheduled - (answering > 0), "fewer tokens are booked as computed than were scheduled"
+        )
+        answered = table.values("first_token_s").measured
+        prompt, hit = (
+            column("counted_prompt_tokens"),
+            column("local_hit_tokens") + column("external_hit_tokens"),
+        )
+        must(~answered | (hit <= prompt), "more of its prompt was hit than there is")
+        sources = np.minimum(hit, prompt - 1) + scheduled - answering
+        once = answered & (column("preemptions") == 0)
+        must(~once | (sources == prompt), "hit, loaded and computed tokens do not add to its prompt")
+        gaps = int(np.maximum(column("output_tokens") - 1, 0).sum())
+        if gaps != n_gaps:
+            raise InvariantError(RULE, f"{n_gaps} gaps between tokens, {gaps} by the answers", now_s=now_s)

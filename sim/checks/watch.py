@@ -1,0 +1,276 @@
+"""Joins the rules: hears all that the parts of a cluster tell each other, and passes it on unchanged."""
+
+import os
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.checks.blocks import Blocks
+from sim.checks.flight import Flight
+from sim.checks.index import Index
+from sim.checks.levels import check_levels
+from sim.checks.links import HostLinks, Transfers
+from sim.checks.loads import Loads
+from sim.checks.queues import WorkerQueues
+from sim.checks.requests import Requests
+from sim.checks.times import Times, check_lives
+from sim.checks.tokens import Tokens
+from sim.frontend import Frontend
+from sim.kv.events import KvEvent
+from sim.pool import Pool
+from sim.record import Record
+from sim.recorder import Recorder
+from sim.router import Booking, Decision
+from sim.worker.active import ActiveRequest
+from sim.worker.decode_run import DecodeRun
+from sim.worker.engine import Engine, StepOutput
+from sim.worker.network import Network
+from sim.worker.plan import StepPlan
+from sim.workload.client import Act, Client
+from sim.workload.request import Request
+
+if TYPE_CHECKING:
+    from sim.cluster import Cluster
+
+SWITCH = "SIM_CHECK"
+"""Environment variable that, if set and not 0, has every simulation checked that does not say otherwise."""
+
+SCAN_EVERY = 64
+"""How often a worker tells its levels until all its blocks are looked at."""
+LOOK_EVERY = 8
+"""How many decisions until all candidates of one are compared with their events."""
+SUM_EVERY = 32
+"""How many requests end until the booked loads are added up."""
+
+
+def switched_on() -> bool:
+    """Whether the environment asks for checks."""
+    return os.environ.get(SWITCH, "0") not in ("", "0")
+
+
+class Watch:
+    """The checks of one run: the `Observer` and `Outbox` of every worker, before recorder and front door."""
+
+    def __init__(self, recorder: Recorder, count: int, slots: float, workers: int, block_bytes: int) -> None:
+        """Build the rules for `count` requests of which `slots` may be in flight; `join` is to follow."""
+        self._recorder = recorder
+        self._records = recorder.records
+        self._requests = Requests(count, slots)
+        self._times = Times(workers)
+        self._tokens = Tokens(count)
+        self._flight = Flight(count)
+        self._host_links = HostLinks(workers, block_bytes)
+        self._transfers = Transfers(block_bytes)
+        self._blocks = [Blocks(worker, SCAN_EVERY) for worker in range(workers)]
+        self._queues = [WorkerQueues(worker) for worker in range(workers)]
+        self._dead: set[int] = set()
+        self._until_sums = SUM_EVERY
+        self._indexes: list[Index] = []
+        self._loads: list[Loads] = []
+        self._pools: list[Pool] = []
+        self.event_delay_s = 0.0
+        self.client: Client | None = None
+        """To be set before the first request."""
+
+    def outbox(self, frontend: Frontend) -> "Watch":
+        """Return what workers are to send to in place of a front door."""
+        self._frontend = frontend
+        self.event_delay_s = frontend.event_delay_s
+        return self
+
+    def join(self, cluster: "Cluster") -> Act:
+        """Listen to the parts of a cluster that was built; return what its client is to send with."""
+        self._cluster = cluster
+        self._env = cluster.env
+        frontend = cluster.frontend
+        frontend.booked = self._booked
+        self._pools = cluster.pools
+        for pool in self._pools:
+            index = Index(pool, LOOK_EVERY)
+            pool.heard = index.hear
+            self._indexes.append(index)
+            self._loads.append(Loads(pool, cluster.scenario.router.active_request_expiry_secs))
+        if cluster.pulls is not None:
+            self._pulled = cluster.pulls.pulled
+            cluster.pulls.pulled = self._pull_ended
+        self._submit = frontend.submit
+        return self._sent
+
+    def ends(self, ended: Act) -> Act:
+        """Return what is to be told of ends in place of `ended`."""
+        self._ended = ended
+        return self._over
+
+    # -- the client and the front door ----------------------------------------------------------------------
+
+    def _sent(self, request: Request) -> None:
+        now_s = self._env.now
+        self._times.front_door(now_s)
+        self._requests.sent(request.index, now_s)
+        self._flight.in_flight(self._requests.in_flight, now_s)
+        self._held_back(now_s)
+        self._submit(request)
+
+    def _over(self, request: Request) -> None:
+        now_s = self._env.now
+        index = request.index
+        self._times.front_door(now_s)
+        self._requests.over(index, now_s)
+        self._flight.in_flight(self._requests.in_flight, now_s)
+        self._tokens.over(index)
+        for loads in self._loads:
+            loads.returned(index)
+        self._until_sums -= 1
+        if not self._until_sums:
+            self._until_sums = SUM_EVERY
+            for loads in self._loads:
+                loads.check_sums(now_s)
+        self._ended(request)
+        self._held_back(now_s)
+
+    def _held_back(self, now_s: float) -> None:
+        if self.client is not None:
+            self._requests.held_back(self.client, now_s)
+
+    def _booked(self, record: Record, pool: Pool, decision: Decision, booking: Booking) -> None:
+        now_s = self._env.now
+        self._times.front_door(now_s)
+        place = next(place for place, known in enumerate(self._pools) if known.router is pool.router)
+        if place:
+            self._loads[0].returned(booking.request)  # the first leg has answered
+        self._loads[place].booked(booking, now_s)
+        self._indexes[place].decided(record, decision, now_s)
+
+    def _pull_ended(self, request: int, n_bytes: int, start_s: float, end_s: float) -> None:
+        self._transfers.ended(request, n_bytes, start_s, end_s)
+        self._pulled(request, n_bytes, start_s, end_s)
+
+    # -- what workers tell the recorder ---------------------------------------------------------------------
+
+    def planned(self, worker: int, plan: StepPlan, events: list[KvEvent], now_s: float) -> None:
+        """See `Observer`."""
+        self._times.worker(worker, now_s)
+        self._blocks[worker].events(events)
+        self._tokens.planned(worker, plan, now_s)
+        self._queues[worker].planned(plan, self._records, now_s)
+        self._host_links.planned(worker, plan)
+        self._recorder.planned(worker, plan, events, now_s)
+
+    def processed(self, worker: int, output: StepOutput, events: list[KvEvent], now_s: float) -> None:
+        """See `Observer`."""
+        self._times.worker(worker, now_s)
+        self._blocks[worker].events(events)
+        self._tokens.processed(worker, output, now_s)
+        for request in output.finished:
+            self._queues[worker].left(request, None, now_s)
+            self._flight.left_worker(request.request_id, now_s)
+        self._recorder.processed(worker, output, events, now_s)
+
+    def decoded(self, worker: int, run: DecodeRun, ends_s: NDArray[np.float64]) -> None:
+        """See `RunObserver`."""
+        self._times.outputs(worker, ends_s)
+        self._recorder.decoded(worker, run, ends_s)
+
+    def grew(self, worker: int, used_blocks: int, now_s: float) -> None:
+        """See `RunObserver`."""
+        self._times.worker(worker, now_s)
+        self._recorder.grew(worker, used_blocks, now_s)
+
+    def levels(self, worker: int, engine: Engine, now_s: float) -> None:
+        """See `Observer`."""
+        self._times.worker(worker, now_s)
+        self._queues[worker].levels(engine, now_s)
+        self._blocks[worker].levels(engine, now_s)
+        self._recorder.levels(worker, engine, now_s)
+
+    def kv(self, worker: int, events: list[KvEvent]) -> None:
+        """See `RunObserver`."""
+        self._blocks[worker].events(events)
+        self._recorder.kv(worker, events)
+
+    # -- what workers tell the front door -------------------------------------------------------------------
+
+    def output(self, worker: int, output: StepOutput) -> None:
+        """See `Outbox`."""
+        self._frontend.output(worker, output)
+
+    def given_up(self, worker: int, request: ActiveRequest, reason: str) -> None:
+        """See `Outbox`."""
+        now_s = self._env.now
+        if worker not in self._dead:
+            self._queues[worker].left(request, self._records[request.request_id], now_s)
+        self._flight.left_worker(request.request_id, now_s)
+        self._frontend.given_up(worker, request, reason)
+
+    def pulls(self, worker: int, plan: StepPlan) -> None:
+        """See `Outbox`."""
+        for pull in plan.pulls:
+            self._transfers.started(worker, pull, self._env.now)
+        self._frontend.pulls(worker, plan)
+
+    def died(self, worker: int) -> None:
+        """See `Outbox`."""
+        self._dead.add(worker)
+        self._queues[worker].died(self._env.now)
+        self._frontend.died(worker)
+
+    def kv_events(self, worker: int, events: list[KvEvent], output_s: float) -> None:
+        """See `EventOutbox`."""
+        place = next(place for place, pool in reversed([*enumerate(self._pools)]) if worker >= pool.first)
+        if self._frontend.news(self._pools[place], events):
+            self._indexes[place].sent += 1
+        self._frontend.kv_events(worker, events, output_s)
+
+    # -- the end --------------------------------------------------------------------------------------------
+
+    def stopped(self) -> None:
+        """Nothing can happen any more, and requests that have not ended are as they stand."""
+        now_s = self._env.now
+        alive = [worker for worker in range(len(self._blocks)) if worker not in self._dead]
+        for worker in alive:
+            self._blocks[worker].scan(self._cluster.workers[worker].engine, now_s)
+            if not self._records:
+                self._blocks[worker].end(self._cluster.workers[worker].engine, now_s)
+            self._host_links.check(worker, self._cluster.workers[worker], now_s)
+        for loads in self._loads:
+            loads.check_sign(now_s)
+            loads.check_sums(now_s)
+        for index in self._indexes:
+            index.check(now_s)
+        pulls = self._cluster.pulls
+        if pulls is not None and isinstance(pulls.network, Network):
+            self._transfers.check(pulls.network.links(now_s), now_s)
+        for queues, first_s in zip(self._queues, self._first_waits(), strict=True):
+            queues.check(first_s, now_s)
+
+    def closed(self) -> None:
+        """The recorder has closed its books: look at its tables."""
+        now_s, recorder = self._env.now, self._recorder
+        table = recorder.rows.tables["requests"]
+        self._requests.check_rows(table, now_s)
+        check_lives(table)
+        self._tokens.check_rows(table, recorder.itl_s.n, now_s)
+        queues = [(queues.waiting.area(now_s), queues.running.area(now_s)) for queues in self._queues]
+        self._flight.check_rows(table, sum(map(sum, queues)), now_s)
+        levels = recorder.rows.tables.get("workers")
+        if levels is not None and not self._cluster.scenario.output.worker_interval_s:
+            for worker, (waiting_s, running_s) in enumerate(queues):
+                if worker not in self._dead:
+                    used_s = recorder.pool[worker].area(now_s)
+                    areas_s = {"waiting": waiting_s, "running": running_s, "used_blocks": used_s}
+                    check_levels(levels, worker, areas_s, now_s)
+
+    def _first_waits(self) -> list[list[float]]:
+        """Return since when requests wait for their first admission, by worker."""
+        waits: list[list[float]] = [[] for _ in self._queues]
+        for index, record in self._records.items():
+            if record.decode is not None:
+                worker, queued_s = record.decode_worker, record.decode_queued_s
+            else:
+                worker, queued_s = record.worker, record.queued_s
+            if worker is None or queued_s is None or worker in self._dead:
+                continue
+            if self._queues[worker].still_first(index):
+                waits[worker].append(queued_s)
+        return waits

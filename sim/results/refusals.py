@@ -1,0 +1,209 @@
+"""Requests that did not complete: how many, why, and what would help; of one run, or of many together.
+
+A summary has them as `not_completed`, a list of tables:
+
+- `status`, `reason`: as in the table of requests;
+- `n`: requests;
+- `longest_tokens`: the longest prompt of them;
+- `most_tokens`: how long a prompt may be where that is the reason, else null.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sim.results import show
+from sim.units import plural
+
+if TYPE_CHECKING:
+    from sim.results.rows import Table
+
+Summary = Mapping[str, Any]
+
+_MOST_SENTENCES = 4
+
+
+class Words(NamedTuple):
+    """What is said of a reason, and what would help.
+
+    `says` is a template: `prompts` and `requests` are "40 of 74 prompts", `are` and `were` agree with them,
+    `longest` and `most` are tokens.
+    """
+
+    says: str
+    remedy: str
+
+
+_MORE_POOL = (
+    "give the KV pool more memory: engine.gpu_memory_utilization, a GPU with more, a kv_dtype of fewer bytes"
+)
+
+WORDS: dict[str, Words] = {
+    "exceeds_max_model_len": Words(
+        "{prompts}, with the answer, {are} longer than max_model_len {most}, the longest prompt {longest}",
+        "raise engine.max_model_len if it is below the model's, else model.max_model_len if the model can be "
+        "stretched; or send shorter prompts",
+    ),
+    "prompt_exceeds_pool": Words(
+        "{prompts} {are} longer than the {most} tokens that the KV pool of a worker holds, the longest "
+        "{longest}",
+        _MORE_POOL,
+    ),
+    "prompt_exceeds_decode_pool": Words(
+        "{prompts} {are} longer than the {most} tokens that the KV pool of a decode worker holds, the "
+        "longest {longest}",
+        f"{_MORE_POOL}; or raise disaggregation.decode_kv_blocks",
+    ),
+    "outgrew_pool": Words(
+        "{requests} {were} given up: prompt and answer outgrew the KV pool of the worker, the longest prompt "
+        "{longest}",
+        _MORE_POOL,
+    ),
+    "engine_died": Words(
+        "{requests} {were} given up because the engine died of a prompt of which all blocks were there, as "
+        "vLLM 0.28.0 does",
+        "engine.vllm_0_28_faults = false leaves the fault out; a later vLLM may be without it",
+    ),
+    "no_eligible_worker": Words(
+        "{requests} {were} refused because no worker was left that could take them",
+        "more workers, or see why they died",
+    ),
+    "not sent: waits for an earlier request to end": Words(
+        "{requests} {were} never sent, behind an earlier one that does not end", ""
+    ),
+}
+"""By reason, in the table of requests."""
+
+_OTHERS: dict[str, Words] = {
+    "unfinished": Words(
+        "{requests} never ended: {reason}",
+        f"fewer requests at a time (engine.max_num_seqs, replay.max_concurrency), or {_MORE_POOL}",
+    ),
+}
+"""By status, for reasons that are sentences of their own."""
+_OTHER = Words("{requests} {were} {status}: {reason}", "")
+
+
+def not_completed(requests: "Table", most_tokens: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Return what became of the requests of a run that were not completed, most of a kind first.
+
+    Args:
+        requests: the table.
+        most_tokens: how long a prompt may be, by the reason for which longer ones are refused.
+
+    """
+    lengths: dict[tuple[str, str], list[int | None]] = {}
+    rows = zip(*map(requests.column, ("status", "reason", "prompt_tokens")), strict=True)
+    for status, reason, prompt_tokens in rows:
+        if status != "completed":
+            lengths.setdefault((status, reason or ""), []).append(prompt_tokens)
+    found = sorted(lengths.items(), key=lambda kind: (-len(kind[1]), kind[0]))
+    return [
+        {
+            "status": status,
+            "reason": reason,
+            "n": len(tokens),
+            "longest_tokens": max((n for n in tokens if n is not None), default=None),
+            "most_tokens": most_tokens.get(reason),
+        }
+        for (status, reason), tokens in found
+    ]
+
+
+def refusals(summaries: Sequence[Summary]) -> list[str]:
+    """Return a sentence for each kind of request that was not completed, over all of these runs."""
+    total = sum(_count(summary, "total") for summary in summaries)
+    kinds: dict[tuple[str, str], list[Summary]] = {}
+    for kind in (kind for summary in summaries for kind in _kinds(summary)):
+        kinds.setdefault((kind["status"], kind["reason"]), []).append(kind)
+    ordered = sorted(kinds.values(), key=lambda found: -sum(kind["n"] for kind in found))
+    shown = ordered[:_MOST_SENTENCES]
+    lines = [_sentence(found, total, len(summaries)) for found in shown]
+    remedies = [_words(found[0]).remedy for found in shown]
+    for place, remedy in enumerate(remedies):
+        # Once is enough: where it is said last.
+        if remedy and remedy not in remedies[place + 1 :]:
+            lines[place] += f"; what helps: {remedy}"
+    rest = ordered[_MOST_SENTENCES:]
+    if rest:
+        left = sum(kind["n"] for found in rest for kind in found)
+        lines.append(f"{show.count(left)} more for {len(rest)} other {plural(len(rest), 'reason')}")
+    return lines
+
+
+def lost(summary: Summary) -> int:
+    """Return how many requests of a run were not completed."""
+    return _count(summary, "total") - _count(summary, "completed")
+
+
+def nothing_served(summaries: Sequence[Summary]) -> bool:
+    """Whether requests were sent and every one of them was refused."""
+    sent = any(_count(summary, "total") for summary in summaries)
+    return sent and not any(
+        _count(summary, "completed") or _count(summary, "unfinished") for summary in summaries
+    )
+
+
+def shares(summaries: Sequence[Summary]) -> list[str]:
+    """Say it if runs did not complete equal shares of their requests: their means are of unlike things."""
+    found = [lost(summary) / total for summary in summaries if (total := _count(summary, "total"))]
+    if not found or max(found) == min(found):
+        return []
+    between = show.between(min(found), max(found), show.percent)
+    return [f"of a run's requests {between} were not completed: means are over what each run completed"]
+
+
+def lost_metrics(numbers: Iterable[Mapping[str, float | None]]) -> list[str]:
+    """Return the counts of requests that were not completed, of those that are not 0 everywhere."""
+    kept = {"requests.total", "requests.completed"}
+    return list(
+        dict.fromkeys(
+            name
+            for run in numbers
+            for name, value in run.items()
+            if value and name.count(".") == 1 and name.startswith("requests.") and name not in kept
+        )
+    )
+
+
+def _count(summary: Summary, name: str) -> int:
+    return int(summary.get("requests", {}).get(name, 0))
+
+
+def _kinds(summary: Summary) -> list[Summary]:
+    """Return a summary's list; of one that was kept before there was one, as much as it has of it."""
+    if "not_completed" in summary:
+        kinds: list[Summary] = summary["not_completed"]
+        return kinds
+    return [
+        {"status": status, "reason": reason, "n": n, "longest_tokens": None, "most_tokens": None}
+        for status in ("rejected", "unfinished")
+        for reason, n in summary.get("requests", {}).get(f"{status}_by_reason", {}).items()
+    ]
+
+
+def _sentence(kinds: Sequence[Summary], total: int, runs: int) -> str:
+    n = sum(kind["n"] for kind in kinds)
+    some = f"{show.count(n)} of {show.count(total)}"
+    of_runs = f" of {runs} runs" if runs > 1 else ""
+    return _words(kinds[0]).says.format(
+        prompts=f"{some} {plural(total, 'prompt')}{of_runs}",
+        requests=f"{some} {plural(total, 'request')}{of_runs}",
+        are="is" if n == 1 else "are",
+        were="was" if n == 1 else "were",
+        status=kinds[0]["status"],
+        reason=kinds[0]["reason"],
+        longest=_tokens(kinds, "longest_tokens", most=True),
+        most=_tokens(kinds, "most_tokens", most=False),
+    )
+
+
+def _words(kind: Summary) -> Words:
+    return WORDS.get(kind["reason"]) or _OTHERS.get(kind["status"], _OTHER)
+
+
+def _tokens(kinds: Sequence[Summary], name: str, *, most: bool) -> str:
+    """Return the most of some numbers of tokens, or from which to which they go."""
+    found = [kind[name] for kind in kinds if kind[name] is not None]
+    if not found:
+        return "of unknown length" if most else ""
+    return show.count(max(found)) if most else show.between(min(found), max(found), show.count)

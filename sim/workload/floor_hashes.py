@@ -1,0 +1,72 @@
+"""Rows with hash ids for full chunks only, floor(input_length / chunk_tokens), as kv-cache-tester has them.
+
+What is left over after the last full chunk has no id. It gets one of its own in every row, so that a prompt
+keeps its length and its end is never found again: such an end fills no block.
+"""
+
+from array import array
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from sim.errors import InputError
+from sim.workload.chunk_size import CANDIDATES
+from sim.workload.formats.lines import Problems
+from sim.workload.rows import Rows, whole_numbers
+
+
+def find_floor_chunk_tokens(rows: Rows, path: Path) -> int:
+    """Return the chunk size for which every row has floor(input_length / chunk_tokens) ids.
+
+    A row of L tokens and n ids fits the sizes from floor(L / (n + 1)) + 1 to floor(L / n).
+
+    Raises:
+        InputError: no size fits every row, or it is not clear which one is meant.
+
+    """
+    fitting = floor_sizes(rows, CANDIDATES)
+    if len(fitting) != 1:
+        found = f"{', '.join(map(str, fitting))} fit" if fitting else "no usual size fits"
+        raise InputError(
+            f"{path}: how many tokens one hash id stands for is not clear: {found} "
+            "floor(input_length / size) ids in every row; set chunk_tokens"
+        )
+    return fitting[0]
+
+
+def floor_sizes(rows: Rows, sizes: Iterable[int]) -> list[int]:
+    """Return the chunk sizes for which every row has floor(input_length / size) ids."""
+    lengths, counts = whole_numbers(rows.input_length), whole_numbers(rows.ids_count)
+    return [size for size in sizes if (lengths // size == counts).all()]
+
+
+def give_ends_ids(rows: Rows, chunk_tokens: int, path: Path) -> int:
+    """Give every row that ends in a part of a chunk an id of its own for it; return how many got one.
+
+    Raises:
+        InputError: a row has more or fewer ids than its full chunks.
+
+    """
+    lengths, counts = whole_numbers(rows.input_length), whole_numbers(rows.ids_count)
+    problems = Problems(path)
+    for row in np.flatnonzero(lengths // chunk_tokens != counts).tolist():
+        problems.add(
+            rows.line[row],
+            f"input_length = {rows.input_length[row]} has {rows.input_length[row] // chunk_tokens} full "
+            f"chunks of {chunk_tokens} tokens, but {rows.ids_count[row]} hash_ids",
+        )
+    problems.raise_any()
+    ends = np.flatnonzero(lengths % chunk_tokens)
+    ids = np.frombuffer(rows.ids, np.uint64)
+    used = np.unique(ids)
+    own = np.setdiff1d(np.arange(len(ends) + len(used), dtype=np.uint64), used)[: len(ends)]
+    after = whole_numbers(rows.ids_start)[ends] + counts[ends]
+    grown = np.insert(ids, after, own)
+    has_end = np.zeros(len(rows), np.int64)
+    has_end[ends] = 1
+    starts = whole_numbers(rows.ids_start) + np.cumsum(has_end) - has_end
+    rows.ids = array("Q", grown.tobytes())
+    rows.ids_start = array("q", starts.tobytes())
+    rows.ids_count = array("q", (counts + has_end).tobytes())
+    return len(ends)

@@ -1,0 +1,160 @@
+"""Formats that are not read yet: what tells each one, and what can be done with such a file now.
+
+A format is an entry of `FORMATS`: its name, the keys of a record that only it has, and the way out. A loader
+takes its entry's place.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from sim.errors import InputError
+
+ROWS = (
+    'rows that are read hold {"session_id", "timestamp" in ms, "input_length" of the full prompt, '
+    '"output_length", "hash_ids"}, one object a line'
+)
+"""What to convert to."""
+
+
+class ForeignFormat(InputError):  # noqa: N818 - it is the format that is foreign, not the error
+    """A trace in a format that is not read: one message is enough, however many rows it has."""
+
+
+class Foreign(NamedTuple):
+    """A format that is not read."""
+
+    name: str
+    signs: tuple[tuple[str, ...], ...]
+    """Any of these sets of keys; a dotted one is a key of an object inside, or of a list's first object."""
+    way_out: str
+
+    def found_in(self, record: Mapping[str, Any]) -> tuple[str, ...] | None:
+        """Return the keys that a record has of one of the signs, if it has all of them."""
+        return next((sign for sign in self.signs if all(_has(record, key) for key in sign)), None)
+
+    def refusal(self, sign: tuple[str, ...]) -> ForeignFormat:
+        """Return what to say of a record with these keys."""
+        keys = ", ".join(f'"{key}"' for key in sign)
+        noun = "key" if len(sign) == 1 else "keys"
+        verb = "belongs" if len(sign) == 1 else "belong"
+        return ForeignFormat(
+            f"{noun} {keys} {verb} to {self.name} format, which is not read yet: {self.way_out}"
+        )
+
+
+_AGENTIC = (
+    "requests that wait for others have no place in a row of a session; take a plain mooncake file of the "
+    "same traffic, or leave these keys out where their waits do not matter"
+)
+_TEXT = (
+    "prompts are text here; hash them with the served model's tokenizer into full-prompt rows "
+    f"(PyPI llmtrafficlens turns gateway logs with text into mooncake rows); {ROWS}"
+)
+_USAGE = (
+    "it has counters and times, and no hash ids of prompts; convert it to one row a request, whose ids "
+    f"repeat those of the turn before as far as the prompt does; {ROWS}"
+)
+
+FORMATS: tuple[Foreign, ...] = (
+    Foreign(
+        "Claude Code's transcript",
+        (("sessionId", "type"), ("parentUuid", "uuid"), ("leafUuid", "type"), ("uuid", "isSidechain")),
+        "convert it to one row a response (message.id): input_length = input_tokens + "
+        "cache_creation_input_tokens + cache_read_input_tokens, hash_ids that repeat those of the response "
+        f'before as far as the prompt does; or generate such sessions with workload.profile = "kct"; {ROWS}',
+    ),
+    Foreign(
+        "Codex's transcript",
+        (("type", "payload", "timestamp"),),
+        'convert it to one row a "token_count" event: its last_token_usage has the prompt (input_tokens, '
+        f"cached ones included) and the answer (output_tokens); {ROWS}",
+    ),
+    Foreign(
+        "TraceLab's rounds",
+        (("round_index", "input_tokens_total"), ("prefix_tokens", "newly_append_tokens")),
+        "convert it: input_length = input_tokens_total, and hash_ids that repeat those of the round before "
+        f"for its first prefix_tokens; {ROWS}",
+    ),
+    Foreign(
+        "AIPerf's profile_export.jsonl",
+        (("metadata.x_request_id", "metrics"), ("metadata.request_start_ns",), ("metadata.session_num",)),
+        "it is what AIPerf measured, not what it sent; give the file that drove the run (its --input-file)",
+    ),
+    Foreign(
+        "AIPerf's summary (profile_export_aiperf.json)",
+        (("input_config", "request_throughput"), ("input_config", "error_summary")),
+        "it is what AIPerf measured, not what it sent; give the file that drove the run (its --input-file)",
+    ),
+    Foreign(
+        "AIPerf's inputs.json",
+        (("data.payloads", "data.session_id"), ("data.payloads",)),
+        "it holds prompts as text; give the file that drove the run (AIPerf's --input-file) if it has "
+        f"hash_ids, else hash the text; {ROWS}",
+    ),
+    Foreign("AIPerf's trace with text", (("text_input",), ("messages",), ("payload",)), _TEXT),
+    Foreign(
+        "Dynamo's request trace",
+        (("event.schema",), ("event",), ("schema", "event_type")),
+        "convert the request_end events, with jq 1.7 or newer (hashes have 64 bits): jq -c "
+        '\'.event | select(.event_type == "request_end") | {session_id: .agent_context.session_id, '
+        "timestamp: .request.request_received_ms, input_length: .request.replay.input_length, "
+        "output_length: .request.output_tokens, hash_ids: .request.replay.input_sequence_hashes}' FILE, "
+        "sorted by timestamp; beside what the deployment measured, sim validate --measured reads it as it is",
+    ),
+    Foreign(
+        "Dynamo's agentic_mooncake",
+        (("wait_for",), ("branches",), ("prefix_reset",), ("tool_wait_ms",), ("tool_events",)),
+        _AGENTIC,
+    ),
+    Foreign(
+        "Dynamo's applied_compute_agentic",
+        (("num_turns",),),
+        f"it has lengths of sessions and no hash ids; {ROWS}",
+    ),
+    Foreign(
+        "Bailian",
+        (("chat_id",),),
+        "jq -c '{timestamp, input_length, output_length, hash_ids}' FILE leaves each request a session of "
+        'its own, with all reuse; run that with workload.format = "timed_trace" (seconds) and '
+        "workload.chunk_tokens = 16",
+    ),
+    Foreign(
+        "kv-cache-tester (Weka)",
+        (("requests", "block_size"), ("requests",), ("t", "in", "out"), ("hash_runs",)),
+        'jq -c \'.id as $s | .requests[] | select(.type != "subagent") | {session_id: $s, '
+        "timestamp: (.t * 1000), delay: ((.think_time // 0) * 1000), input_length: .in, output_length: .out, "
+        "hash_ids}' FILE makes rows of a session without its sub-agents (ids of several files must be kept "
+        'apart); run them with workload.chunk_tokens = 64 and workload.hash_rounding = "floor"',
+    ),
+    Foreign(
+        "OpenTelemetry's spans",
+        (("resourceSpans",), ("resourceLogs",), ("traceId", "spanId"), ("trace_id", "span_id")),
+        _USAGE,
+    ),
+    Foreign(
+        "LiteLLM's spend log",
+        (("startTime", "endTime", "total_tokens"), ("startTime", "completionStartTime")),
+        _USAGE,
+    ),
+    Foreign("vllm-vcr's tap", (("prompt_tokens", "block_hashes"), ("meta.block_size",)), _USAGE),
+    Foreign("ShareGPT's conversations", (("conversations",),), _TEXT),
+)
+
+
+def foreign_format(record: Mapping[str, Any]) -> ForeignFormat | None:
+    """Return what to say of a record in a format that is not read, None if none is recognised."""
+    for foreign in FORMATS:
+        sign = foreign.found_in(record)
+        if sign is not None:
+            return foreign.refusal(sign)
+    return None
+
+
+def _has(record: Any, key: str) -> bool:
+    for part in key.split("."):
+        if isinstance(record, list) and record:
+            record = record[0]
+        if not isinstance(record, Mapping) or part not in record:
+            return False
+        record = record[part]
+    return True

@@ -1,0 +1,185 @@
+"""What a path given as a trace looks like, where it is no JSONL of rows."""
+
+import csv
+import json
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sim.errors import InputError, shown
+from sim.reading import json_object, lines, why_no_file
+from sim.workload.formats.foreign import ROWS, foreign_format
+
+MOST_FILES = 10_000
+"""Of a folder that are looked at."""
+MOST_ROW_BYTES = 16 << 20
+"""A prompt of a million tokens in ids of 16 has half a megabyte."""
+HEAD_LINES = 100
+HEAD_BYTES = 4 << 20
+
+_PACKED = {
+    b"\x28\xb5\x2f\xfd": "compressed with zstd: unpack it (zstd -d)",
+    b"BZh": "compressed with bzip2: unpack it, or pack it with gzip",
+    b"\xfd7zXZ": "compressed with xz: unpack it, or pack it with gzip",
+    b"PK\x03\x04": "a zip archive: unpack it, and give one JSONL file",
+    b"PAR1": f"Parquet: write its rows as JSONL; {ROWS}",
+    b"ARROW1": f"Arrow: write its rows as JSONL; {ROWS}",
+    b"SQLite format 3": f"an SQLite database: write its rows as JSONL; {ROWS}",
+    b"\x80\x04": "a Python pickle, which can run code and is never loaded: write its rows as JSONL",
+    b"\x80\x05": "a Python pickle, which can run code and is never loaded: write its rows as JSONL",
+    b"version https://git-lfs": "a Git LFS pointer, not the file: fetch it (git lfs pull)",
+}
+
+
+class _Csv(NamedTuple):
+    name: str
+    columns: frozenset[str]
+    way_out: str
+
+
+_LENGTHS_ONLY = (
+    "it has arrivals and lengths and no hash ids, so that no reuse can be known; give each request ids of "
+    "its own, and read nothing about caches from such a run"
+)
+_CSV = (
+    _Csv("Azure's trace", frozenset({"contexttokens", "generatedtokens"}), _LENGTHS_ONLY),
+    _Csv("Azure's trace (Splitwise)", frozenset({"num_prefill_tokens", "num_decode_tokens"}), _LENGTHS_ONLY),
+    _Csv("BurstGPT", frozenset({"request tokens", "response tokens"}), _LENGTHS_ONLY),
+    _Csv(
+        "TraceLab's replay",
+        frozenset({"session_id", "prefix_len", "input_len", "output_len"}),
+        "input_length = prefix_len + input_len, and hash_ids that repeat those of the round before for its "
+        "first prefix_len tokens",
+    ),
+)
+_SHARD = re.compile(r"(?P<stem>.*?[-_.]?)\d+(?P<of>-?of-?\d+)?(?P<suffix>\.jsonl(?:\.gz)?)")
+
+
+def why_no_trace(path: Path) -> str | None:
+    """Return why a path cannot be a trace file, None if it is a file."""
+    reason = why_no_file(path)
+    if reason is None:
+        return None
+    try:
+        if path.is_dir():
+            return f"is not a file: {path} is a folder{_folder(path)}"
+        if not path.exists():
+            return f"no such file: {path}"
+    except (OSError, ValueError):
+        return f"cannot be read: {path}: {reason}"
+    return f"is not a file: {path} {reason}"
+
+
+def records(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the records of the first lines that can be read.
+
+    Raises:
+        InputError: the file is in a format that is not read; names it and what can be done.
+
+    """
+    head = [*_head(path)]
+    if head:
+        _check_shape(path, head)
+    for number, line in head:
+        try:
+            record = json_object(line)
+        except InputError:
+            continue
+        if (found := foreign_format(record)) is not None:
+            raise InputError(f"{path}, line {number}: {found}")
+        yield record
+
+
+def shards_beside(path: Path) -> int:
+    """Return how many files of a folder look like other parts of the trace that a file is one of."""
+    own = _SHARD.fullmatch(path.name)
+    if own is None:
+        return 0
+    names = (each.name for each in islice(path.parent.iterdir(), MOST_FILES))
+    parts = filter(None, map(_SHARD.fullmatch, names))
+    return sum(part.group("stem", "suffix") == own.group("stem", "suffix") for part in parts) - 1
+
+
+def _head(path: Path) -> Iterator[tuple[int, bytes]]:
+    left = HEAD_BYTES
+    for number, line in islice(lines(path, MOST_ROW_BYTES), HEAD_LINES):
+        yield number, line
+        left -= len(line)
+        if left < 0:
+            return
+
+
+def _check_shape(path: Path, head: list[tuple[int, bytes]]) -> None:
+    """Refuse what is no JSONL, but has a shape that is known."""
+    first = next((line for _, line in head if not line.isspace()), b"")
+    for magic, what in _PACKED.items():
+        if head[0][1].startswith(magic):
+            raise InputError(f"{path}: is {what}")
+    text = first.decode("utf-8-sig", errors="replace").strip()
+    if text[:1] == "[":
+        raise _pretty(path, head, "a JSON array", ".[]")
+    if text[:1] == "{":
+        try:
+            json_object(first)
+        except InputError:
+            second = [line.strip() for _, line in head if not line.isspace()][1:2]
+            if text[-1:] in "{[,:" and second and second[0][:1] == b'"':
+                raise _pretty(path, head, "JSON over many lines", ".") from None
+        return
+    _check_csv(path, text)
+
+
+def _pretty(path: Path, head: Iterable[tuple[int, bytes]], what: str, query: str) -> InputError:
+    """Return what to say of JSON that is not one object a line, after a look at the first object in it."""
+    text = b"".join(line for _, line in head).decode("utf-8-sig", errors="replace")
+    found = None
+    try:
+        record, _ = json.JSONDecoder().raw_decode(text[text.index("{") :])
+        found = foreign_format(record)
+    except (ValueError, RecursionError):
+        pass
+    if found is not None:
+        return InputError(f"{path}: is {what}: {found}")
+    return InputError(
+        f"{path}: is {what}, and a trace has one object a line: jq -c '{query}' FILE > rows.jsonl writes "
+        f"that; {ROWS}"
+    )
+
+
+def _check_csv(path: Path, header: str) -> None:
+    try:
+        columns = next(csv.reader([header[:10_000].replace("\0", "")]), [])
+    except csv.Error:
+        return
+    if len(columns) < 2 or not any(re.match(r"[A-Za-z_]", column.strip()) for column in columns):
+        return
+    names = {column.strip().lower() for column in columns}
+    for known in _CSV:
+        if known.columns <= names:
+            raise InputError(f"{path}: is CSV, {known.name}, which is not read yet: {known.way_out}; {ROWS}")
+    raise InputError(
+        f"{path}: is CSV with columns {shown(', '.join(columns))}, and a trace is JSONL: convert it; {ROWS}"
+    )
+
+
+def _folder(path: Path) -> str:
+    """Return what a folder seems to hold, and what can be done."""
+    try:
+        files = sorted(
+            file for file in islice(path.rglob("*"), MOST_FILES) if file.suffix in (".jsonl", ".json", ".gz")
+        )
+    except OSError:
+        return ""
+    if not files:
+        return "; it holds no JSONL"
+    try:
+        for _ in records(files[0]):
+            pass
+    except InputError as error:
+        return f" (it holds {len(files)} of JSON): {error}"
+    return (
+        f"; it holds {len(files)} of JSONL: parts of one trace become one file with "
+        f"cat {path}/*{''.join(files[0].suffixes[-2:])} > FILE, in the order of their names"
+    )

@@ -1,0 +1,57 @@
+"""Clusters that are made to break a rule in the middle of a run, and what is said of it."""
+
+from collections.abc import Callable
+
+import pytest
+
+from sim.clock import Phase, at_time
+from sim.cluster import Cluster
+from sim.errors import InvariantError
+from sim.scenario import Scenario
+from sim.workload.request import Trace
+from tests.clusters import HOST_BLOCK_BYTES, Pace, scenario, trace, turn
+
+FIVE = trace(
+    turn(0, 64, 9, range(4), "a"),
+    turn(1, 80, 30, (*range(4), 9), "b"),
+    turn(2, 32, 9, (20, 21), "c"),
+    turn(9, 96, 4, (*range(4), 9, 10), "b"),
+    turn(40, 80, 2, (*range(4), 9), "d"),
+)
+"""Two of them run when something breaks at 6.5 s."""
+
+OFFLOADING = {"cpu_bytes": 50 * HOST_BLOCK_BYTES}
+
+
+def aggregated(**sections: object) -> Scenario:
+    return scenario(**{"workers": {"count": 2}, "offload": OFFLOADING, **sections})
+
+
+def build(settings: Scenario, requests: Trace = FIVE, **options: object) -> Cluster:
+    capacity, times = settings.capacity(), settings.coefficients()
+    return Cluster(settings, requests, capacity, times, step_time=Pace(), **options)
+
+
+def violation(
+    breakage: Callable[[Cluster], object], settings: Scenario | None = None, at_s: float = 6.5
+) -> InvariantError:
+    """Return what is found wrong in a run in which something is broken at a time."""
+    cluster = build(settings or aggregated(), check=True)
+    moment = at_time(cluster.env, at_s, Phase.ARRIVAL, 1 << 20)
+    moment.callbacks.append(lambda _: breakage(cluster))
+    with pytest.raises(InvariantError) as caught:
+        cluster.run()
+    error = caught.value
+    assert "\n" not in str(error)
+    assert error.rule in str(error)
+    return error
+
+
+class Tampering:
+    """Stands before another observer or outbox; a subclass tells it something else."""
+
+    def __init__(self, other: object) -> None:
+        self.other = other
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.other, name)

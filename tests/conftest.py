@@ -1,0 +1,7 @@
+"""Every simulation of the tests is checked while it runs, in this process and in those that it starts."""
+
+import os
+
+from sim.checks.watch import SWITCH
+
+os.environ.setdefault(SWITCH, "1")

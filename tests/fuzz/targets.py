@@ -1,0 +1,133 @@
+"""What is fuzzed: each target has files to start from and reads one that is damaged."""
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import simpy
+
+from sim.coefficient_file import read_coefficient_file
+from sim.hf_config import from_hf_config
+from sim.measured.account import account
+from sim.measured.requests_csv import read_requests
+from sim.measured.run import load_run
+from sim.measured.summary import summarise
+from sim.scenario import load_scenario
+from sim.workload.client import make_client
+from sim.workload.settings import ReplaySettings
+from sim.workload.trace_file import load_trace
+
+DATA = Path(__file__).parents[1] / "data"
+TRACES = Path(__file__).parents[1] / "workload" / "data"
+SHIPPED = Path(__file__).parents[2]
+SMALL = DATA / "measured" / "small"
+
+FOREIGN = (
+    b'{"type": "user", "sessionId": "S", "uuid": "u", "parentUuid": null, "message": {"role": "user"}}\n',
+    b'{"timestamp": 1, "event": {"schema": "dynamo.request.trace.v1", "event_type": "request_end"}}\n',
+    b'{"id": "t", "block_size": 64, "requests": [{"t": 0, "in": 200, "out": 3, "hash_ids": [1]}]}\n',
+    b"session_id,prefix_len,input_len,output_len\n0,0,10,5\n",
+    b'[\n {"timestamp": 0, "input_length": 10,\n "output_length": 1, "hash_ids": [1]}\n]\n',
+    b'{"timestamp":0,"session_id":"a","input_length":900,"output_length":5,"hash_ids":[1,2]}\n'
+    b'{"session_id":"a","delay":9,"input_length":300,"output_length":5,"hash_ids":[7]}\n',
+)
+CONFIG = (
+    b'{"hidden_size": 64, "intermediate_size": 128, "vocab_size": 100, "num_attention_heads": 4, '
+    b'"num_key_value_heads": 2, "num_hidden_layers": 2, "max_position_embeddings": 512, '
+    b'"torch_dtype": "bfloat16"}'
+)
+REQUESTS = b"run,request,send_s,ttft_s,e2e_s,input_tokens,output_tokens\na,0,0,0.1,0.5,100,5\n"
+OVERRIDES = (
+    "workload.sessions=3",
+    "engine.kv_blocks=400",
+    "offload={cpu_bytes='64GiB'}",
+    "model={preset='qwen3-14b-bf16'}",
+    "router.temperature=0.5",
+    "output.tables=[]",
+)
+
+
+@dataclass(frozen=True)
+class Target:
+    """One reader, and the files that it can read."""
+
+    seeds: Callable[[], Sequence[tuple[str, bytes]]]
+    """Names and contents; the name tells the reader what it is."""
+    read: Callable[[Path, random.Random], None]
+    """Reads the damaged file; may raise InputError and nothing else."""
+
+
+def _files(*paths: Path) -> list[tuple[str, bytes]]:
+    return [(path.name, path.read_bytes()) for path in paths]
+
+
+def _trace_seeds() -> list[tuple[str, bytes]]:
+    own = _files(*sorted(TRACES.glob("*.jsonl")), DATA / "livelock.jsonl")
+    return own + [(f"foreign{i}.jsonl", content) for i, content in enumerate(FOREIGN)]
+
+
+def _read_trace(path: Path, draw: random.Random) -> None:
+    trace = load_trace(
+        path,
+        format=draw.choice(("auto", "auto", "mooncake", "mooncake-delta", "timed_trace")),
+        full_prompts=draw.random() < 0.3,
+        hash_rounding=draw.choice(("ceil", "ceil", "floor")),
+        chunk_tokens=draw.choice((None, None, 16, 64, 512)),
+        sessions=draw.choice((None, None, 1)),
+    )
+    for request in trace.requests:
+        assert request.prompt_tokens > 0 < request.output_tokens
+        request.session.encode()
+    "\n".join(trace.notes).encode()
+    client = draw.choice(("open-loop", "max-concurrency", "turn-dependent"))
+    make_client(simpy.Environment(), trace, ReplaySettings(client=client), lambda _: None)
+
+
+def _scenario_seeds() -> list[tuple[str, bytes]]:
+    shipped = _files(*sorted((SHIPPED / "scenarios").glob("*.toml")), DATA / "livelock.toml")
+    fits = _files(*sorted((SHIPPED / "calibration").glob("*.toml"))[:2])
+    return shipped * 2 + [(f"fit-{name}", content) for name, content in fits] + [("config.json", CONFIG)]
+
+
+def _read_scenario(path: Path, draw: random.Random) -> None:
+    if path.name == "config.json":
+        from_hf_config(path)
+        return
+    if path.name.startswith("fit-"):
+        read_coefficient_file(path)
+        return
+    overrides = draw.sample(OVERRIDES, draw.randrange(3))
+    if draw.random() < 0.3:
+        place = draw.randrange(1, 30)
+        overrides.append(
+            f"{draw.choice(OVERRIDES)[:place]}{draw.choice(('=', '.', '[1', '1e999', 'a' * 400))}"
+        )
+    scenario = load_scenario(path, overrides)
+    scenario.capacity()
+    scenario.coefficients()
+    scenario.to_toml().encode()
+
+
+def _measured_seeds() -> list[tuple[str, bytes]]:
+    recorded = _files(*sorted(each for each in SMALL.iterdir() if each.suffix != ".md"))
+    return [*recorded, ("requests.csv", REQUESTS)]
+
+
+def _read_measured(path: Path, draw: random.Random) -> None:
+    if path.name == "requests.csv":
+        read_requests(path)
+        return
+    for file in SMALL.iterdir():
+        if file.name != path.name:
+            (path.parent / file.name).write_bytes(file.read_bytes())
+    run = load_run(path.parent)
+    summarise(run)
+    account(run)
+
+
+TARGETS = {
+    "traces": Target(_trace_seeds, _read_trace),
+    "scenarios": Target(_scenario_seeds, _read_scenario),
+    "measured": Target(_measured_seeds, _read_measured),
+}

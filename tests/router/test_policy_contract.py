@@ -1,0 +1,167 @@
+"""What holds for every policy: those that have a name, and some as users write them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+
+from sim.router import (
+    Booking,
+    CostTerms,
+    Decision,
+    NoEligibleWorkerError,
+    Policy,
+    Query,
+    Router,
+    RouterConfig,
+)
+from sim.router.policies import POLICIES, make_policy, reads_cache
+from tests.router.helpers import BLOCK, load, query
+
+RANKS = 4
+
+
+def first_cheapest(terms: Sequence[CostTerms], query: Query, draw: float) -> int:
+    return min(terms, key=lambda candidate: candidate.cost).rank
+
+
+class Stubborn:
+    """Keeps the same worker as long as it may, and looks at nothing."""
+
+    reads_cache = False
+
+    def __init__(self) -> None:
+        self._last = -1
+
+    def __call__(self, terms: Sequence[CostTerms], query: Query, draw: float, /) -> int:
+        ranks = [candidate.rank for candidate in terms]
+        if self._last not in ranks:
+            self._last = ranks[int(draw * len(ranks))]
+        return self._last
+
+
+def named(name: str) -> Callable[[], Policy]:
+    return lambda: make_policy(RouterConfig(policy=name))
+
+
+MAKERS: Mapping[str, Callable[[], Policy]] = MappingProxyType(
+    {name: named(name) for name in POLICIES}
+    | {
+        "kv, temperature 1": lambda: make_policy(RouterConfig(temperature=1.0)),
+        "first cheapest": lambda: first_cheapest,
+        "stubborn": Stubborn,
+    }
+)
+every_policy = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS.keys())
+
+
+@st.composite
+def queries(draw: DrawFn) -> dict[str, Any]:
+    """A request of one of three conversations, perhaps with demands that some rank meets."""
+    session, turns = draw(st.integers(0, 2)), draw(st.integers(1, 4))
+    blocks = range(100 * session, 100 * session + 3 * turns)
+    demands = draw(
+        st.sampled_from([{}, {}, {"pinned": 2}, {"allowed": frozenset({1, 3})}, {"allowed": frozenset({0})}])
+    )
+    return {"blocks": blocks, "session": draw(st.sampled_from([None, str(session)])), **demands}
+
+
+histories = st.lists(st.tuples(queries(), st.floats(0, 1, exclude_max=True), st.booleans()), max_size=12)
+"""Requests, the draw for each, and whether the oldest one ends before."""
+History = list[tuple[dict[str, Any], float, bool]]
+
+
+class Books:
+    """A router that serves a history, and tells its index what each rank then holds."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.router = Router(RouterConfig(), BLOCK, RANKS, policy=policy)
+        self.open: list[Booking] = []
+
+    def serve(self, demands: dict[str, Any], draw: float, ends: bool) -> Decision:
+        if ends and self.open:
+            self.router.free(self.open.pop(0), 0.0)
+        asked = query(**demands)
+        decision = self.router.choose(asked, 0.0, draw)
+        self.open.append(self.router.book(asked, decision.chosen, 0.0))
+        self.router.stored(decision.chosen.rank, None, demands["blocks"], "device")
+        return decision
+
+
+@every_policy
+@settings(max_examples=20)
+@given(history=histories)
+def test_it_returns_a_candidate_that_meets_the_demands(make: Callable[[], Policy], history: History) -> None:
+    books = Books(make())
+    for demands, draw, ends in history:
+        rank = books.serve(demands, draw, ends).chosen.rank
+        assert rank in demands.get("allowed", range(RANKS))
+        assert rank == demands.get("pinned", rank)
+
+
+@every_policy
+@settings(max_examples=20)
+@given(history=histories)
+def test_equal_draws_make_equal_choices(make: Callable[[], Policy], history: History) -> None:
+    one, other = Books(make()), Books(make())
+    for step in history:
+        assert one.serve(*step).chosen == other.serve(*step).chosen
+
+
+@every_policy
+@settings(max_examples=20)
+@given(history=histories)
+def test_asking_changes_nothing(make: Callable[[], Policy], history: History) -> None:
+    asked, left_alone = Books(make()), Books(make())
+    for demands, draw, ends in history:
+        before = load(asked.router)
+        terms = [*asked.router.terms(query(**demands), 0.0)]
+        assert [*asked.router.terms(query(**demands), 0.0)] == terms
+        assert load(asked.router) == before
+        assert asked.serve(demands, draw, ends).chosen == left_alone.serve(demands, draw, ends).chosen
+
+
+@every_policy
+@settings(max_examples=20)
+@given(history=histories)
+def test_all_load_is_gone_when_everything_has_ended(make: Callable[[], Policy], history: History) -> None:
+    books = Books(make())
+    for step in history:
+        books.serve(*step)
+    assert sum(load(books.router)[2]) == len(books.open)
+    for booking in books.open:
+        books.router.free(booking, 0.0)
+    assert load(books.router) == ([0] * RANKS, [0] * RANKS, [0] * RANKS)
+
+
+@every_policy
+def test_it_sees_what_workers_hold_if_it_reads_caches(make: Callable[[], Policy]) -> None:
+    policy = make()
+    router = Router(RouterConfig(), BLOCK, RANKS, policy=policy)
+    router.stored(2, None, range(5), "device")
+    seen = [candidate.device_blocks for candidate in router.terms(query(range(5)), 0.0)]
+    assert seen == ([0, 0, 5, 0] if reads_cache(policy) else [0] * RANKS)
+    assert router.keeps_index == reads_cache(policy)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_by_name_it_sees_the_same_as_when_it_is_passed(name: str) -> None:
+    config = RouterConfig(policy=name)
+    routers = Router(config, BLOCK, RANKS), Router(config, BLOCK, RANKS, policy=make_policy(config))
+    assert len({router.keeps_index for router in routers}) == 1
+
+
+@every_policy
+def test_where_nobody_may_serve_it_is_not_asked(make: Callable[[], Policy]) -> None:
+    with pytest.raises(NoEligibleWorkerError):
+        Router(RouterConfig(), BLOCK, RANKS, policy=make()).choose(query(allowed=frozenset()), 0.0, 0.5)
+
+
+def test_which_policies_read_caches() -> None:
+    assert [name for name in POLICIES if reads_cache(named(name)())] == ["kv"]
+    assert reads_cache(first_cheapest)
+    assert not reads_cache(Stubborn())

@@ -1,0 +1,76 @@
+"""Requests that were measured and that the replay refuses: named, and in no comparison.
+
+A pool of four blocks holds the small run's prompts of 40 tokens, not that of 70 (row 2), whose worker holds
+nothing else. The other two have nothing in common but 16 tokens, on different workers.
+"""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from sim.cli import app
+from sim.measured.run import load_run
+from sim.validation.forced import Forced, forced
+from sim.validation.free import free
+from sim.validation.refused import Refused
+from sim.validation.settings import scenario_of
+from sim.validation.timed import timed
+from tests.measured.small_run import SMALL
+
+ONE = Refused(3, (2,), {"prompt_exceeds_pool": 1})
+
+
+def small() -> Forced:
+    run = load_run(SMALL)
+    return forced(run, scenario_of(run, "cpu-agg2", ["engine.kv_blocks=4"])[0])
+
+
+def test_both_sides_are_of_what_was_served() -> None:
+    found = small()
+    assert found.refused == ONE
+    # Two prompts of 40 tokens, of which the second needed 24.
+    assert (found.predicted["computed_tokens"], found.predicted["recomputed_tokens"]) == (80, 16)
+    assert (found.baseline["computed_tokens"], found.baseline["recomputed_tokens"]) == (80, 16)
+
+
+def test_a_refused_request_is_a_miss_without_a_number() -> None:
+    agreement = small().agreement
+    assert (agreement.compared, agreement.right) == (3, 2)
+    assert [(miss.row, miss.measured_tokens, miss.predicted_tokens) for miss in agreement.misses] == [
+        (2, 16, None)
+    ]
+
+
+def test_free_and_timed_compare_nothing_either() -> None:
+    run = load_run(SMALL)
+    scenario = scenario_of(run, "cpu-agg2", ["engine.kv_blocks=4"])[0]
+    for found in (free(run, scenario, 1), timed(run, scenario, 1)):
+        assert found.refused == ONE
+        assert {one.inside for one in found.predictions.values()} == {None}
+        assert found.predictions["recomputed_tokens"].mean >= 0
+
+
+@pytest.mark.parametrize("step", ["forced", "free", "timed"])
+def test_they_are_named_before_the_numbers(step: str) -> None:
+    arguments = ["validate", "cpu-agg2", "--measured", str(SMALL), "--step", step, "--seeds", "1"]
+    arguments += ["--set", "engine.kv_blocks=4"]
+    text = " ".join(CliRunner().invoke(app, arguments, terminal_width=100).stdout.split())
+    assert (
+        "Refused: 1 of 3 requests that the measured cluster served is refused here (prompt_exceeds_pool 1; "
+        "row 2): predictions are of the others, so they are not compared"
+    ) in text
+    (run,) = json.loads(CliRunner().invoke(app, [*arguments, "--format", "json"]).stdout)["runs"]
+    assert run[step]["refused"] == {
+        "requests": 1,
+        "of": 3,
+        "rows": [2],
+        "by_reason": {"prompt_exceeds_pool": 1},
+    }
+    numbers = run[step].get("numbers") or run[step]["predictions"]
+    assert {one["error"] for one in numbers.values()} == {None}
+
+
+def test_a_run_that_serves_all_refuses_none() -> None:
+    run = load_run(SMALL)
+    assert not forced(run, scenario_of(run, "cpu-agg2", [])[0]).refused
