@@ -7,6 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from sim.errors import escaped
 from sim.results import show
 from sim.units import plural
 
@@ -59,7 +60,7 @@ def heading(title: str, detail: str) -> RenderableType:
     line = Table.grid(expand=True)
     line.add_column(style="bold")
     line.add_column(justify="right", style="dim")
-    line.add_row(Text(title), Text(detail))
+    line.add_row(Text(escaped(title)), Text(detail))
     return line
 
 
