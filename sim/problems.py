@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -59,18 +58,22 @@ def describe(error: ValidationError, schema: JsonSchema, source: Source) -> str:
     """Return the problems that validation found, a line each."""
     # A value that fits none of several types is one problem with several reasons.
     reasons: dict[tuple[KeyPath, str], list[str]] = {}
-    for details in error.errors():
+    errors, left = error.errors(include_url=False), 0
+    for place, details in enumerate(errors):
+        if len(reasons) == MOST_PROBLEMS:
+            left = len(errors) - place
+            break
         key = _key(details, schema)
         found = reasons.setdefault((key, _value(details)), [])
         message = _message(details, key, schema)
         if message not in found:
             found.append(message)
     lines = []
-    for (key, value), found in islice(reasons.items(), MOST_PROBLEMS):
+    for (key, value), found in reasons.items():
         reason = ", or ".join(found)
         lines.append(f"{source.place(key, '' if reason.startswith(value) else value)}: {reason}")
-    if len(reasons) > MOST_PROBLEMS:
-        lines.append(f"and {len(reasons) - MOST_PROBLEMS} more problems")
+    if left:
+        lines.append(f"and {left:,} more problems")
     return "\n".join(lines)
 
 

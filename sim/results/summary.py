@@ -8,6 +8,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from sim.errors import escaped
 from sim.results import show
 from sim.results.lateness import is_notable, late_sentence
 from sim.results.refusals import nothing_served, refusals
@@ -71,7 +72,7 @@ def heading(title: str, detail: str) -> RenderableType:
     line = Table.grid(expand=True)
     line.add_column(style="bold")
     line.add_column(justify="right", style="dim")
-    line.add_row(Text(title), Text(detail))
+    line.add_row(Text(escaped(title)), Text(detail))
     return line
 
 
