@@ -1,6 +1,10 @@
 """The command `sim`: its subcommands, and what their errors look like."""
 
-from typing import Annotated, Any
+import os
+import signal
+import sys
+from io import TextIOWrapper
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -24,12 +28,15 @@ from sim.commands import (
     validate,
     version,
 )
-from sim.errors import InputError
-from sim.folder import room_for
+from sim.errors import InputError, KeptElsewhereError
+from sim.room import room_for
+
+WRONG_INPUT, KEPT_ELSEWHERE, STOPPED, NOBODY_READS = 2, 4, 130, 141
+"""Exit statuses; README lists all."""
 
 
 class Commands(TyperGroup):
-    """Makes bad input a message and status 2, Ctrl-C status 130; any other error is a bug."""
+    """Makes bad input, a full disk and Ctrl-C a message and a status; any other error is a bug."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command of the first word, or of two: `validate talk` has options of its own."""
@@ -40,12 +47,29 @@ class Commands(TyperGroup):
         """Run the subcommand."""
         try:
             with room_for("standard output"):
-                return super().invoke(ctx)
+                try:
+                    return super().invoke(ctx)
+                finally:
+                    sys.stdout.flush()  # while what goes wrong can still be told
         except InputError as error:
             typer.echo(f"Error: {error}", err=True)
-            raise typer.Exit(2) from error
+            _drop_output()
+            status = KEPT_ELSEWHERE if isinstance(error, KeptElsewhereError) else WRONG_INPUT
+            raise typer.Exit(status) from error
         except KeyboardInterrupt as error:
-            raise typer.Exit(130) from error
+            typer.echo(f"Stopped: {error}" if str(error) else "Stopped", err=True)
+            raise typer.Exit(STOPPED) from error
+        except BrokenPipeError as error:
+            _drop_output()
+            raise typer.Exit(NOBODY_READS) from error
+
+
+def _drop_output() -> None:
+    """Let nothing that could not be printed be tried again when the process ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - as long as the process
 
 
 app = typer.Typer(cls=Commands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -84,7 +108,16 @@ def about(
 
 def main() -> None:
     """Run the command line."""
+    signal.signal(signal.SIGTERM, _stop)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     app()
+
+
+def _stop(number: int, frame: object) -> NoReturn:
+    """Take SIGTERM for Ctrl-C."""
+    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":
