@@ -42,6 +42,8 @@ _COLUMNS = 3
 _PANEL_INCHES = (3.6, 2.6)
 _LEGEND_INCHES = 0.7
 _LABEL_WIDTH = 26
+_NAME_WIDTH = 24
+"""Of names beside bars."""
 _MOST_COLUMNS = 4
 _HANDLE_INCHES, _CHARACTER_INCHES = 0.6, 0.085
 """Of a legend, about."""
@@ -162,11 +164,12 @@ class _Panels:
         facets = list(dict.fromkeys(map(self._facet, comparison.points)))
         self.facets = [""] if one_panel else facets
         self._joined = one_panel and len(facets) > 1
-        self._labels = as_labels(
+        names = [
             self._name(scenario, facet)
             for scenario in comparison.scenarios
             for facet in (facets if self._joined else [""])
-        )
+        ]
+        self._labels = as_labels(names) if self._key else as_labels(names, _NAME_WIDTH)
         self._series = list(self._labels.values())
         values = comparison.values_of(self._key) if self._key else []
         self._ticks = as_labels(comparison.written(self._key, value) for value in values)
