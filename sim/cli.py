@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 from io import TextIOWrapper
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
 from typer.core import TyperGroup
@@ -69,7 +69,7 @@ def _drop_output() -> None:
     try:
         sys.stdout.flush()
     except OSError:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - as long as the process
+        sys.stdout = _nowhere()
 
 
 app = typer.Typer(cls=Commands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -106,9 +106,15 @@ def about(
     """Simulate KV-aware routing for LLM serving: vLLM 0.28.0 workers behind NVIDIA Dynamo 1.5.0's router."""
 
 
+def _nowhere() -> TextIO:
+    return open(os.devnull, "w")
+
+
 def main() -> None:
     """Run the command line."""
     signal.signal(signal.SIGTERM, _stop)
+    sys.stdout = sys.stdout or _nowhere()  # None where a shell closed it
+    sys.stderr = sys.stderr or _nowhere()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -122,9 +122,9 @@ def check_regular(path: Path, option: str = "") -> None:
     """
     with refusing(path, option):
         target = real(path)
-    if target.is_dir() or (target.exists() and not target.is_file()):
-        what = "folder" if target.is_dir() else "device"
-        raise InputError(f"{option}{path}: is a {what}; give a file")
+        if target.is_dir() or (target.exists() and not target.is_file()):
+            what = "folder" if target.is_dir() else "device"
+            raise InputError(f"{option}{path}: is a {what}; give a file")
 
 
 def _identity(path: Path) -> _Identity:

@@ -79,11 +79,15 @@ class OutFolder:
             Stopped: Ctrl-C.
 
         """
+        kept = self._out is not None and self._problem is None
+        says = f"the results are kept in {self._out}" if kept else "nothing is kept"
         try:
-            yield
+            with room_for("standard output"):
+                yield
         except KeyboardInterrupt as error:
-            kept = self._out is not None and self._problem is None
-            raise Stopped(f"the results are kept in {self._out}" if kept else "nothing is kept") from error
+            raise Stopped(says) from error
+        except NoRoomError as error:
+            raise error.advised(says) if kept else error from error
         if self._problem is not None:
             raise self._problem
         if self._out is not None:
