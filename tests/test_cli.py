@@ -247,7 +247,7 @@ def test_ctrl_c_ends_with_130_and_leaves_nothing(tmp_path: Path) -> None:
         run.send_signal(signal.SIGINT)
         _, stderr = run.communicate(timeout=30)
     assert run.returncode == 130
-    assert stderr == b""
+    assert stderr == b"Stopped: nothing is kept\n"
     assert not list(tmp_path.iterdir())
 
 
