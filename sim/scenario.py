@@ -15,6 +15,7 @@ from pydantic import NonNegativeInt, ValidationError, model_validator
 from sim.capacity import Capacity, capacity, cpu_blocks
 from sim.coefficients import Coefficients, times
 from sim.errors import InputError
+from sim.faults.settings import Faults, disagreement_of
 from sim.model import KERNEL_BLOCK_TOKENS
 from sim.overrides import Overrides, apply, as_table, as_texts, parse_override
 from sim.presets import GpuChoice, ModelChoice
@@ -35,6 +36,7 @@ from sim.settings import Settings
 from sim.shipped import as_path, is_path, read_toml, scenario_path
 from sim.uncertainty import draw_defaults
 from sim.units import format_bytes
+from sim.worker.placement import place
 from sim.worker.transfer import LinkSettings
 from sim.worker.wires import NetworkSettings
 from sim.workload.settings import NOT_BESIDE, ReplaySettings, WorkloadSettings
@@ -75,6 +77,8 @@ class Scenario(Settings):
     """Limits that a good request keeps; unset: no goodput is counted."""
     output: OutputSettings = OutputSettings()
     """What is kept."""
+    faults: Faults = ()
+    """What goes wrong, and when; none if empty."""
 
     @model_validator(mode="after")
     def _parts_agree(self) -> Self:
@@ -106,7 +110,25 @@ class Scenario(Settings):
                 self.offload.cpu_bytes,
                 f"does not hold one KV block of {format_bytes(block_bytes)}; give more, or leave offload out",
             )
+        self._check_faults()
         return self
+
+    def _check_faults(self) -> None:
+        workers = self.workers
+        if not self.faults:
+            return
+        nodes = 1
+        if workers.prefill and workers.decode:
+            nodes = 1 + max(place(self.disaggregation.placement, workers.prefill, workers.decode).nodes)
+        reason = disagreement_of(
+            self.faults,
+            workers=workers.gpus,
+            nodes=nodes,
+            disaggregated=workers.prefill is not None,
+            offload=self.offload is not None,
+        )
+        if reason is not None:
+            raise disagreement("faults", len(self.faults), reason)
 
     @property
     def block_tokens(self) -> int:
@@ -203,6 +225,8 @@ class Scenario(Settings):
         content["workload"] = {
             key: value for key, value in content["workload"].items() if key not in NOT_BESIDE[source]
         }
+        if not self.faults:
+            del content["faults"]
         return content
 
 
