@@ -1,7 +1,7 @@
 """The order of events at equal simulated times.
 
 SimPy breaks ties by insertion order, which would let an unrelated detail decide a routing choice. Here the
-order is explicit: first what an engine step gives out (tokens, releases, KV events), then what arrives
+order is explicit: first what breaks, then what an engine step gives out (tokens, releases, KV events), then what arrives
 (arrivals, routing, booking), then the workers' next schedules; within a phase by entity id.
 """
 
@@ -15,6 +15,7 @@ import simpy
 class Phase(IntEnum):
     """What happens first at one instant. SimPy's own priorities (0 and 1) come before all of these."""
 
+    FAULT = 1
     OUTPUT = 2
     ARRIVAL = 3
     SCHEDULE = 4

@@ -3,6 +3,8 @@
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from math import inf
 
 import simpy
 
@@ -10,6 +12,12 @@ from sim.agenda import Agenda
 from sim.capacity import Capacity
 from sim.coefficients import Coefficients
 from sim.disaggregated import DisaggregatedFrontend
+from sim.faults.clients import ImpatientClients
+from sim.faults.events import EventFaults, concerns_events
+from sim.faults.links import host_outages, network_outages
+from sim.faults.process import FaultProcess, Parts
+from sim.faults.slow import SlowLaw, is_slowed
+from sim.faults.toll import Toll
 from sim.frontend import FrontDoor, Frontend
 from sim.kv.hybrid import KvCache
 from sim.kv.offload import POLICIES
@@ -62,6 +70,7 @@ class Cluster:
         self.pulls: Pulls | None = None
         """Transfers between workers; None in an aggregated cluster."""
         self._trace = trace
+        self._event_faults: EventFaults | None = None
         self._policies = {"prefill": policy, "decode": decode_policy}
         self._pace = pace
         self._step_time = step_time
@@ -75,9 +84,13 @@ class Cluster:
             scenario.output.worker_interval_s,
         )
         self.workers: list[Worker] = []
+        self._engines: list[Callable[[], Engine]] = []
+        self._laws: list[SlowLaw | None] = []
+        self.tolls = [Toll(fault) for fault in scenario.faults]
+        """What each fault costs, in the order of the scenario."""
         self._agenda = Agenda()
         self.frontend = self._disaggregated(times) if scenario.workers.prefill else self._aggregated(times)
-        self.client = make_client(self.env, trace, scenario.replay, self.frontend.submit)
+        self.client = make_client(self.env, trace, scenario.replay, self._submit())
         self.recorder.due_s = self.client.due_s
 
     # -- layouts --------------------------------------------------------------------------------------------
@@ -97,7 +110,7 @@ class Cluster:
         prefill, decode = scenario.workers.prefill or 0, scenario.workers.decode or 0
         placement = place(joined.placement, prefill, decode)
         lease = Lease(joined.lease_s, joined.heartbeat_interval_s, joined.lease_extension_s)
-        network = Network(scenario.network(), placement.nodes)
+        network = Network(scenario.network(), placement.nodes, network_outages(scenario.faults))
         pulls = Pulls(
             self.env, network, lease, self.capacity.block_bytes, scenario.model.full_attention_layers
         )
@@ -119,6 +132,7 @@ class Cluster:
             pulls=pulls,
             conditional=joined.conditional,
             max_num_batched_tokens=scenario.engine.max_num_batched_tokens,
+            recomputes=joined.kv_load_failure_policy == "recompute",
         )
         pools[0].workers = [
             self._worker(frontend, "prefill", offloads=True, kv_role=joined.prefill_kv_role)
@@ -160,6 +174,8 @@ class Cluster:
             self._attention_group,
             host_events=offload is not None and offload.kv_events == "self-describing",
             track_outputs=scenario.router.track_output_blocks,
+            migration_limit=scenario.frontend.migration_limit,
+            migration_max_tokens=scenario.frontend.migration_max_seq_len or inf,
         )
 
     def _worker(
@@ -171,8 +187,36 @@ class Cluster:
         kv_role: KvRole | None = None,
         kv_blocks: int | None = None,
     ) -> Worker:
+        scenario, index = self.scenario, len(self.workers)
+        kv_blocks = kv_blocks or self.capacity.num_blocks
+        make = partial(self._engine, offloads=offloads, kv_role=kv_role, kv_blocks=kv_blocks)
+        law = self._law(leg, kv_blocks)
+        slow = SlowLaw(law) if is_slowed(scenario.faults, index) else None
+        steps_matter = concerns_events(scenario.faults, index)
+        worker = Worker(
+            self.env,
+            index,
+            make(),
+            step_time=slow or law,
+            link=HostLink(
+                scenario.host_link(),
+                self.capacity.block_bytes,
+                scenario.model.full_attention_layers,
+                host_outages(scenario.faults, index),
+            ),
+            observer=self.recorder,
+            outbox=self._events(frontend) if steps_matter else frontend,
+            agenda=self._agenda,
+            fast_forward=scenario.engine.fast_forward and not steps_matter,
+            pace=self._pace,
+        )
+        self.workers.append(worker)
+        self._engines.append(make)
+        self._laws.append(slow)
+        return worker
+
+    def _engine(self, *, offloads: bool, kv_role: KvRole | None, kv_blocks: int) -> Engine:
         scenario, capacity, offload = self.scenario, self.capacity, self.scenario.offload
-        kv_blocks = kv_blocks or capacity.num_blocks
         cache = KvCache(kv_blocks, capacity.block_tokens, self._attention_group)
         connector = nixl = None
         if offloads and offload is not None:
@@ -181,27 +225,50 @@ class Cluster:
         if kv_role is not None:
             nixl = NixlConnector(cache, producer=kv_role != "kv_consumer", consumer=kv_role != "kv_producer")
         offload_first = scenario.disaggregation.connector_order[0] == "offload"
-        worker = Worker(
-            self.env,
-            len(self.workers),
-            Engine(
-                cache,
-                self._limits(),
-                connector,
-                nixl,
-                offload_first=offload_first,
-                growth_is_news=scenario.router.track_output_blocks,
-            ),
-            step_time=self._law(leg, kv_blocks),
-            link=HostLink(scenario.host_link(), capacity.block_bytes, scenario.model.full_attention_layers),
-            observer=self.recorder,
-            outbox=frontend,
-            agenda=self._agenda,
-            fast_forward=scenario.engine.fast_forward,
-            pace=self._pace,
+        return Engine(
+            cache,
+            self._limits(),
+            connector,
+            nixl,
+            offload_first=offload_first,
+            growth_is_news=scenario.router.track_output_blocks,
         )
-        self.workers.append(worker)
-        return worker
+
+    # -- faults ---------------------------------------------------------------------------------------------
+
+    def _events(self, frontend: Frontend) -> EventFaults:
+        """Return what stands between workers and the front door; one for all."""
+        if self._event_faults is None:
+            self._event_faults = EventFaults(frontend, self.tolls, self.scenario.seed)
+        return self._event_faults
+
+    def _submit(self) -> Callable[[Request], None]:
+        """Return what a client calls to send a request."""
+        scenario = self.scenario
+        if scenario.replay.timeout_s is None and not scenario.faults:
+            return self.frontend.submit
+        timeout_s, seed = scenario.replay.timeout_s, scenario.seed
+        return ImpatientClients(self.env, self.frontend, self.tolls, timeout_s, seed).submit
+
+    def _start_faults(self) -> None:
+        if not self.tolls:
+            return
+        frontend = self.frontend
+        pools = [frontend.pool]
+        if isinstance(frontend, DisaggregatedFrontend):
+            pools.append(frontend.decode)
+        parts = Parts(
+            frontend,
+            pools,
+            self.workers,
+            self._engines,
+            self._laws,
+            self._events(frontend),
+            self._agenda,
+            self.recorder,
+            self.pulls,
+        )
+        FaultProcess(self.env, self.tolls, parts).start()
 
     def _law(self, leg: mocker_law.Leg, kv_blocks: int) -> StepTime:
         """Return the step-time law of a worker; the law of coefficients is the same for all."""
@@ -235,6 +302,7 @@ class Cluster:
                 on_progress(self.env.now, self.recorder.ended, len(requests))
 
         self.frontend.ended = ended
+        self._start_faults()
         self.client.start()
         with rare_collections():
             self.env.run()

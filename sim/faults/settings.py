@@ -62,8 +62,11 @@ class WorkerDrains(_Moment):
     """What happens."""
     worker: NonNegativeInt
     """Which one, from 0; of a disaggregated cluster prefill workers come first."""
+    grace_s: At = 5.0
+    """It serves for so long at least, for requests that are on their way to it: Dynamo's
+    DYN_GRACEFUL_SHUTDOWN_GRACE_PERIOD_SECS."""
     timeout_s: For = 900.0
-    """Requests that it still has by then are cut off, as if it died: Dynamo's
+    """Requests that it still has so long after the beginning are cut off, as if it died: Dynamo's
     DYN_RUNTIME_GRACEFUL_SHUTDOWN_TIMEOUT_SECS."""
     back_after_s: For | None = None
     """It comes back so long after it has left, empty; unset: never."""

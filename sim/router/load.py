@@ -191,6 +191,11 @@ class Loads:
         self._numbers[_REQUESTS, rank] -= 1
         self._add_weight(rank, -taken)
 
+    def clear(self) -> None:
+        """Free all requests."""
+        for booking in list(self._open):
+            self.free(booking)
+
     def expire(self, before_s: float) -> None:
         """Free the requests that were booked before this time."""
         for booking in list(self._open):
