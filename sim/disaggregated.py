@@ -71,7 +71,7 @@ class DisaggregatedFrontend(Frontend):
             self._serve_locally(record, rank)
 
     def _without_prefill(self, record: Record) -> int | None:
-        """With no prefill worker left Dynamo 1.5.0 lets decode workers serve requests as aggregated ones do."""
+        """With no prefill worker left Dynamo 1.5.0 lets decode workers serve as aggregated ones do."""
         decision = self._choose(record, self.decode.for_leg("peek"))
         return None if decision is None else decision.chosen.rank
 

@@ -31,7 +31,6 @@ from sim.worker.engine import StepOutput
 from sim.worker.plan import StepPlan
 from sim.workload.request import Request
 
-
 CANNOT_CONNECT: Final = "cannot_connect"
 """Why a request does not come to a worker that is gone."""
 NUMBERS_OF_RETRIES: Final = 1 << 40

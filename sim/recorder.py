@@ -48,8 +48,7 @@ class Recorder:
         worker_interval_s: float = 0.0,
     ) -> None:
         self.records: dict[int, Record] = {}
-        """Requests sent and not yet ended, by what engines call them; the first time, and here for good, that is
-        the index."""
+        """Requests sent and not yet ended, by index, and also by what engines call those tried again."""
         self.due_s: Sequence[float] = ()
         """When the client means to send each request, by index, nan until it is known; set before the run."""
         self.rows = Rows(keep=(*ALWAYS_KEPT, *tables))

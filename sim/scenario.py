@@ -131,6 +131,11 @@ class Scenario(Settings):
             raise disagreement("faults", len(self.faults), reason)
 
     @property
+    def can_break(self) -> bool:
+        """Whether requests may fail, or be given up by their clients."""
+        return bool(self.faults) or self.replay.timeout_s is not None
+
+    @property
     def block_tokens(self) -> int:
         """Tokens of one KV block, of the engine and of the router."""
         return self.model.block_tokens(self.engine.block_size or KERNEL_BLOCK_TOKENS)

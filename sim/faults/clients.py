@@ -1,7 +1,7 @@
 """Clients that give requests up: after a time-out of theirs, or because a scenario says so.
 
-Dynamo's front end notices that a connection was closed and passes it on; vLLM aborts the request and frees its
-blocks ("Request Cancellation", Dynamo 1.5.0). The way there takes no time here.
+Dynamo's front end notices that a connection was closed and passes it on; vLLM aborts the request and frees
+its blocks ("Request Cancellation", Dynamo 1.5.0). The way there takes no time here.
 """
 
 from collections.abc import Sequence

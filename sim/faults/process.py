@@ -102,6 +102,7 @@ class FaultProcess:
     def _kill(self, worker: int, toll: Toll) -> list[ActiveRequest]:
         """End the process of a worker; return the requests that it served."""
         parts, engine = self._parts, self._parts.workers[worker].engine
+        parts.workers[worker].interrupt()
         toll.lost_blocks += engine.cache.pool.filled_blocks
         if engine.offload is not None:
             toll.lost_cpu_blocks += engine.offload.tier.used_blocks
@@ -135,6 +136,8 @@ class FaultProcess:
     def _unreachable(self, worker: int, leg: ActiveRequest) -> None:
         """A request was sent to a worker that is gone."""
         toll = self._deaths[worker]
+        if self._parts.pulls is not None:
+            self._parts.pulls.target_gone(leg.request_id, reached=False)
         fault, now_s = toll.fault, self._env.now
         if isinstance(fault, WorkerDies) and fault.connections == "hang":
             known_s = fault.at_s + fault.detected_after_s

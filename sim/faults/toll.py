@@ -38,7 +38,7 @@ class Toll:
             self.requests_cancelled += 1
 
     def summary(self) -> dict[str, Any]:
-        """Return it as it stands in the JSON summary; `worker` is None where it was all, or none in particular.
+        """Return it as it stands in the JSON summary; `worker` is None where it was not one of them.
 
         `down_s` is how long it lasted, None if it did not end.
         """

@@ -58,7 +58,7 @@ def combine(
         draws: of the coefficients; none if their values were taken.
 
     """
-    apart = ("schema_version", "thin_percentiles", "slo", "notes")
+    apart = ("schema_version", "thin_percentiles", "slo", "notes", "faults")
     numbers = [{key: value for key, value in run.items() if key not in apart} for run in summaries]
     if draws:
         spread = {"draws": list(draws), "coverage": COVERAGE, "bands": _combine(numbers, band)}

@@ -15,7 +15,7 @@ Definitions, where names alone do not say it:
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import Any, NamedTuple
@@ -91,6 +91,8 @@ class RunFacts:
     pulls: PullCounts | None = None
     """Disaggregated: what decode workers read from prefill workers."""
     slo: Slo | None = None
+    faults: Sequence[Mapping[str, Any]] | None = None
+    """What each fault cost (`sim.faults.toll`); None: nothing could go wrong, and no client gave up."""
 
 
 def summarise(requests: Table, itl_s: WeightedSample, facts: RunFacts) -> dict[str, Any]:
@@ -101,7 +103,7 @@ def summarise(requests: Table, itl_s: WeightedSample, facts: RunFacts) -> dict[s
     output_tokens = columns.total("output_tokens", where=columns.completed)
     return {
         "schema_version": SCHEMA_VERSION,
-        "requests": _requests(columns),
+        "requests": _requests(columns, broken=facts.faults is not None),
         **distributions,
         "thin_percentiles": _thin(distributions),
         "prefill": _prefill(columns),
@@ -126,12 +128,13 @@ def summarise(requests: Table, itl_s: WeightedSample, facts: RunFacts) -> dict[s
         "goodput": _goodput(columns, facts),
         "gpu_hours": facts.gpus * facts.simulated_s / 3600,
         "simulated_s": facts.simulated_s,
+        **({"faults": list(facts.faults)} if facts.faults else {}),
     }
 
 
 def empty_summary() -> dict[str, Any]:
     """Return the summary of no request: all names, with null in place of tables that only some runs have."""
-    facts = RunFacts(0.0, 0, pool=Occupancy(None, 0.0), cpu_tier=None)
+    facts = RunFacts(0.0, 0, pool=Occupancy(None, 0.0), cpu_tier=None, faults=())
     return summarise(Rows().tables["requests"], WeightedSample(), facts)
 
 
@@ -196,15 +199,17 @@ class _Columns:
         return sample
 
 
-def _requests(columns: _Columns) -> dict[str, Any]:
+def _requests(columns: _Columns, *, broken: bool) -> dict[str, Any]:
     counts = Counter(columns.status)
-    reasons: dict[str, list[str]] = {"rejected": [], "unfinished": []}
+    statuses = ["completed", "rejected", "unfinished", *(("failed", "cancelled") if broken else ())]
+    reasons: dict[str, list[str]] = {status: [] for status in statuses[1:]}
     for status, reason in zip(columns.status, columns.all("reason"), strict=True):
         if status in reasons:
             reasons[status].append(reason)
     return {
         "total": len(columns.status),
-        **{status: counts[status] for status in ("completed", "rejected", "unfinished")},
+        **{status: counts[status] for status in statuses},
+        **({"retries": columns.total("retries")} if broken else {}),
         **{f"{status}_by_reason": dict(sorted(Counter(found).items())) for status, found in reasons.items()},
     }
 

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sim.results import show
+from sim.results.faults import broken, fault_table
 from sim.units import plural
 
 WIDTH = 100
@@ -50,6 +51,7 @@ def render(summary: Mapping[str, Any], title: str, notes: Sequence[str] = ()) ->
         ),
         Text(),
         _beside(_pairs(routing_facts(summary)), _pairs(engine_facts(summary))),
+        fault_table(summary.get("faults", ())),
         footnotes(thin_note(summary["thin_percentiles"]), notes),
     )
 
@@ -93,7 +95,8 @@ def requests_line(requests: Mapping[str, Any]) -> Text:
         f"{show.count(total)} {plural(total, 'request')}: {show.count(requests['completed'])} completed"
     )
     reasons = ", ".join(f"{reason} {n}" for reason, n in requests["rejected_by_reason"].items())
-    for status, detail in (("rejected", f" ({reasons})" if reasons else ""), ("unfinished", "")):
+    states = [("rejected", f" ({reasons})" if reasons else ""), *broken(requests), ("unfinished", "")]
+    for status, detail in states:
         style = "bold red" if requests[status] else "dim"
         line.append(f" · {show.count(requests[status])} {status}{detail}", style=style)
     for reason, n in requests["unfinished_by_reason"].items():

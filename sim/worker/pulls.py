@@ -192,8 +192,11 @@ class Pulls:
                 del self._held[request]
                 self.failed(request, self._cancel(request))
 
-    def target_gone(self, request: int) -> None:
-        """The decode worker of a request is gone: nobody prolongs the lease any more."""
+    def target_gone(self, request: int, *, reached: bool = True) -> None:
+        """The decode worker of a request is gone: nobody prolongs the lease any more.
+
+        `reached`: whether the request came to it, so that it has prolonged the lease before.
+        """
         held = self._held.get(request)
         if held is None or held.lost:
             return
@@ -202,7 +205,7 @@ class Pulls:
             held.pulling = False
             self._cancel(request)
         end_s = held.ended_s + lease.lease_s
-        if held.waiting_since_s < inf and lease.heartbeat_interval_s:
+        if reached and held.waiting_since_s < inf and lease.heartbeat_interval_s:
             beats = floor((now_s - held.waiting_since_s) / lease.heartbeat_interval_s)
             beat_s = held.waiting_since_s + beats * lease.heartbeat_interval_s
             end_s = max(end_s, beat_s + lease.extension_s)

@@ -148,14 +148,23 @@ class Worker:
 
     def abort(self, request: ActiveRequest) -> None:
         """Nobody waits for a request any more that was added here; nothing if it has ended."""
-        if self._gone is not None or request.status is Status.FINISHED:
+        if self._gone is not None or self._has_ended(request):
             return
-        self._meet()
-        self.engine.abort(request)
         now_s = self._env.now
+        if self._meet() and self._ends_s[0] == now_s:
+            # Outputs of an instant come before what arrives then, and this one has not been met in person.
+            self._process_oldest(now_s)
+            self._wake(now_s, Phase.SCHEDULE, self._plan)
+            if self._has_ended(request):
+                return
+        self.engine.abort(request)
         self._observer.levels(self._index, self.engine, now_s)
         if self._polling:
             self._wake(now_s, Phase.SCHEDULE, self._poll)
+
+    @staticmethod
+    def _has_ended(request: ActiveRequest) -> bool:
+        return request.status is Status.FINISHED
 
     def interrupt(self) -> None:
         """Something changes from now on for steps that are not planned yet: take none ahead across it."""
@@ -186,12 +195,16 @@ class Worker:
         """Serve again, after `die`, with nothing cached."""
         self._gone = None
 
-    def _meet(self) -> None:
-        """Something arrives: what was taken ahead ends now, and the next output is met in person."""
+    def _meet(self) -> bool:
+        """Something arrives: what was taken ahead ends now, and the next output is met in person.
+
+        Return whether anything was.
+        """
         ends_s = self._ahead.interrupt(self._env.now) if self._ahead is not None else None
         if ends_s is not None:
             self._ends_s = ends_s
             self._wake(ends_s[0], Phase.OUTPUT, self._output)
+        return ends_s is not None
 
     # -- the loop -------------------------------------------------------------------------------------------
 
