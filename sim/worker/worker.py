@@ -126,6 +126,7 @@ class Worker:
     def add(self, request: ActiveRequest) -> None:
         """Queue a request now."""
         if self._gone is not None:
+            request.status = Status.FINISHED
             self._outbox.given_up(self._index, request, self._gone)
             return
         self._meet()

@@ -35,9 +35,7 @@ def broken(scenario: Scenario, random: Random, until_s: float) -> Scenario:
 
 def steady(scenario: Scenario) -> Scenario:
     """The same, step by step."""
-    return scenario.model_copy(
-        update={"engine": scenario.engine.model_copy(update={"fast_forward": False})}
-    )
+    return scenario.model_copy(update={"engine": scenario.engine.model_copy(update={"fast_forward": False})})
 
 
 def check(cluster: Cluster) -> None:
@@ -46,7 +44,9 @@ def check(cluster: Cluster) -> None:
     counts = Counter(row["status"] for row in requests)
     if cluster.scenario.can_break:
         statuses = ("completed", "rejected", "failed", "cancelled", "unfinished")
-        assert {name: summary["requests"][name] for name in statuses} == {name: counts[name] for name in statuses}
+        assert {name: summary["requests"][name] for name in statuses} == {
+            name: counts[name] for name in statuses
+        }
         assert sum(counts.values()) == summary["requests"]["total"]
         assert summary["requests"]["retries"] == sum(row["retries"] or 0 for row in requests)
     for row in requests:
@@ -104,5 +104,3 @@ def test_disaggregated_workers(seed, state_groups, policy):
         state_groups, prefill=random.randint(1, 2), decode=random.randint(1, 2), engine=engine, **joined
     )
     play(broken(scenario, random, 100.0), some_turns(seed), Pace(0.1, 0.01))
-
-
