@@ -9,18 +9,6 @@ from rich.text import Text
 
 from sim.results import show
 
-LABELS = {
-    "worker-dies": "worker {worker} died",
-    "worker-drains": "worker {worker} drained",
-    "slow-gpu": "worker {worker} slow",
-    "link-outage": "link outage",
-    "kv-events-lost": "KV events of worker {worker} lost",
-    "kv-events-late": "KV events of worker {worker} late",
-    "frontend-restarts": "front end restarted",
-    "clients-cancel": "clients gave up",
-}
-"""What each kind is called in a row; without a worker it was all of them."""
-
 COUNTS = {
     "requests_failed": "failed",
     "requests_retried": "retried",
@@ -48,17 +36,13 @@ def fault_rows(faults: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[lis
     shown = [key for key in COUNTS if any(fault[key] for fault in faults)]
     rows = []
     for fault in faults:
-        label = LABELS[fault["kind"]].replace("worker {worker}", _workers(fault["worker"]))
         lasted = "to the end" if fault["down_s"] is None else show.seconds(fault["down_s"])
         if not fault["began"]:
             lasted = "never began"
         counts = [show.count(fault[key]) for key in shown]
-        rows.append([label, show.seconds(fault["at_s"]), lasted, *counts])
-    return ["Fault", "at", "lasted", *(COUNTS[key] for key in shown)], rows
-
-
-def _workers(worker: int | None) -> str:
-    return "all workers" if worker is None else f"worker {worker}"
+        worker = "-" if fault["worker"] is None else str(fault["worker"])
+        rows.append([fault["kind"], worker, show.seconds(fault["at_s"]), lasted, *counts])
+    return ["Fault", "worker", "at", "lasted", *(COUNTS[key] for key in shown)], rows
 
 
 def fault_table(faults: Sequence[Mapping[str, Any]]) -> RenderableType:

@@ -132,9 +132,13 @@ def summarise(requests: Table, itl_s: WeightedSample, facts: RunFacts) -> dict[s
     }
 
 
-def empty_summary() -> dict[str, Any]:
-    """Return the summary of no request: all names, with null in place of tables that only some runs have."""
-    facts = RunFacts(0.0, 0, pool=Occupancy(None, 0.0), cpu_tier=None, faults=())
+def empty_summary(*, faults: bool = False) -> dict[str, Any]:
+    """Return the summary of no request: all names, with null in place of tables that only some runs have.
+
+    `faults`: with the counts that only runs have in which something may go wrong.
+    """
+    broken = () if faults else None
+    facts = RunFacts(0.0, 0, pool=Occupancy(None, 0.0), cpu_tier=None, faults=broken)
     return summarise(Rows().tables["requests"], WeightedSample(), facts)
 
 

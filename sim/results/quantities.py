@@ -108,7 +108,7 @@ def names_before_runs() -> list[str]:
 
     A table that only some runs have is there without its numbers; `select` takes any number of it.
     """
-    return names_in([flat(empty_summary())])
+    return names_in([flat(empty_summary(faults=True))])
 
 
 def names_in(flat_summaries: Iterable[Mapping[str, float | None]]) -> list[str]:

@@ -141,7 +141,7 @@ class Network:
         bandwidths = self._bandwidths
         if self._outages:
             bandwidths = [
-                0.0 if any(outage.takes_out(link, now_s) for outage in self._outages) else link.bandwidth
+                0.0 if any(_takes_out(outage, link, now_s) for outage in self._outages) else link.bandwidth
                 for link in self._links
             ]
         rates = self._rates([transfer.route for transfer in self._joined], bandwidths)
@@ -179,12 +179,6 @@ class LinkOut(NamedTuple):
     owner: int | None
     """The worker or node, as `LinkUse` has it; None: all links of the kind."""
 
-    def takes_out(self, link: "_Link", now_s: float) -> bool:
-        """Whether it concerns a link at this time."""
-        return (
-            self.start_s <= now_s < self.end_s and link.kind == self.kind and self.owner in (None, link.owner)
-        )
-
 
 class _Link:
     """One direction of one link: out (0) or in (1)."""
@@ -208,6 +202,13 @@ class _Link:
             self.busy_s,
             self.waiting_s,
         )
+
+
+def _takes_out(outage: LinkOut, link: _Link, now_s: float) -> bool:
+    """Whether a link carries nothing at this time."""
+    if not outage.start_s <= now_s < outage.end_s or link.kind != outage.kind:
+        return False
+    return outage.owner is None or outage.owner == link.owner
 
 
 class _Transfer:

@@ -1,4 +1,4 @@
-"""Each kind of fault on a cluster of two, with times worked out by hand: a step takes 10 ms + 1 ms a token."""
+"""Each kind of fault on a cluster of two, with times by hand: a step takes 10 ms + 1 ms a token."""
 
 import pytest
 
@@ -150,7 +150,7 @@ def test_what_a_drained_worker_still_has_when_time_is_up_is_cut_off():
 
 
 def test_steps_of_a_slow_gpu_take_longer():
-    """From 30 to 50 ms steps take twice as long: of those that end at 37, 48 + 11 the one planned at 37 ms."""
+    """From 30 to 50 ms steps take twice as long: of steps that last 11 ms the one planned at 37 ms."""
     slow = {"kind": "slow-gpu", "worker": 0, "at_s": 0.030, "for_s": 0.020, "factor": 2.0}
     first, second = by_index(play(two(), slow))
     # 26, 37 (planned before), 59 (planned at 37), 70, 81
@@ -301,7 +301,7 @@ def test_or_its_decode_worker_computes_the_prompt():
 
 
 def test_after_its_decode_worker_died_a_request_takes_both_legs_again():
-    """Tokens at 2.25 and 3.25 s; at 3.5 s it starts over with 35: a step, a pull, a step for the last token."""
+    """Tokens at 2.25 and 3.25 s; at 3.5 s it starts over with 35: a step, a pull, a step for the last."""
     death = {"kind": "worker-dies", "worker": 1, "at_s": 3.5}
     cluster = pair(ONE, death, decode=2, router=ROUND_ROBIN, frontend={"migration_limit": 1})
     (row,) = rows(cluster)
