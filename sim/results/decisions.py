@@ -21,7 +21,8 @@ def expected_recomputation(
 ) -> "pd.DataFrame":
     """Return the decisions that placed a prefill, a row a candidate, with `expected_recomputed_tokens` added.
 
-    Of a request that was tried again, since its worker was lost, it is the last one, which served it. A prompt that a decode worker computes for itself, by conditional disaggregation, has one candidate.
+    Of a request that was tried again, since its worker was lost, it is the last one, which served it. A
+    prompt that a decode worker computes for itself, by conditional disaggregation, has one candidate.
 
     Args:
         requests, decisions: the tables of a run (`sim.results.tables`).
