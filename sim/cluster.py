@@ -12,12 +12,8 @@ from sim.agenda import Agenda
 from sim.capacity import Capacity
 from sim.coefficients import Coefficients
 from sim.disaggregated import DisaggregatedFrontend
-from sim.faults.clients import ImpatientClients
-from sim.faults.events import EventFaults, concerns_events
 from sim.faults.links import host_outages, network_outages
-from sim.faults.process import FaultProcess, Parts
-from sim.faults.slow import SlowLaw, is_slowed
-from sim.faults.toll import Toll
+from sim.faults.scene import Scene
 from sim.frontend import FrontDoor, Frontend
 from sim.kv.hybrid import KvCache
 from sim.kv.offload import POLICIES
@@ -70,7 +66,6 @@ class Cluster:
         self.pulls: Pulls | None = None
         """Transfers between workers; None in an aggregated cluster."""
         self._trace = trace
-        self._event_faults: EventFaults | None = None
         self._policies = {"prefill": policy, "decode": decode_policy}
         self._pace = pace
         self._step_time = step_time
@@ -84,13 +79,11 @@ class Cluster:
             scenario.output.worker_interval_s,
         )
         self.workers: list[Worker] = []
-        self._engines: list[Callable[[], Engine]] = []
-        self._laws: list[SlowLaw | None] = []
-        self.tolls = [Toll(fault) for fault in scenario.faults]
-        """What each fault costs, in the order of the scenario."""
+        self.scene = Scene(self.env, scenario.faults, scenario.seed)
         self._agenda = Agenda()
         self.frontend = self._disaggregated(times) if scenario.workers.prefill else self._aggregated(times)
-        self.client = make_client(self.env, trace, scenario.replay, self._submit())
+        submit = self.scene.submit(self.frontend, scenario.replay.timeout_s)
+        self.client = make_client(self.env, trace, scenario.replay, submit)
         self.recorder.due_s = self.client.due_s
 
     # -- layouts --------------------------------------------------------------------------------------------
@@ -190,14 +183,11 @@ class Cluster:
         scenario, index = self.scenario, len(self.workers)
         kv_blocks = kv_blocks or self.capacity.num_blocks
         make = partial(self._engine, offloads=offloads, kv_role=kv_role, kv_blocks=kv_blocks)
-        law = self._law(leg, kv_blocks)
-        slow = SlowLaw(law) if is_slowed(scenario.faults, index) else None
-        steps_matter = concerns_events(scenario.faults, index)
         worker = Worker(
             self.env,
             index,
             make(),
-            step_time=slow or law,
+            step_time=self.scene.enter(make, self._law(leg, kv_blocks)),
             link=HostLink(
                 scenario.host_link(),
                 self.capacity.block_bytes,
@@ -205,14 +195,12 @@ class Cluster:
                 host_outages(scenario.faults, index),
             ),
             observer=self.recorder,
-            outbox=self._events(frontend) if steps_matter else frontend,
+            outbox=self.scene.outbox(index, frontend),
             agenda=self._agenda,
-            fast_forward=scenario.engine.fast_forward and not steps_matter,
+            fast_forward=scenario.engine.fast_forward and not self.scene.sends_one_by_one(index),
             pace=self._pace,
         )
         self.workers.append(worker)
-        self._engines.append(make)
-        self._laws.append(slow)
         return worker
 
     def _engine(self, *, offloads: bool, kv_role: KvRole | None, kv_blocks: int) -> Engine:
@@ -233,42 +221,6 @@ class Cluster:
             offload_first=offload_first,
             growth_is_news=scenario.router.track_output_blocks,
         )
-
-    # -- faults ---------------------------------------------------------------------------------------------
-
-    def _events(self, frontend: Frontend) -> EventFaults:
-        """Return what stands between workers and the front door; one for all."""
-        if self._event_faults is None:
-            self._event_faults = EventFaults(frontend, self.tolls, self.scenario.seed)
-        return self._event_faults
-
-    def _submit(self) -> Callable[[Request], None]:
-        """Return what a client calls to send a request."""
-        scenario = self.scenario
-        if scenario.replay.timeout_s is None and not scenario.faults:
-            return self.frontend.submit
-        timeout_s, seed = scenario.replay.timeout_s, scenario.seed
-        return ImpatientClients(self.env, self.frontend, self.tolls, timeout_s, seed).submit
-
-    def _start_faults(self) -> None:
-        if not self.tolls:
-            return
-        frontend = self.frontend
-        pools = [frontend.pool]
-        if isinstance(frontend, DisaggregatedFrontend):
-            pools.append(frontend.decode)
-        parts = Parts(
-            frontend,
-            pools,
-            self.workers,
-            self._engines,
-            self._laws,
-            self._events(frontend),
-            self._agenda,
-            self.recorder,
-            self.pulls,
-        )
-        FaultProcess(self.env, self.tolls, parts).start()
 
     def _law(self, leg: mocker_law.Leg, kv_blocks: int) -> StepTime:
         """Return the step-time law of a worker; the law of coefficients is the same for all."""
@@ -302,7 +254,7 @@ class Cluster:
                 on_progress(self.env.now, self.recorder.ended, len(requests))
 
         self.frontend.ended = ended
-        self._start_faults()
+        self.scene.start(self.frontend, self.workers, self._agenda, self.recorder, self.pulls)
         self.client.start()
         with rare_collections():
             self.env.run()

@@ -88,7 +88,7 @@ def summary_of(cluster: Cluster) -> dict[str, Any]:
         decode_pool=decode_pool,
         pulls=pulls,
         slo=scenario.slo,
-        faults=[toll.summary() for toll in cluster.tolls] if scenario.can_break else None,
+        faults=[toll.summary() for toll in cluster.scene.tolls] if scenario.can_break else None,
     )
     return summarise(recorder.rows.tables["requests"], recorder.itl_s, facts)
 
