@@ -71,6 +71,9 @@ def _each_statement(lines: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _has(data: Any, key: tuple[str, ...]) -> bool:
     for part in key:
+        if isinstance(data, list) and part.isdigit() and int(part) < len(data):
+            data = data[int(part)]
+            continue
         if not isinstance(data, Mapping) or part not in data:
             return False
         data = data[part]

@@ -79,8 +79,8 @@ class Watch:
         self.event_delay_s = frontend.event_delay_s
         return self
 
-    def join(self, cluster: "Cluster") -> Act:
-        """Listen to the parts of a cluster that was built; return what its client is to send with."""
+    def join(self, cluster: "Cluster", send: Act) -> Act:
+        """Listen to the parts of a cluster that was built; return what its client is to call for `send`."""
         self._cluster = cluster
         self._env = cluster.env
         frontend = cluster.frontend
@@ -94,7 +94,7 @@ class Watch:
         if cluster.pulls is not None:
             self._pulled = cluster.pulls.pulled
             cluster.pulls.pulled = self._pull_ended
-        self._submit = frontend.submit
+        self._submit = send
         return self._sent
 
     def ends(self, ended: Act) -> Act:

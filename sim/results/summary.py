@@ -10,6 +10,7 @@ from rich.text import Text
 
 from sim.errors import escaped
 from sim.results import show
+from sim.results.faults import broken, fault_table
 from sim.results.lateness import is_notable, late_sentence
 from sim.results.refusals import nothing_served, refusals
 from sim.units import plural
@@ -63,6 +64,7 @@ def render(summary: Mapping[str, Any], title: str, notes: Sequence[str] = ()) ->
         ),
         Text(),
         _beside(_pairs(routing_facts(summary)), _pairs(engine_facts(summary))),
+        fault_table(summary.get("faults", ())),
         footnotes(thin_note(summary["thin_percentiles"]), notes, warnings=warnings_of(summary)),
     )
 
@@ -117,7 +119,8 @@ def requests_line(summary: Mapping[str, Any]) -> Text:
         line.append(f" of the {show.count(in_file)} in the file", style="bold yellow")
     line.append(f": {show.count(requests['completed'])} completed")
     reasons = ", ".join(f"{reason} {n}" for reason, n in requests["rejected_by_reason"].items())
-    for status, detail in (("rejected", f" ({reasons})" if reasons else ""), ("unfinished", "")):
+    states = [("rejected", f" ({reasons})" if reasons else ""), *broken(requests), ("unfinished", "")]
+    for status, detail in states:
         style = "bold red" if requests[status] else "dim"
         line.append(f" · {show.count(requests[status])} {status}{detail}", style=style)
     return line
