@@ -1,6 +1,8 @@
 """Joins the rules: hears all that the parts of a cluster tell each other, and passes it on unchanged."""
 
 import os
+from itertools import chain
+from math import fsum
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -252,7 +254,7 @@ class Watch:
         check_lives(table)
         self._tokens.check_rows(table, recorder.itl_s.n, now_s)
         queues = [(queues.waiting.area(now_s), queues.running.area(now_s)) for queues in self._queues]
-        self._flight.check_rows(table, sum(map(sum, queues)), now_s)
+        self._flight.check_rows(table, fsum(chain.from_iterable(queues)), now_s)
         levels = recorder.rows.tables.get("workers")
         if levels is not None and not self._cluster.scenario.output.worker_interval_s:
             for worker, (waiting_s, running_s) in enumerate(queues):

@@ -7,8 +7,9 @@ meets on its way to a worker that does not answer; vLLM 0.28.0 for failed KV tra
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, NonNegativeInt, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
+from sim.bounds import CountOrZero
 from sim.settings import Settings
 from sim.units import Seconds
 
@@ -41,7 +42,7 @@ class WorkerDies(_Moment):
 
     kind: Literal["worker-dies"]
     """What happens."""
-    worker: NonNegativeInt
+    worker: CountOrZero
     """Which one, from 0; of a disaggregated cluster prefill workers come first."""
     back_after_s: For | None = None
     """It comes back after so long, empty; unset: never."""
@@ -60,7 +61,7 @@ class WorkerDrains(_Moment):
 
     kind: Literal["worker-drains"]
     """What happens."""
-    worker: NonNegativeInt
+    worker: CountOrZero
     """Which one, from 0; of a disaggregated cluster prefill workers come first."""
     grace_s: At = 5.0
     """It serves for so long at least, for requests that are on their way to it: Dynamo's
@@ -77,7 +78,7 @@ class SlowGpu(_Period):
 
     kind: Literal["slow-gpu"]
     """What happens."""
-    worker: NonNegativeInt | None = None
+    worker: CountOrZero | None = None
     """Which one, from 0; unset: all."""
     factor: Annotated[float, Field(gt=0, le=1e6)]
     """Step times are multiplied by this."""
@@ -90,7 +91,7 @@ class LinkOutage(_Period):
     """What happens."""
     link: Literal["pcie", "nvlink", "roce"]
     """Between a GPU and its host, between the GPUs of a node, between nodes."""
-    owner: NonNegativeInt | None = None
+    owner: CountOrZero | None = None
     """The worker whose link it is, or for roce the node; unset: all."""
 
 
@@ -99,7 +100,7 @@ class KvEventsLost(_Period):
 
     kind: Literal["kv-events-lost"]
     """What happens."""
-    worker: NonNegativeInt | None = None
+    worker: CountOrZero | None = None
     """Which one, from 0; unset: all."""
     share: Share = 1.0
     """Chance that the events of an output are lost."""
@@ -113,7 +114,7 @@ class KvEventsLate(_Period):
 
     kind: Literal["kv-events-late"]
     """What happens."""
-    worker: NonNegativeInt | None = None
+    worker: CountOrZero | None = None
     """Which one, from 0; unset: all."""
     delay_s: For
     """How much longer."""
@@ -231,10 +232,10 @@ def _until(at_s: float, back_after_s: float | None) -> float:
 class FrontendLimits(Settings):
     """What a front end does for requests whose worker is lost."""
 
-    migration_limit: NonNegativeInt = 0
+    migration_limit: CountOrZero = 0
     """How often a request is tried on another worker after its own was lost, with the tokens that it has
     generated appended to its prompt: Dynamo's --migration-limit."""
-    migration_max_seq_len: NonNegativeInt | None = None
+    migration_max_seq_len: CountOrZero | None = None
     """Prompt and generated tokens beyond which a request is not: Dynamo's --migration-max-seq-len."""
 
     @model_validator(mode="after")
