@@ -1,9 +1,11 @@
 """The command `sim`: its subcommands, and what their errors look like."""
 
+import os
 import shlex
+import signal
 import sys
 from io import TextIOWrapper
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
 from typer.core import TyperGroup
@@ -27,11 +29,11 @@ from sim.commands import (
     validate,
     version,
 )
-from sim.errors import InputError, InvariantError, escaped
-from sim.folder import room_for
+from sim.errors import InputError, InvariantError, KeptElsewhereError, escaped
+from sim.room import room_for
 
-INVARIANT = 4
-"""Exit status of a run that `--check` has found a fault in."""
+WRONG_INPUT, KEPT_ELSEWHERE, INVARIANT, STOPPED, NOBODY_READS = 2, 4, 5, 130, 141
+"""Exit statuses; README lists all."""
 
 _FAULT = """\
 This is a fault of the simulator, not of the scenario: please report it, with scenario and trace.
@@ -39,7 +41,7 @@ To see it again, equal settings and seed give equal runs: sim {command}"""
 
 
 class Commands(TyperGroup):
-    """Makes bad input a message and status 2, a failed check one and status 4, Ctrl-C status 130.
+    """Makes bad input, a full disk, a failed check and Ctrl-C a message and a status.
 
     Any other error is a bug.
     """
@@ -53,15 +55,32 @@ class Commands(TyperGroup):
         """Run the subcommand."""
         try:
             with room_for("standard output"):
-                return super().invoke(ctx)
+                try:
+                    return super().invoke(ctx)
+                finally:
+                    sys.stdout.flush()  # while what goes wrong can still be told
         except InputError as error:
             typer.echo(f"Error: {escaped(str(error))}", err=True)
-            raise typer.Exit(2) from error
+            _drop_output()
+            status = KEPT_ELSEWHERE if isinstance(error, KeptElsewhereError) else WRONG_INPUT
+            raise typer.Exit(status) from error
         except InvariantError as error:
             typer.echo(f"Error: {error}\n{_FAULT.format(command=shlex.join(sys.argv[1:]))}", err=True)
             raise typer.Exit(INVARIANT) from error
         except KeyboardInterrupt as error:
-            raise typer.Exit(130) from error
+            typer.echo(f"Stopped: {error}" if str(error) else "Stopped", err=True)
+            raise typer.Exit(STOPPED) from error
+        except BrokenPipeError as error:
+            _drop_output()
+            raise typer.Exit(NOBODY_READS) from error
+
+
+def _drop_output() -> None:
+    """Let nothing that could not be printed be tried again when the process ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        sys.stdout = _nowhere()
 
 
 app = typer.Typer(cls=Commands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -98,12 +117,25 @@ def about(
     """Simulate KV-aware routing for LLM serving: vLLM 0.28.0 workers behind NVIDIA Dynamo 1.5.0's router."""
 
 
+def _nowhere() -> TextIO:
+    return open(os.devnull, "w")
+
+
 def main() -> None:
     """Run the command line; what it prints is UTF-8 in every locale, so that equal runs print equal bytes."""
+    signal.signal(signal.SIGTERM, _stop)
+    sys.stdout = sys.stdout or _nowhere()  # None where a shell closed it
+    sys.stderr = sys.stderr or _nowhere()
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper) and not stream.isatty():
-            stream.reconfigure(encoding="utf-8", errors=stream.errors)
+        if isinstance(stream, TextIOWrapper):
+            encoding = stream.encoding if stream.isatty() else "utf-8"
+            stream.reconfigure(encoding=encoding, errors="backslashreplace")
     app()
+
+
+def _stop(number: int, frame: object) -> NoReturn:
+    """Take SIGTERM for Ctrl-C."""
+    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from math import inf
 
 import simpy
 
@@ -12,6 +14,8 @@ from sim.checks.watch import Watch, switched_on
 from sim.clock import run_out
 from sim.coefficients import Coefficients
 from sim.disaggregated import DisaggregatedFrontend
+from sim.faults.links import host_outages, network_outages
+from sim.faults.scene import Scene
 from sim.frontend import FrontDoor, Frontend
 from sim.kv.hybrid import KvCache
 from sim.kv.offload import POLICIES
@@ -88,6 +92,7 @@ class Cluster:
         self.workers: list[Worker] = []
         self.pools: list[Pool] = []
         """One in an aggregated cluster, else those of prefill and of decode workers."""
+        self.scene = Scene(self.env, scenario.faults, scenario.seed)
         self._agenda = Agenda()
         self.frontend = self._disaggregated(times) if scenario.workers.prefill else self._aggregated(times)
         self._lookout = Lookout(
@@ -97,7 +102,9 @@ class Cluster:
             interval_s=scenario.router.active_request_expiry_secs,
             way_s=times.frontend.alpha_out_s,
         )
-        send = self.frontend.submit if self._watch is None else self._watch.join(self)
+        send = self.scene.submit(self.frontend, scenario.replay.timeout_s)
+        if self._watch is not None:
+            send = self._watch.join(self, send)
         self.client = make_client(self.env, trace, scenario.replay, send)
         if self._watch is not None:
             self._watch.client = self.client
@@ -121,7 +128,7 @@ class Cluster:
         prefill, decode = scenario.workers.prefill or 0, scenario.workers.decode or 0
         placement = place(joined.placement, prefill, decode)
         lease = Lease(joined.lease_s, joined.heartbeat_interval_s, joined.lease_extension_s)
-        network = Network(scenario.network(), placement.nodes)
+        network = Network(scenario.network(), placement.nodes, network_outages(scenario.faults))
         pulls = Pulls(
             self.env, network, lease, self.capacity.block_bytes, scenario.model.full_attention_layers
         )
@@ -144,6 +151,7 @@ class Cluster:
             pulls=pulls,
             conditional=joined.conditional,
             max_num_batched_tokens=scenario.engine.max_num_batched_tokens,
+            recomputes=joined.kv_load_failure_policy == "recompute",
         )
         pools[0].workers = [
             self._worker(frontend, "prefill", offloads=True, kv_role=joined.prefill_kv_role)
@@ -195,6 +203,8 @@ class Cluster:
             self._attention_group,
             host_events=offload is not None and offload.kv_events == "self-describing",
             track_outputs=scenario.router.track_output_blocks,
+            migration_limit=scenario.frontend.migration_limit,
+            migration_max_tokens=scenario.frontend.migration_max_seq_len or inf,
         )
 
     def _worker(
@@ -206,8 +216,32 @@ class Cluster:
         kv_role: KvRole | None = None,
         kv_blocks: int | None = None,
     ) -> Worker:
+        scenario, index = self.scenario, len(self.workers)
+        kv_blocks = kv_blocks or self.capacity.num_blocks
+        make = partial(self._engine, offloads=offloads, kv_role=kv_role, kv_blocks=kv_blocks)
+        outbox = frontend if self._watch is None else self._watch.outbox(frontend)
+        worker = Worker(
+            self.env,
+            index,
+            make(),
+            step_time=self.scene.enter(make, self._law(leg, kv_blocks)),
+            link=HostLink(
+                scenario.host_link(),
+                self.capacity.block_bytes,
+                scenario.model.full_attention_layers,
+                host_outages(scenario.faults, index),
+            ),
+            observer=self._watch or self.recorder,
+            outbox=self.scene.outbox(index, outbox),
+            agenda=self._agenda,
+            fast_forward=scenario.engine.fast_forward and not self.scene.sends_one_by_one(index),
+            pace=self._pace,
+        )
+        self.workers.append(worker)
+        return worker
+
+    def _engine(self, *, offloads: bool, kv_role: KvRole | None, kv_blocks: int) -> Engine:
         scenario, capacity, offload = self.scenario, self.capacity, self.scenario.offload
-        kv_blocks = kv_blocks or capacity.num_blocks
         cache = KvCache(kv_blocks, capacity.block_tokens, self._attention_group)
         connector = nixl = None
         if offloads and offload is not None:
@@ -216,27 +250,14 @@ class Cluster:
         if kv_role is not None:
             nixl = NixlConnector(cache, producer=kv_role != "kv_consumer", consumer=kv_role != "kv_producer")
         offload_first = scenario.disaggregation.connector_order[0] == "offload"
-        worker = Worker(
-            self.env,
-            len(self.workers),
-            Engine(
-                cache,
-                self._limits(),
-                connector,
-                nixl,
-                offload_first=offload_first,
-                growth_is_news=scenario.router.track_output_blocks,
-            ),
-            step_time=self._law(leg, kv_blocks),
-            link=HostLink(scenario.host_link(), capacity.block_bytes, scenario.model.full_attention_layers),
-            observer=self._watch or self.recorder,
-            outbox=frontend if self._watch is None else self._watch.outbox(frontend),
-            agenda=self._agenda,
-            fast_forward=scenario.engine.fast_forward,
-            pace=self._pace,
+        return Engine(
+            cache,
+            self._limits(),
+            connector,
+            nixl,
+            offload_first=offload_first,
+            growth_is_news=scenario.router.track_output_blocks,
         )
-        self.workers.append(worker)
-        return worker
 
     def _law(self, leg: mocker_law.Leg, kv_blocks: int) -> StepTime:
         """Return the step-time law of a worker; the law of coefficients is the same for all."""
@@ -271,6 +292,7 @@ class Cluster:
 
         watch = self._watch
         self.frontend.ended = ended if watch is None else watch.ends(ended)
+        self.scene.start(self.frontend, self.workers, self._agenda, self.recorder, self.pulls)
         self.client.start()
         with rare_collections():
             run_out(self.env, self._lookout)

@@ -7,6 +7,7 @@ some requests skip the first leg and are served by their decode worker alone.
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Literal
 
 import simpy
 
@@ -41,12 +42,15 @@ class DisaggregatedFrontend(Frontend):
         pulls: Pulls,
         conditional: ConditionalDisaggSettings | None = None,
         max_num_batched_tokens: int,
+        recomputes: bool = False,
     ) -> None:
         super().__init__(env, pool, prefixes, recorder, door)
         self.decode = decode
         self._pulls = pulls
         self._conditional = conditional
         self._max_num_batched_tokens = max_num_batched_tokens
+        self._recomputes = recomputes
+        """Whether a decode worker computes a prompt itself that it could not read; else the request fails."""
 
     def _refusal(self, request: Request) -> str | None:
         reason = super()._refusal(request)
@@ -57,11 +61,21 @@ class DisaggregatedFrontend(Frontend):
     # -- the prefill leg ------------------------------------------------------------------------------------
 
     def _route(self, record: Record) -> None:
-        rank = None if self._conditional is None else self._stays_local(record, self._conditional)
+        if record.over:
+            return
+        if self.pool.alive is not None and not self.pool.alive:
+            rank = self._without_prefill(record)
+        else:
+            rank = None if self._conditional is None else self._stays_local(record, self._conditional)
         if rank is None:
             super()._route(record)
         else:
             self._serve_locally(record, rank)
+
+    def _without_prefill(self, record: Record) -> int | None:
+        """With no prefill worker left Dynamo 1.5.0 lets decode workers serve as aggregated ones do."""
+        decision = self._choose(record, self.decode.for_leg("peek"))
+        return None if decision is None else decision.chosen.rank
 
     def _serve_locally(self, record: Record, rank: int) -> None:
         """Let a decode worker compute prompt and answer, as an aggregated one would."""
@@ -69,8 +83,8 @@ class DisaggregatedFrontend(Frontend):
         decision = self._choose(record, local, pinned=rank)
         assert decision is not None
         record.decode_booking = self._book(record, local, decision)
-        record.worker = record.decode_worker = self.decode.first + rank
-        record.ties, record.routed_s = decision.ties, self._env.now
+        record.decode_worker = self.decode.first + rank
+        self._routed(record, record.decode_worker, decision)
         worker = self.decode.workers[rank]
         self._dispatch(record, lambda: self._enqueue_whole(record, worker), decode=True)
 
@@ -82,7 +96,7 @@ class DisaggregatedFrontend(Frontend):
             return None
         verdict = decide(
             settings,
-            record.request.prompt_tokens,
+            record.prompt_tokens,
             self._prefixes.block_tokens,
             peek.chosen,
             total_kv_blocks=self.decode.workers[0].engine.cache.pool.num_blocks,
@@ -93,7 +107,8 @@ class DisaggregatedFrontend(Frontend):
 
     def _enqueue(self, record: Record, worker: PoolWorker) -> None:
         record.active = self._prompt_leg(record)
-        record.queued_s = self._env.now
+        if record.queued_s is None:
+            record.queued_s = self._env.now
         worker.add(record.active)
 
     def _prompt_leg(self, record: Record) -> ActiveRequest:
@@ -104,18 +119,19 @@ class DisaggregatedFrontend(Frontend):
         (`Request.update_block_hashes`, `_build_store_jobs`). A hybrid model's engine gives a prompt's last
         token away and has no block beyond the prompt.
         """
-        request = record.request
-        full_blocks = request.prompt_tokens // self._prefixes.block_tokens
+        full_blocks = record.prompt_tokens // self._prefixes.block_tokens
         if not self._attention_group:
-            full_blocks = (request.prompt_tokens + 1) // self._prefixes.block_tokens
+            full_blocks = (record.prompt_tokens + 1) // self._prefixes.block_tokens
         generated = self._prefixes.private_blocks(full_blocks - len(record.blocks))
         hashes = BlockRuns((*record.blocks.ranges, generated)) if generated else record.blocks
-        active = ActiveRequest(request.index, request.prompt_tokens, 1, hashes)
+        active = ActiveRequest(record.request_id, record.prompt_tokens, 1, hashes)
         active.for_remote = True
         return active
 
-    def _prefilled(self, record: Record, worker: int) -> None:
+    def _prefilled(self, record: Record, leg: ActiveRequest, worker: int) -> None:
         """The prefill worker's answer is here: release its booking, and route the second leg."""
+        if not record.served_as(leg):
+            return
         now_s = self._env.now
         record.prefilled_s = now_s
         assert record.booking is not None
@@ -123,7 +139,7 @@ class DisaggregatedFrontend(Frontend):
         self.pool.router.free(record.booking, now_s)
         decision = self._choose(record, self.decode, heard=-1)  # answers come before the news of an instant
         if decision is None:
-            self._end(record, "rejected", "no_eligible_worker")
+            self._nobody(record)
             return
         record.decode_booking = self._book(record, self.decode, decision)
         record.decode_worker = self.decode.first + decision.chosen.rank
@@ -138,7 +154,7 @@ class DisaggregatedFrontend(Frontend):
         nixl = self.pool.workers[source].engine.nixl
         assert nixl is not None
         assert record.active is not None
-        if self._pulls.awaited(record.request.index):
+        if self._pulls.awaited(record.request_id):
             record.decode.remote = nixl.offer(record.active)
         target.add(record.decode)
 
@@ -164,8 +180,50 @@ class DisaggregatedFrontend(Frontend):
         """A prompt's blocks were let go before they were read: the decode worker has to compute it."""
         self._recorder.lease_expired(request)
         record = self._recorder.records.get(request)
-        if record is not None and record.decode is not None:
-            record.decode.remote = None
+        decode = record.decode if record is not None else None
+        if decode is not None and decode.request_id == request:
+            decode.remote = None
+
+    # -- faults ---------------------------------------------------------------------------------------------
+
+    def pull_failed(self, request: int, worker: int) -> Literal["retried", "failed"] | None:
+        """A decode worker could not read a prompt: the request fails, or its prompt is computed there."""
+        target = self.decode.workers[worker - self.decode.first]
+        record = self._recorder.records.get(request)
+        leg = record.decode if record is not None else None
+        outcome: Literal["retried", "failed"] | None = None
+        if record is not None and leg is not None and leg.request_id == request:
+            target.abort(leg)
+            outcome = "retried" if self._recomputes else "failed"
+            if self._recomputes:
+                self._recorder.tried_again(record, self._next_number)
+                self._next_number += 1
+                record.decode = self._active(record)
+                target.add(record.decode)
+            else:
+                self._let_go(record)
+                self._end(record, "failed", "kv_transfer_failed")
+        target.report(pulled=[request])
+        return outcome
+
+    def _let_go(self, record: Record) -> None:
+        super()._let_go(record)
+        if record.decode_booking is not None:
+            self.decode.router.free(record.decode_booking, self._env.now)
+
+    def _abort(self, record: Record) -> None:
+        decode = record.decode
+        if decode is not None and record.decode_worker is not None:
+            unread = decode.remote is not None
+            self._worker(record.decode_worker).abort(decode)
+            if unread:
+                self._pulls.unneeded(decode.request_id)
+        elif record.active is not None and record.worker is not None:
+            self._worker(record.worker).abort(record.active)
+
+    def _worker(self, worker: int) -> PoolWorker:
+        pool = self.decode if worker >= self.decode.first else self.pool
+        return pool.workers[worker - pool.first]
 
     # -- the way back ---------------------------------------------------------------------------------------
 
@@ -176,7 +234,7 @@ class DisaggregatedFrontend(Frontend):
             return
         for request in output.finished:
             self._pulls.hold(request.request_id, worker)
-            prefilled = partial(self._prefilled, self._record(request), worker)
+            prefilled = partial(self._prefilled, self._record(request), request, worker)
             self._answer(worker, request, prefilled, ended=True)
 
     def kv_events(self, worker: int, events: list[KvEvent], output_s: float) -> None:

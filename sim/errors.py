@@ -1,6 +1,7 @@
 """What goes wrong because of the input, not because of the program."""
 
 import re
+from pathlib import Path
 
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -27,7 +28,7 @@ class InvariantError(Exception):
     """A rule that holds in every simulation was broken: a fault of the simulator, not of the input.
 
     The message is one line that names request, worker, simulated time and rule, as far as there are any. The
-    command line prints it and exits with status 4.
+    command line prints it and exits with status 5.
     """
 
     def __init__(
@@ -61,3 +62,39 @@ def _again(
     rule: str, detail: str, request: int | None, worker: int | None, now_s: float | None
 ) -> InvariantError:
     return InvariantError(rule, detail, request=request, worker=worker, now_s=now_s)
+
+
+class NoRoomError(InputError):
+    """A disk or its quota is full, or takes no more for another reason; the message names the file."""
+
+    def __init__(self, written: Path | str, reason: str, advice: str = "") -> None:
+        """Say what could not be written, and why; `advice` says what is kept, and what to do."""
+        super().__init__(f"{written}: {reason}" + (f"; {advice}" if advice else ""))
+        self.written = written
+        self.reason = reason
+
+    def moved(self, building: Path, final: Path) -> "NoRoomError":
+        """Return the same of a file by the name that it would have got."""
+        written = Path(self.written)
+        if not written.is_relative_to(building):
+            return self
+        return NoRoomError(final / written.relative_to(building), self.reason)
+
+    def advised(self, advice: str) -> "NoRoomError":
+        """Return the same with advice."""
+        return NoRoomError(self.written, self.reason, advice)
+
+
+class KeptElsewhereError(InputError):
+    """Results are complete, but not where they were to go; the command line exits with status 4."""
+
+    def __init__(self, wanted: Path | str, error: OSError, kept: Path) -> None:
+        """Say where the results were to go, why they did not, and where they are."""
+        appeared = "something appeared there meanwhile, and stays as it is"
+        reason = appeared if isinstance(error, FileExistsError) else error.strerror or str(error)
+        super().__init__(f"{wanted}: {reason}; the results are kept in {kept}")
+        self.kept = kept
+
+
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C, or a signal that means the same; the message says what is kept, and how to go on."""

@@ -1,112 +1,176 @@
-"""A folder or file of results that is there as a whole or not at all."""
+"""A folder of results that is there as a whole or not at all."""
 
-import errno
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from sim.errors import InputError
+from sim.building import (
+    OnRemoved,
+    building,
+    exchange,
+    ignore,
+    is_building,
+    keep_beside,
+    locked,
+    real,
+    refusing,
+    remove_abandoned,
+    rename_new,
+)
+from sim.errors import InputError, KeptElsewhereError, NoRoomError
+from sim.room import room_for
 
 MARK = "summary.json"
 """Every folder of results has this file,"""
 COMPARISON_MARK = "comparison.json"
 """or this one, if it is of a comparison."""
 
-_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_MARKS = (MARK, COMPARISON_MARK)
+_Files = dict[str, tuple[int, int, int]]
+"""Inode, size and time of change of every file below a folder."""
 
 
 @contextmanager
-def room_for(written: Path | str) -> Iterator[None]:
-    """Name what was being written where a disk or its quota is full.
-
-    Raises:
-        InputError: there is no room left.
-
-    """
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in _NO_ROOM:
-            raise
-        raise InputError(f"{written}: {os.strerror(error.errno)}") from error
-
-
-@contextmanager
-def new_folder(path: Path, *, replace: bool) -> Iterator[Path]:
+def new_folder(path: Path, *, replace: bool, on_removed: OnRemoved = ignore) -> Iterator[Path]:
     """Yield an empty folder that becomes `path` when the block ends well, and is removed when it does not.
+
+    Only what `path` held at the beginning makes room: nothing that appears there later is deleted.
+
+    Args:
+        path: a folder that is not there yet or is empty; a link is followed.
+        replace: whether it may hold earlier results.
+        on_removed: told what killed processes had left of it.
 
     Raises:
         InputError: `path` cannot be made, or is not empty; `replace` allows one that holds earlier results.
+        KeptElsewhereError: the folder is complete, but `path` was taken meanwhile or cannot be had.
+        NoRoomError: the disk is full; names the file.
 
     """
-    path = path.absolute()
-    _check_free(path, replace=replace)
-    building = path.with_name(f".{path.name}.{os.getpid()}")
-    try:  # from before it is made: Ctrl-C may come at any moment
+    with ExitStack() as stack:
+        with refusing(path):
+            target = real(path)
+            for parent in (target.parent, target):
+                remove_abandoned(parent, target.name, on_removed)
+            earlier = _check_free(path, target, replace=replace)
+            stack.enter_context(_parents(target))
+            # An empty folder is filled: it may be mounted, shared, or somebody's current one.
+            parent = target if earlier == {} else target.parent
+            folder = stack.enter_context(building(parent, target.name, Path.mkdir))
         try:
-            building.mkdir(parents=True)
+            with room_for(path):
+                yield folder
+        except NoRoomError as error:
+            raise error.moved(folder, path) from error
+        try:
+            _settle(folder, target, earlier)
         except OSError as error:
-            raise InputError(f"{path}: {error.strerror}") from error
-        with room_for(path):
-            yield building
-        if path.exists():
-            shutil.rmtree(path)
-        building.rename(path)
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
+            kept = keep_beside(folder, target, lambda number: f"{target.name}-{number}")
+            raise KeptElsewhereError(path, error, kept) from error
 
 
-def _check_free(path: Path, *, replace: bool) -> None:
-    if not path.exists():
-        return
-    if not path.is_dir():
+def _check_free(path: Path, target: Path, *, replace: bool) -> _Files | None:
+    """Return the files of the earlier results that make room, none of an empty folder, None without one."""
+    try:
+        target.stat()
+    except FileNotFoundError:
+        return None
+    if not target.is_dir():
         raise InputError(f"{path}: is a file; give a folder that is new or empty")
-    if not any(path.iterdir()):
-        return
+    if all(map(is_building, target.iterdir())):
+        return {}
     if not replace:
         raise InputError(
             f"{path}: is not empty; give a new folder, or --force (in Python replace=True) "
             "to replace earlier results"
         )
-    if not any((path / mark).is_file() for mark in (MARK, COMPARISON_MARK)):
+    if not any((target / mark).is_file() for mark in _MARKS):
         raise InputError(
             f"{path}: has no {MARK} and no {COMPARISON_MARK}, so it holds no earlier results; "
             "only those are replaced"
         )
+    here = Path.cwd()
+    if target.is_mount() or target in (here, *here.parents):
+        what = "something is mounted there" if target.is_mount() else "it is the current folder"
+        raise InputError(f"{path}: results there cannot be replaced as a whole: {what}; give another folder")
+    return _files(target)
 
 
 @contextmanager
-def new_file(path: Path) -> Iterator[Path]:
-    """Yield an empty file that becomes `path`, in place of an earlier one, when the block ends well.
-
-    Raises:
-        InputError: no file can be made there.
-
-    """
-    check_regular(path)
-    building = path.with_name(f".{os.getpid()}.{path.name}")
+def _parents(target: Path) -> Iterator[None]:
+    """Make the folders that a path lies in; those that are empty at the end go again."""
+    missing = [parent for parent in target.parents if not parent.exists()]
+    target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        try:
-            building.touch()
-        except OSError as error:
-            raise InputError(f"{path}: {error.strerror}") from error
-        with room_for(path):
-            yield building
-        building.replace(path)
+        yield
     finally:
-        if building.parent.is_dir():
-            building.unlink(missing_ok=True)
+        with suppress(OSError):
+            for parent in missing:
+                parent.rmdir()
 
 
-def check_regular(path: Path, option: str = "") -> None:
-    """Refuse what is there and no file: a folder, or a device, whose place a file would take.
+def _files(folder: Path) -> _Files:
+    found = {}
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            file = Path(parent, name)
+            says = file.lstat()
+            found[str(file.relative_to(folder))] = (says.st_ino, says.st_size, says.st_mtime_ns)
+    return found
+
+
+def _settle(folder: Path, target: Path, earlier: _Files | None) -> None:
+    """Give a complete folder its place.
 
     Raises:
-        InputError: says which; `option` is that of the command line, for the message.
+        FileExistsError: something is there that was not at the beginning.
+        OSError: the system refuses.
 
     """
-    if path.is_dir() or (path.exists() and not path.is_file()):
-        what = "folder" if path.is_dir() else "device"
-        raise InputError(f"{option}{path}: is a {what}; give a file")
+    if not folder.exists():
+        raise InputError(f"{target}: was removed during the run, with what was to be kept")
+    if earlier == {}:
+        _fill(target, folder)
+    elif earlier is None or not target.exists():
+        rename_new(folder, target)
+    else:
+        _replace(target, folder, earlier)
+
+
+def _fill(target: Path, folder: Path) -> None:
+    """Move all into an empty folder; what tells a folder of results comes last."""
+    moved: list[Path] = []
+    with locked(target, wait=True):
+        if not all(map(is_building, target.iterdir())):
+            raise FileExistsError
+        try:
+            for source in sorted(folder.iterdir(), key=lambda source: source.name in _MARKS):
+                rename_new(source, target / source.name)
+                moved.append(source)
+        except OSError:
+            for source in moved:
+                (target / source.name).rename(source)
+            raise
+
+
+def _replace(target: Path, folder: Path, earlier: _Files) -> None:
+    """Let a folder take the place of earlier results if they are what they were."""
+    with locked(target):
+        if _files(target) != earlier:
+            raise FileExistsError
+        if exchange(folder, target):
+            if _files(folder) != earlier:
+                exchange(folder, target)
+                raise FileExistsError
+            return
+    aside = keep_beside(target, target, lambda number: f"{target.name}.replaced-{number}")
+    try:
+        if _files(aside) != earlier:
+            raise FileExistsError
+        rename_new(folder, target)
+    except OSError:
+        rename_new(aside, target)
+        raise
+    shutil.rmtree(aside, ignore_errors=True)

@@ -9,7 +9,7 @@ channel of their own.
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from math import inf
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import simpy
 
@@ -24,12 +24,17 @@ from sim.kv.prefix import PrefixTable
 from sim.kv.runs import BlockRuns
 from sim.pool import Pool, PoolWorker
 from sim.record import Record
-from sim.recorder import Recorder
+from sim.recorder import Recorder, Status
 from sim.router import Booking, Decision, NoEligibleWorkerError, Query
 from sim.worker.active import ActiveRequest
 from sim.worker.engine import StepOutput
 from sim.worker.plan import StepPlan
 from sim.workload.request import Request
+
+CANNOT_CONNECT: Final = "cannot_connect"
+"""Why a request does not come to a worker that is gone."""
+NUMBERS_OF_RETRIES: Final = 1 << 40
+"""What engines call requests that are tried again, from here on: no index of a trace."""
 
 
 class FrontDoor(NamedTuple):
@@ -47,6 +52,10 @@ class FrontDoor(NamedTuple):
     """and only then of the CPU tier."""
     track_outputs: bool = False
     """Whether the router hears of every block that an answer grows by."""
+    migration_limit: int = 0
+    """How often a request is tried again whose worker was lost,"""
+    migration_max_tokens: float = inf
+    """unless it is longer than this."""
 
 
 class Frontend:
@@ -68,6 +77,10 @@ class Frontend:
         """Is told of the KV events of every worker's output: worker, events, time."""
         self.booked: Callable[[Record, Pool, Decision, Booking], None] | None = None
         """Is told of every booking, right after it was made."""
+        self.unreachable: Callable[[int, ActiveRequest], None] | None = None
+        """Is told of a request that came to a worker which is gone, in place of its being given up."""
+        self.closed = False
+        """Whether nobody listens: requests are rejected."""
         self.answers: Answers | None = None
         self.arrivals: Arrivals | None = None
         self._env = env
@@ -79,6 +92,9 @@ class Frontend:
         self._attention_group = door.attention_group
         self._tiers = ("GPU", "CPU") if door.host_events else ("GPU",)
         self._track_outputs = door.track_outputs
+        self._migration_limit = door.migration_limit
+        self._migration_max_tokens = door.migration_max_tokens
+        self._next_number = NUMBERS_OF_RETRIES
         self._to_worker = Channel(env, door.delays.dispatch_s, Phase.ARRIVAL)
         self._to_client = Channel(env, door.coefficients.alpha_out_s, Phase.OUTPUT)
         self._agenda = door.agenda
@@ -108,6 +124,8 @@ class Frontend:
         return self._prefixes.add(request.chunks, request.prompt_tokens).blocks
 
     def _refusal(self, request: Request) -> str | None:
+        if self.closed:
+            return "frontend_down"
         if request.prompt_tokens + request.output_tokens > self._max_model_len:
             return "exceeds_max_model_len"
         if not self.pool.workers[0].engine.fits(request.prompt_tokens):
@@ -122,30 +140,46 @@ class Frontend:
 
     def _route(self, record: Record) -> None:
         """Choose a worker, book the request there, and send it on its way."""
+        if record.over:
+            return
         decision = self._choose(record, self.pool)
         if decision is None:
-            self._end(record, "rejected", "no_eligible_worker")
+            self._nobody(record)
             return
         record.booking = self._book(record, self.pool, decision)
-        record.worker, record.ties, record.routed_s = decision.chosen.rank, decision.ties, self._env.now
+        self._routed(record, decision.chosen.rank, decision)
         worker = self.pool.workers[decision.chosen.rank]
         self._dispatch(record, lambda: self._enqueue(record, worker))
 
+    def _routed(self, record: Record, worker: int, decision: Decision) -> None:
+        record.worker = worker
+        if record.routed_s is None:
+            record.ties, record.routed_s = decision.ties, self._env.now
+
+    def _nobody(self, record: Record) -> None:
+        """No worker may serve the request."""
+        self._end(record, "failed" if record.retries else "rejected", "no_eligible_worker")
+
     def _dispatch(self, record: Record, enqueue: Callable[[], None], *, decode: bool = False) -> None:
         """Send a request on its way to the worker that was chosen."""
-        index = record.request.index
+        index, request_id = record.request.index, record.request_id
+
+        def arrive() -> None:
+            if not record.over and record.request_id == request_id:
+                enqueue()
+
         queued = self.arrivals.queued(index, decode=decode) if self.arrivals is not None else None
         if queued is None:
-            self._to_worker.send(index, enqueue, last=True)
+            self._to_worker.send(index, arrive, last=True)
         else:
             arrival = at_time(self._env, max(self._env.now, queued[0]), Phase.ARRIVAL, queued[1])
-            arrival.callbacks.append(lambda _: enqueue())
+            arrival.callbacks.append(lambda _: arrive())
 
     def _query(self, record: Record, pool: Pool, pinned: int | None = None) -> Query:
         request = record.request
         return Query(
             request.index,
-            request.prompt_tokens,
+            record.prompt_tokens,
             record.blocks,
             session=request.session,
             overrides=pool.overrides,
@@ -180,20 +214,19 @@ class Frontend:
     def _enqueue_whole(self, record: Record, worker: PoolWorker) -> None:
         """Queue a request with a worker that computes its prompt and its answer."""
         record.active = self._active(record)
-        record.queued_s = self._env.now
+        if record.queued_s is None:
+            record.queued_s = self._env.now
         worker.add(record.active)
 
     def _active(self, record: Record) -> ActiveRequest:
         """Return the request as an engine sees it that computes its answer."""
         request = record.request
-        full_blocks = (request.prompt_tokens + request.output_tokens) // self._prefixes.block_tokens
-        generated = self._prefixes.private_blocks(full_blocks - len(record.blocks))
-        return ActiveRequest(
-            request.index,
-            request.prompt_tokens,
-            request.output_tokens,
-            BlockRuns((*record.blocks.ranges, generated)),
-        )
+        if record.sequence is None:
+            full_blocks = (request.prompt_tokens + request.output_tokens) // self._prefixes.block_tokens
+            generated = self._prefixes.private_blocks(full_blocks - len(record.blocks))
+            record.sequence = BlockRuns((*record.blocks.ranges, generated))
+        left = request.output_tokens - record.generated
+        return ActiveRequest(record.request_id, record.prompt_tokens, left, record.sequence)
 
     # -- the way back ---------------------------------------------------------------------------------------
 
@@ -228,11 +261,12 @@ class Frontend:
     def _send_tokens(self, worker: int, output: StepOutput) -> None:
         for request in output.tokens:
             if request.outputs == 1:
-                self._answer(worker, request, partial(self._first_token, self._record(request)))
+                self._answer(worker, request, partial(self._first_token, self._record(request), request))
             if self._track_outputs and self._opens_block(request):
-                self._to_client.send(worker, partial(self._progress, self._record(request), request.outputs))
+                progress = partial(self._progress, self._record(request), request, request.outputs)
+                self._to_client.send(worker, progress)
         for request in output.finished:
-            finish = partial(self._finish, self._record(request), "completed", None)
+            finish = partial(self._finish, self._record(request), request, "completed", None)
             self._answer(worker, request, finish, ended=True)
 
     def _answer(
@@ -248,8 +282,11 @@ class Frontend:
 
     def given_up(self, worker: int, request: ActiveRequest, reason: str) -> None:
         """A worker gave a request up."""
+        if reason == CANNOT_CONNECT and self.unreachable is not None:
+            self.unreachable(worker, request)
+            return
         record = self._record(request)
-        self._to_client.send(worker, lambda: self._finish(record, "rejected", reason))
+        self._to_client.send(worker, lambda: self._finish(record, request, "rejected", reason))
 
     def died(self, worker: int) -> None:
         """A worker's engine is no more: nothing goes there any longer."""
@@ -257,8 +294,66 @@ class Frontend:
 
     @staticmethod
     def _bury(pool: Pool, worker: int) -> None:
-        alive = pool.alive if pool.alive is not None else frozenset(range(len(pool.workers)))
-        pool.alive = alive - {worker - pool.first}
+        pool.leave_out(worker - pool.first)
+
+    # -- faults ---------------------------------------------------------------------------------------------
+
+    def pull_failed(self, request: int, worker: int) -> Literal["retried", "failed"] | None:
+        """Aggregated workers read nothing from each other."""
+        return None
+
+    def interrupted(self, request: ActiveRequest, reason: str) -> Literal["retried", "failed"] | None:
+        """A leg was lost with its worker: try the request on another one, with what it has, or fail it.
+
+        Dynamo 1.5.0's request migration: within `migration_limit`, generated tokens appended to the prompt.
+        None: it is served otherwise, or has ended.
+        """
+        record = self._recorder.records.get(request.request_id)
+        if record is None or not record.served_as(request):
+            return None
+        self._let_go(record)
+        length = record.prompt_tokens + (request.outputs if record.answering is request else 0)
+        if record.retries == self._migration_limit or length > self._migration_max_tokens:
+            self._end(record, "failed", reason)
+            return "failed"
+        self._try_again(record)
+        return "retried"
+
+    def abandon(self, index: int, status: Status, reason: str) -> bool:
+        """A request is waited for no longer; return whether it had not ended. Workers abort it at once."""
+        record = self._recorder.records.get(index)
+        if record is None:
+            return False
+        self._let_go(record)
+        self._abort(record)
+        self._end(record, status, reason)
+        return True
+
+    def _try_again(self, record: Record) -> None:
+        if record.answering is not None:
+            record.generated += record.answering.outputs
+        record.retries += 1
+        record.active = record.decode = None
+        record.booking = record.decode_booking = None
+        self._recorder.tried_again(record, self._next_number)
+        self._next_number += 1
+        if record.sequence is not None:
+            full_blocks = record.prompt_tokens // self._prefixes.block_tokens
+            record.blocks = BlockRuns(record.sequence.between(0, full_blocks))
+        if not self.pool.workers[0].engine.fits(record.prompt_tokens):
+            self._end(record, "failed", "prompt_exceeds_pool")
+            return
+        self._route(record)
+
+    def _let_go(self, record: Record) -> None:
+        """Take a request off the routers' books."""
+        if record.booking is not None:
+            self.pool.router.free(record.booking, self._env.now)
+
+    def _abort(self, record: Record) -> None:
+        """Tell the engine that serves a request to let it go."""
+        if record.active is not None and record.worker is not None:
+            self.pool.workers[record.worker].abort(record.active)
 
     def pulls(self, worker: int, plan: StepPlan) -> None:
         """Aggregated workers read nothing from each other."""
@@ -270,16 +365,31 @@ class Frontend:
     def _record(self, request: ActiveRequest) -> Record:
         return self._recorder.records[request.request_id]
 
-    def _progress(self, record: Record, tokens: int) -> None:
+    def _progress(self, record: Record, leg: ActiveRequest, tokens: int) -> None:
+        if not record.served_as(leg):
+            return
         pool, booking = self._booked(record)
         pool.router.output_tokens(booking, tokens, self._env.now)
 
-    def _first_token(self, record: Record) -> None:
-        record.first_token_s = self._env.now
+    def _first_token(self, record: Record, leg: ActiveRequest) -> None:
+        if record.over:
+            return
+        if record.first_token_s is None:
+            record.first_token_s = self._env.now
+        if not record.served_as(leg):
+            return
         pool, booking = self._booked(record)
         pool.router.first_token(booking, self._env.now)
 
-    def _finish(self, record: Record, status: Literal["completed", "rejected"], reason: str | None) -> None:
+    def _finish(
+        self,
+        record: Record,
+        leg: ActiveRequest,
+        status: Literal["completed", "rejected"],
+        reason: str | None,
+    ) -> None:
+        if not record.served_as(leg):
+            return
         pool, booking = self._booked(record)
         pool.router.free(booking, self._env.now)
         self._end(record, status, reason)
@@ -298,6 +408,6 @@ class Frontend:
         assert record.booking is not None
         return self.pool, record.booking
 
-    def _end(self, record: Record, status: Literal["completed", "rejected"], reason: str | None) -> None:
+    def _end(self, record: Record, status: Status, reason: str | None) -> None:
         self._recorder.end(record, self._env.now, status, reason)
         self.ended(record.request)

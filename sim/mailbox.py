@@ -5,7 +5,7 @@ so that is when they are delivered: none is an event of the simulation.
 """
 
 from collections.abc import Callable
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from itertools import count
 from math import inf
 from typing import Generic, TypeVar
@@ -32,6 +32,15 @@ class Mailbox(Generic[Content]):
     def send(self, arrival_s: float, sender: int, content: Content) -> None:
         """Put a message in that arrives at a time."""
         heappush(self._messages, (arrival_s, sender, next(self._number), content))
+
+    def drop(self, sender: int, since_s: float = -inf, until_s: float = inf) -> None:
+        """Throw away what arrives from a sender from one time on and before another."""
+        self._messages = [
+            message
+            for message in self._messages
+            if message[1] != sender or not since_s <= message[0] < until_s
+        ]
+        heapify(self._messages)
 
     def open(self, now_s: float, sender: float = inf) -> None:
         """Deliver what has arrived before now, and now from senders up to `sender`."""

@@ -25,6 +25,12 @@ class PoolWorker(Protocol):
     def ahead_s(self, before_s: float) -> float:
         """Return when running requests had their last token before a time, of those not told yet."""
 
+    def abort(self, request: ActiveRequest) -> None:
+        """Nobody waits for a request any more."""
+
+    def report(self, *, pulled: Sequence[int] = (), read: Sequence[int] = ()) -> None:
+        """Hear of what was read from other workers or by them."""
+
 
 class Pool:
     """Workers that one router chooses among: ranks 0, 1, ... are the workers `first`, `first` + 1, ..."""
@@ -47,7 +53,7 @@ class Pool:
         self.first = first
         self.workers = workers
         self.alive: frozenset[int] | None = None
-        """Ranks whose engine is not dead; None: all."""
+        """Ranks that may be chosen; None: all."""
         self.heard: Callable[[int, Sequence[KvEvent]], None] | None = None
         """Is told of the KV events that the router hears of, when it does: rank, events."""
         self.news: Mailbox[list[KvEvent]] = Mailbox(self._index)
@@ -60,6 +66,24 @@ class Pool:
         pool = Pool(leg, self.router, NO_OVERRIDES, self.first, self.workers)
         pool.alive, pool.news = self.alive, self.news
         return pool
+
+    def leave_out(self, rank: int) -> None:
+        """Choose this rank no more."""
+        alive = self.alive if self.alive is not None else frozenset(range(len(self.workers)))
+        self.alive = alive - {rank}
+
+    def let_in(self, rank: int) -> None:
+        """Choose this rank again."""
+        if self.alive is not None:
+            alive = self.alive | {rank}
+            self.alive = alive if len(alive) < len(self.workers) else None
+
+    def forget(self, rank: int) -> None:
+        """What a rank held is gone, and so is what it sent and nobody has read."""
+        self.news.drop(rank)
+        self.router.cleared(rank)
+        for place in [place for place in self._copies if place[0] == rank]:
+            del self._copies[place]
 
     def _index(self, rank: int, events: list[KvEvent]) -> None:
         router = self.router

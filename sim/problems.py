@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -36,7 +35,7 @@ class Source:
 
     def place(self, key: KeyPath, value: str = "") -> str:
         """Return where a key was written, and the key: "a.toml, line 2: seed = -1" or "--set seed=-1"."""
-        shown = ".".join(key) + (f" = {value}" if value else "")
+        shown = _shown(key) + (f" = {value}" if value else "")
         for override in reversed(self.overrides):
             if override.path == key[: len(override.path)]:
                 inside = override.path != key
@@ -59,18 +58,22 @@ def describe(error: ValidationError, schema: JsonSchema, source: Source) -> str:
     """Return the problems that validation found, a line each."""
     # A value that fits none of several types is one problem with several reasons.
     reasons: dict[tuple[KeyPath, str], list[str]] = {}
-    for details in error.errors():
+    errors, left = error.errors(include_url=False), 0
+    for place, details in enumerate(errors):
+        if len(reasons) == MOST_PROBLEMS:
+            left = len(errors) - place
+            break
         key = _key(details, schema)
         found = reasons.setdefault((key, _value(details)), [])
         message = _message(details, key, schema)
         if message not in found:
             found.append(message)
     lines = []
-    for (key, value), found in islice(reasons.items(), MOST_PROBLEMS):
+    for (key, value), found in reasons.items():
         reason = ", or ".join(found)
         lines.append(f"{source.place(key, '' if reason.startswith(value) else value)}: {reason}")
-    if len(reasons) > MOST_PROBLEMS:
-        lines.append(f"and {len(reasons) - MOST_PROBLEMS} more problems")
+    if left:
+        lines.append(f"and {left:,} more problems")
     return "\n".join(lines)
 
 
@@ -79,8 +82,20 @@ def _key(details: ErrorDetails, schema: JsonSchema) -> KeyPath:
     if details["type"] == _DISAGREEMENT:
         return tuple(details["ctx"]["key"].split("."))
     path = tuple(str(part) for part in details["loc"])
+    index = next((place for place, part in enumerate(details["loc"]) if isinstance(part, int)), None)
+    if index is not None and details["type"].startswith("union_tag"):
+        return path[: index + 1]
+    if index is not None and index + 2 < len(path):
+        # Behind the number of an entry stands the name of its kind, then the key.
+        return (*path[: index + 1], path[index + 2])
     known = known_part(schema, path)
     return path[: len(known) + 1] if details["type"] == "extra_forbidden" else known
+
+
+def _shown(key: KeyPath) -> str:
+    """Return a key as a person writes it; entries of a list by number, from 1."""
+    parts = [f"[{int(part) + 1}]" if part.isdigit() else f".{part}" for part in key]
+    return "".join(parts).removeprefix(".")
 
 
 def _value(details: ErrorDetails) -> str:
@@ -95,10 +110,19 @@ def _message(details: ErrorDetails, key: KeyPath, schema: JsonSchema) -> str:
     if kind == _DISAGREEMENT:
         return str(details["ctx"]["reason"])
     if kind == "extra_forbidden":
-        return unknown_key(schema, key)
+        return unknown_key(schema, tuple(part for part in key if not part.isdigit()))
+    if kind.startswith("union_tag"):
+        return "has no kind that is known; there are " + ", ".join(_kinds(schema, key))
     if kind == "missing":
         in_list = isinstance(details["loc"][-1], int)
-        return "has too few values" if in_list else f"is missing: {description(schema, key)}"
+        keys = tuple(part for part in key if not part.isdigit())
+        return "has too few values" if in_list else f"is missing: {description(schema, keys)}"
     if kind in _SHAPES:
         return _SHAPES[kind]
     return message.removeprefix("Value error, ").replace("Input should be", "must be")
+
+
+def _kinds(schema: JsonSchema, key: KeyPath) -> Sequence[str]:
+    """Return the kinds that the entries of a list may have."""
+    mapping: Mapping[str, str] = schema["properties"][key[0]]["items"]["discriminator"]["mapping"]
+    return sorted(mapping)

@@ -9,7 +9,7 @@ import json
 import os
 import stat
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from io import BufferedReader, FileIO
 from pathlib import Path
@@ -170,10 +170,18 @@ def _parsed(line: bytes | str) -> Any:
         value = from_json(line)
     except ValueError:
         return _slowly(line)
+    keys = value if isinstance(value, dict) else {}
+    return value if _plainly_once(line if isinstance(line, bytes) else line.encode(), keys) else _slowly(line)
+
+
+def _plainly_once(line: bytes, keys: Collection[str]) -> bool:
+    """Whether it is plain from the text alone that no object in it has a key twice."""
     # Every key has its colon, so that one given twice leaves more colons than keys.
-    keys = len(value) if isinstance(value, dict) else 0
-    colons = line.count(":") if isinstance(line, str) else line.count(b":")
-    return value if colons == keys else _slowly(line)
+    if line.count(b":") == len(keys):
+        return True
+    if not keys or line.count(b"{") != 1 or b"\\" in line:
+        return False
+    return all(line.count(b'"%b"' % key.encode()) == 1 for key in keys)
 
 
 def _slowly(line: bytes | str) -> Any:

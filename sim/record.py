@@ -19,15 +19,20 @@ class Record:
         "decode_worker",
         "first_scheduled_s",
         "first_token_s",
+        "generated",
         "last_token_s",
+        "over",
         "prefilled_s",
         "pull_end_s",
         "pull_start_s",
         "pulled_bytes",
         "queued_s",
         "request",
+        "request_id",
+        "retries",
         "routed_s",
         "send_s",
+        "sequence",
         "ties",
         "worker",
     )
@@ -36,7 +41,17 @@ class Record:
         self.request = request
         self.send_s = send_s
         self.blocks = blocks
-        """Identities of the full blocks of the prompt."""
+        """Identities of the full blocks of the prompt, as it is sent to a worker."""
+        self.request_id = request.index
+        """What engines call it: another number each time that it is tried."""
+        self.sequence: BlockRuns | None = None
+        """Identities of the full blocks of prompt and answer, once an engine was asked for both."""
+        self.retries = 0
+        """How often it was tried again, its worker having been lost."""
+        self.generated = 0
+        """Tokens that workers generated which were lost since: the prompt of the next one ends with them."""
+        self.over = False
+        """It has ended, whatever of it is still on its way."""
         self.booking: Booking | None = None
         self.worker: int | None = None
         self.ties: int | None = None
@@ -58,3 +73,18 @@ class Record:
         self.pull_start_s: float | None = None
         self.pull_end_s: float | None = None
         self.pulled_bytes: int | None = None
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Length of the prompt, as it is sent to a worker."""
+        return self.request.prompt_tokens + self.generated
+
+    @property
+    def answering(self) -> ActiveRequest | None:
+        """The leg whose tokens are the answer, if it has been reached."""
+        leg = self.decode or self.active
+        return None if leg is None or leg.for_remote else leg
+
+    def served_as(self, leg: ActiveRequest) -> bool:
+        """Whether this is a leg on which it is served now."""
+        return not self.over and (leg is self.active or leg is self.decode)

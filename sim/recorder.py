@@ -28,7 +28,7 @@ from sim.worker.engine import Engine, StepOutput
 from sim.worker.plan import Admission, StepPlan
 from sim.workload.request import Request
 
-Status = Literal["completed", "rejected", "unfinished"]
+Status = Literal["completed", "rejected", "failed", "cancelled", "unfinished"]
 
 
 class Recorder:
@@ -48,7 +48,7 @@ class Recorder:
         worker_interval_s: float = 0.0,
     ) -> None:
         self.records: dict[int, Record] = {}
-        """Requests sent and not yet ended, by index."""
+        """Requests sent and not yet ended, by index, and also by what engines call those tried again."""
         self.due_s: Sequence[float] = ()
         """When the client means to send each request, by index, nan until it is known; set before the run."""
         self.rows = Rows(keep=(*ALWAYS_KEPT, *tables))
@@ -74,6 +74,25 @@ class Recorder:
         self._sent.add(request.index)
         self._ledger.sent(request.index, record.blocks, request.prompt_tokens, required_tokens)
 
+    def tried_again(self, record: Record, request_id: int) -> None:
+        """A request is sent to another worker, its own having been lost, under another number."""
+        self._forget_number(record)
+        self.records[request_id] = record
+        record.request_id = request_id
+
+    def _forget_number(self, record: Record) -> None:
+        self._continued.discard(record.request_id)
+        if record.request_id != record.request.index:
+            del self.records[record.request_id]
+
+    def lost(self, worker: int, requests: Iterable[ActiveRequest]) -> None:
+        """A worker's process has ended, with all that it held; it served these requests."""
+        self._ledger.lost(worker)
+        for request in requests:
+            record = self.records.get(request.request_id)
+            if record is not None:
+                self._ledger.interrupted(record.request.index)
+
     def routed(self, record: Record, decision: Decision, leg: str, first: int, now_s: float) -> None:
         """A worker was chosen for a leg; rank 0 is worker `first`. Every candidate's terms become a row."""
         table = self.rows.tables.get("decisions")
@@ -85,8 +104,9 @@ class Recorder:
     def end(self, record: Record, now_s: float, status: Status, reason: str | None = None) -> None:
         """A request came to its end; its row is complete."""
         index = record.request.index
+        record.over = True
+        self._forget_number(record)
         del self.records[index]
-        self._continued.discard(index)
         account = self._ledger.ended(index)
         self.last_end_s = max(self.last_end_s, now_s)
         self.ended += 1
@@ -95,9 +115,11 @@ class Recorder:
 
     def pulled(self, request: int, n_bytes: int, start_s: float, end_s: float) -> None:
         """A decode worker has read a prompt's blocks from the prefill worker."""
-        record = self.records[request]
-        record.pull_start_s, record.pull_end_s, record.pulled_bytes = start_s, end_s, n_bytes
         self.pulls.add(n_bytes, end_s - start_s)
+        record = self.records.get(request)
+        if record is None:
+            return  # its client gave up meanwhile
+        record.pull_start_s, record.pull_end_s, record.pulled_bytes = start_s, end_s, n_bytes
 
     def lease_expired(self, request: int) -> None:
         """A prefill worker let a prompt's blocks go before they were read."""
@@ -115,7 +137,7 @@ class Recorder:
 
         `waits` says by worker what each request on it, by index, waits for.
         """
-        left = [*self.records.values()]
+        left = list(dict.fromkeys(self.records.values()))
         for record in left:
             self.end(record, now_s, "unfinished", _waits_for(record, waits))
         if len(self._sent) < len(requests):
@@ -151,10 +173,8 @@ class Recorder:
         self, record: Record, account: Account, status: Status, reason: str | None, end_s: float | None
     ) -> Sequence[object]:
         """Return what is known of a request that was sent, in the order of the table's columns."""
-        active, answering = record.active, record.decode or record.active
-        outputs = 0
-        if answering is not None and not answering.for_remote:
-            outputs = answering.outputs
+        active, answering = record.active, record.answering
+        outputs = record.generated + (answering.outputs if answering is not None else 0)
         preemptions = sum(leg.preemptions for leg in (active, record.decode) if leg is not None)
         credit = record.booking.credit_tokens if record.booking is not None else None
         local = external = overcredit = None
@@ -197,6 +217,7 @@ class Recorder:
             external,
             *account.values(),
             preemptions,
+            record.retries,
             record.ties,
             credit,
             overcredit,
@@ -209,7 +230,7 @@ class Recorder:
     def planned(self, worker: int, plan: StepPlan, events: list[KvEvent], now_s: float) -> None:
         """See `Observer`."""
         for request in plan.preempted:
-            self._ledger.preempted(request.request_id)
+            self._ledger.preempted(self._index(request))
             self._continued.discard(request.request_id)
         for admission in plan.admitted:
             if self._continues(admission):
@@ -223,6 +244,9 @@ class Recorder:
                 continue
             if request.request_id not in self._continued or request is self._leg_of_prompt(request):
                 self._computed(request, tokens, now_s)
+
+    def _index(self, request: ActiveRequest) -> int:
+        return self.records[request.request_id].request.index
 
     def _leg_of_prompt(self, request: ActiveRequest) -> ActiveRequest | None:
         return self.records[request.request_id].active
@@ -239,7 +263,7 @@ class Recorder:
         hit = admission.local_tokens + admission.external_tokens
         usable = min(hit, request.num_tokens - 1)  # the last token is computed even if it was loaded
         self._ledger.admitted(
-            request.request_id,
+            self._index(request),
             worker,
             usable,
             request.num_tokens,
@@ -252,8 +276,10 @@ class Recorder:
         if record.first_scheduled_s is None:
             record.first_scheduled_s = now_s
         start, end, prompt = request.computed - tokens, request.computed, request.prompt_tokens
+        if record.generated:
+            prompt = min(prompt, record.request.prompt_tokens)
         prompt_part = max(0, min(end, prompt) - start)
-        self._ledger.computed(request.request_id, prompt_part, tokens - prompt_part)
+        self._ledger.computed(record.request.index, prompt_part, tokens - prompt_part)
 
     def processed(self, worker: int, output: StepOutput, events: list[KvEvent], now_s: float) -> None:
         """See `Observer`."""
@@ -261,10 +287,11 @@ class Recorder:
         for request in output.tokens:
             record = self.records[request.request_id]
             if request.outputs == 1:
-                self._ledger.first_token(request.request_id)
-            elif not request.for_remote:
+                self._ledger.first_token(record.request.index)
+            if (request.outputs > 1 or record.generated) and not request.for_remote:
                 self.itl_s.add(now_s - record.last_token_s)
-            record.last_token_s = now_s
+            if not (request.for_remote and record.generated):
+                record.last_token_s = now_s
 
     def decoded(self, worker: int, run: DecodeRun, ends_s: NDArray[np.float64]) -> None:
         """See `Observer`."""
@@ -309,5 +336,5 @@ def _waits_for(record: Record, waits: Mapping[int, Mapping[int, str]]) -> str:
         leg, worker = record.decode, record.decode_worker
     if leg is None or worker is None:
         return "waits for a worker"
-    what = waits.get(worker, {}).get(record.request.index)
+    what = waits.get(worker, {}).get(leg.request_id)
     return f"{leg.status.value} on worker {worker}" + (f": {what}" if what else "")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sim.errors import InputError
-from sim.folder import new_file, new_folder
+from sim.folder import new_folder
 from sim.results.explain import Explanation, explain, find_request
 from sim.results.metrics import to_json
 from sim.results.quantities import flat, label, si_unit
@@ -16,6 +16,7 @@ from sim.results.shown import Shown
 from sim.results.tables import TABLES
 from sim.results.timeline import timeline, write_events
 from sim.scenario import Scenario, load_scenario
+from sim.whole_file import whole_file, write_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -206,6 +207,7 @@ class RunResult(Shown):
 
         Raises:
             InputError: the folder cannot be made, or is not empty.
+            KeptElsewhereError: it was taken meanwhile; says where the results are.
 
         """
         with new_folder(Path(folder), replace=replace) as building:
@@ -221,14 +223,14 @@ class RunResult(Shown):
             InputError: the file cannot be written.
 
         """
-        with new_file(Path(file)) as building:
+        with whole_file(Path(file)) as building:
             write_events(self.trace_events(), building)
 
     def write(self, directory: Path) -> None:
         """Write summary.json, the tables as Parquet, and the resolved scenario into an existing folder."""
         self.rows.write(directory)
-        (directory / SUMMARY).write_text(to_json(self._summary), encoding="utf-8")
-        (directory / SCENARIO).write_text(self.scenario.to_toml(), encoding="utf-8")
+        write_text(directory / SUMMARY, to_json(self._summary))
+        write_text(directory / SCENARIO, self.scenario.to_toml())
 
     @classmethod
     def load(cls, directory: Path) -> "RunResult":

@@ -16,6 +16,7 @@ from sim.bounds import Seed
 from sim.capacity import Capacity, capacity, cpu_blocks
 from sim.coefficients import Coefficients, times
 from sim.errors import InputError, shown
+from sim.faults.settings import Faults, disagreement_of
 from sim.model import KERNEL_BLOCK_TOKENS
 from sim.overrides import Overrides, apply, as_table, as_texts, parse_override
 from sim.presets import GpuChoice, ModelChoice
@@ -36,6 +37,7 @@ from sim.settings import Settings
 from sim.shipped import as_path, is_path, read_toml, scenario_path
 from sim.uncertainty import draw_defaults
 from sim.units import format_bytes
+from sim.worker.placement import place
 from sim.worker.transfer import LinkSettings
 from sim.worker.wires import NetworkSettings
 from sim.workload.formats.sniff import why_no_trace
@@ -77,6 +79,8 @@ class Scenario(Settings):
     """Limits that a good request keeps; unset: no goodput is counted."""
     output: OutputSettings = OutputSettings()
     """What is kept."""
+    faults: Faults = ()
+    """What goes wrong, and when; none if empty."""
 
     @model_validator(mode="after")
     def _parts_agree(self) -> Self:
@@ -108,7 +112,30 @@ class Scenario(Settings):
                 self.offload.cpu_bytes,
                 f"does not hold one KV block of {format_bytes(block_bytes)}; give more, or leave offload out",
             )
+        self._check_faults()
         return self
+
+    def _check_faults(self) -> None:
+        workers = self.workers
+        if not self.faults:
+            return
+        nodes = 1
+        if workers.prefill and workers.decode:
+            nodes = 1 + max(place(self.disaggregation.placement, workers.prefill, workers.decode).nodes)
+        reason = disagreement_of(
+            self.faults,
+            workers=workers.gpus,
+            nodes=nodes,
+            disaggregated=workers.prefill is not None,
+            offload=self.offload is not None,
+        )
+        if reason is not None:
+            raise disagreement("faults", len(self.faults), reason)
+
+    @property
+    def can_break(self) -> bool:
+        """Whether requests may fail, or be given up by their clients."""
+        return bool(self.faults) or self.replay.timeout_s is not None
 
     @property
     def block_tokens(self) -> int:
@@ -205,6 +232,8 @@ class Scenario(Settings):
         content["workload"] = {
             key: value for key, value in content["workload"].items() if key not in NOT_BESIDE[source]
         }
+        if not self.faults:
+            del content["faults"]
         return content
 
 

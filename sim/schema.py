@@ -73,7 +73,9 @@ def _places(schema: JsonSchema, table: KeyPath) -> Iterator[KeyPath]:
 def _properties(schema: JsonSchema, node: JsonSchema) -> dict[str, JsonSchema]:
     """Return the properties that a node allows in any of its alternatives."""
     found: dict[str, JsonSchema] = dict(node.get("properties", {}))
-    alternatives = list(node.get("anyOf", ()))
+    alternatives = [*node.get("anyOf", ()), *node.get("oneOf", ())]
+    if "items" in node:  # the keys of a list are those of its entries
+        alternatives.append(node["items"])
     if "$ref" in node:
         alternatives.append(schema["$defs"][node["$ref"].rpartition("/")[2]])
     for alternative in alternatives:

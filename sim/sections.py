@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from sim.bounds import MOST, Count, CountOrZero
+from sim.faults.settings import FrontendLimits
 from sim.router.conditional import ConditionalDisaggSettings
 from sim.router.config import RouterConfig
 from sim.settings import Settings
@@ -122,6 +123,8 @@ class DisaggregationSettings(Settings):
     """The links that pulls go over."""
     placement: PlacementSettings = PlacementSettings()
     """Which node each worker stands on."""
+    kv_load_failure_policy: Literal["fail", "recompute"] = "fail"
+    """What a decode worker does with a request whose pull has failed: vLLM's own choice is to fail it."""
     conditional: ConditionalDisaggSettings | None = None
     """Whether some requests skip the prefill workers; unset: none does."""
 
@@ -139,7 +142,7 @@ class RouterSettings(RouterConfig):
     """Tokens of a block that the router hashes; unset: the engine's. Any other would never match."""
 
 
-class FrontendSettings(Settings):
+class FrontendSettings(FrontendLimits):
     """The front door. Unset times are those of the coefficients for model and GPU, see `calibration/`."""
 
     alpha_in_s: Seconds | None = None

@@ -107,7 +107,7 @@ def execute_plan(plan: Plan, engine: Engine, on_run: OnRun, out: Path | None = N
 
     """
     jobs = plan.jobs
-    with journal_in(out) as journal:
+    with journal_in(out, expected=len(jobs)) as journal:
         result = Sweep(jobs[0].name, execute(jobs, engine, on_run, journal), plan.sampled)
         if out is not None and len(result.failed) < len(jobs):
             write_sweep(result, [fingerprint(job.scenario) for job in jobs], out)

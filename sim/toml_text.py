@@ -8,8 +8,8 @@ from typing import Any
 
 MOST_PARTS = 32
 """Of a dotted key; a scenario's have four."""
-MOST_PARSED_CHARACTERS = 4 << 20
-"""To look for the line of a key, a statement of many lines is read again and again."""
+SPARE_CHARACTERS = 1 << 18
+"""That are read again, at most, to look for a key in statements of many lines."""
 
 _LONG_KEY = re.compile(
     r"""(?:(?<![\w.-])[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
@@ -50,11 +50,11 @@ def _statements(text: str) -> list[tuple[int, dict[str, Any]]]:
 
 def _each_statement(lines: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:
     """A statement is the least number of lines that are TOML of their own."""
-    table, start, parsed = "", 0, 0
+    table, start, left = "", 0, SPARE_CHARACTERS + sum(map(len, lines))
     for end in range(1, len(lines) + 1):
         statement = "\n".join(lines[start:end])
-        parsed += len(statement)
-        if parsed > MOST_PARSED_CHARACTERS:
+        left -= len(statement)
+        if left < 0:
             return
         try:
             said = tomllib.loads(statement)
@@ -71,6 +71,9 @@ def _each_statement(lines: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _has(data: Any, key: tuple[str, ...]) -> bool:
     for part in key:
+        if isinstance(data, list) and part.isdigit() and int(part) < len(data):
+            data = data[int(part)]
+            continue
         if not isinstance(data, Mapping) or part not in data:
             return False
         data = data[part]

@@ -4,7 +4,6 @@ The pydantic types below accept both and hold the plain number: seconds, bytes, 
 floating-point operations per second. The formatters go the other way, for tables and messages.
 """
 
-import math
 import re
 import sys
 from collections.abc import Mapping
@@ -58,7 +57,7 @@ class Quantity:
         return self._checked(round(amount) if self.whole and match[2] else float(amount), value)
 
     def _checked(self, amount: int | float, written: object) -> int | float:
-        if self.most < amount < math.inf:
+        if amount > self.most:
             raise self._refusal(written, f"must be less than or equal to {self.most:.0f} {self.base}; ")
         if not 0 <= amount <= self.most or (self.whole and amount != int(amount)):
             raise self._refusal(written)

@@ -231,8 +231,9 @@ def test_a_full_device_behind_stdout_is_a_message_and_status_2(arguments: list[s
 def test_a_prompt_larger_than_the_pool_is_a_counted_rejection() -> None:
     result = call("run", "agg8", *SMALL, "--set", "engine.kv_blocks=100", "--format", "json")
     summary = json.loads(result.stdout)
-    assert result.exit_code == 0
-    assert summary["requests"]["rejected_by_reason"]["prompt_exceeds_pool"] > 0
+    assert result.exit_code == 3  # nothing was served
+    requests = summary["requests"]
+    assert requests["rejected_by_reason"] == {"prompt_exceeds_pool": requests["total"]}
     add_up(summary)
 
 
@@ -247,7 +248,7 @@ def test_ctrl_c_ends_with_130_and_leaves_nothing(tmp_path: Path) -> None:
         run.send_signal(signal.SIGINT)
         _, stderr = run.communicate(timeout=30)
     assert run.returncode == 130
-    assert stderr == b""
+    assert stderr == b"Stopped: nothing is kept\n"
     assert not list(tmp_path.iterdir())
 
 

@@ -50,7 +50,7 @@ def test_a_value_is_toml_where_it_can_be_and_a_string_elsewhere(text: str, value
         ("workload.sesions=3", "unknown key; did you mean 'sessions'? (known: chunk_tokens, format"),
         (
             "worklod.sessions=3",
-            "unknown key; did you mean 'workload'? (known: disaggregation, engine, frontend",
+            "unknown key; did you mean 'workload'? (known: disaggregation, engine, faults, frontend",
         ),
         ("sessions=3", "unknown key; did you mean 'workload.sessions'? (known here: disaggregation, engine"),
         ("model.kv_dtyp=fp8", "unknown key; did you mean 'kv_dtype'?"),
@@ -148,6 +148,7 @@ def test_every_key_of_the_schema_can_be_set() -> None:
         "timing.t_floor_s=10ms",
         "slo.ttft_s=2s",
         "output.tables=[]",
+        'faults=[{kind="worker-dies",worker=0,at_s=1}]',
     )
     scenario = load_scenario("agg8", overrides)
     assert {override.split("=")[0].split(".")[0] for override in overrides} == set(Scenario.model_fields)

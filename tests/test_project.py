@@ -77,7 +77,8 @@ def test_nothing_below_the_commands_imports_them() -> None:
     ("target", "command"),
     [
         ("run", "sim run scenarios/agg8.toml"),
-        ("test", "python -m pytest -n 2"),
+        ("test", 'python -m pytest -n 2 -m "not slow"'),
+        ("test-slow", "python -m pytest -n 2 -m slow"),
         ("lint", "mypy"),
         ("fast", "sim --version"),
         ("notebooks", "python -m tests.notebooks"),

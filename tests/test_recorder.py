@@ -65,6 +65,7 @@ def test_the_row_of_an_undisturbed_request():
         "e2e_s": 3.875,
         "queue_s": 0.0,
         "late_s": 0.0,
+        "retries": 0,
     }
 
 

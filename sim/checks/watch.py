@@ -1,6 +1,8 @@
 """Joins the rules: hears all that the parts of a cluster tell each other, and passes it on unchanged."""
 
 import os
+from itertools import chain
+from math import fsum
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -79,8 +81,8 @@ class Watch:
         self.event_delay_s = frontend.event_delay_s
         return self
 
-    def join(self, cluster: "Cluster") -> Act:
-        """Listen to the parts of a cluster that was built; return what its client is to send with."""
+    def join(self, cluster: "Cluster", send: Act) -> Act:
+        """Listen to the parts of a cluster that was built; return what its client is to call for `send`."""
         self._cluster = cluster
         self._env = cluster.env
         frontend = cluster.frontend
@@ -94,7 +96,7 @@ class Watch:
         if cluster.pulls is not None:
             self._pulled = cluster.pulls.pulled
             cluster.pulls.pulled = self._pull_ended
-        self._submit = frontend.submit
+        self._submit = send
         return self._sent
 
     def ends(self, ended: Act) -> Act:
@@ -252,7 +254,7 @@ class Watch:
         check_lives(table)
         self._tokens.check_rows(table, recorder.itl_s.n, now_s)
         queues = [(queues.waiting.area(now_s), queues.running.area(now_s)) for queues in self._queues]
-        self._flight.check_rows(table, sum(map(sum, queues)), now_s)
+        self._flight.check_rows(table, fsum(chain.from_iterable(queues)), now_s)
         levels = recorder.rows.tables.get("workers")
         if levels is not None and not self._cluster.scenario.output.worker_interval_s:
             for worker, (waiting_s, running_s) in enumerate(queues):

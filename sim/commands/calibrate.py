@@ -1,12 +1,12 @@
 """`sim calibrate`: coefficients from measurements."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from sim.commands import calibrate_requests
-from sim.commands.whole_file import check_out, write_text
 
 app = typer.Typer(no_args_is_help=True, help="Fit coefficients to measurements.")
 
@@ -50,15 +50,16 @@ def kernels(
     from sim.calibration.kernel_show import head_lines, render_kernels
     from sim.calibration.kernel_tables import read_tables
     from sim.commands.console import console
+    from sim.commands.kept import out_file
     from sim.model import GpuSettings, ModelSettings
     from sim.presets import resolve
     from sim.results.summary import WIDTH
+    from sim.whole_file import to_utf8
 
-    if out is not None:
-        check_out(out, force=force)
-    shape = ModelSettings.model_validate(resolve("models", model))
-    measured_on = GpuSettings.model_validate(resolve("gpus", gpu))
-    found = calibrate(read_tables(tables), shape, measured_on, draws, vllm_version)
-    if out is not None:
-        write_text(out, to_toml(found.content, head_lines(found)))
+    with nullcontext() if out is None else out_file(out, force=force) as file:
+        shape = ModelSettings.model_validate(resolve("models", model))
+        measured_on = GpuSettings.model_validate(resolve("gpus", gpu))
+        found = calibrate(read_tables(tables), shape, measured_on, draws, vllm_version)
+        if file is not None:
+            file.write_bytes(to_utf8(to_toml(found.content, head_lines(found))))
     console(WIDTH).print(render_kernels(found))

@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from sim.commands.options import Jobs, Overrides, ScenarioName
-from sim.commands.whole_file import check_out, write_text
 
 
 def requests(
@@ -44,12 +43,13 @@ def requests(
     from sim.calibration.requests import FREE, Settings, calibrate
     from sim.calibration.requests_show import head_lines, render
     from sim.commands.console import console
+    from sim.commands.kept import out_file
     from sim.measured.requests_csv import read_requests
     from sim.progress import count_bar
     from sim.results.summary import WIDTH
     from sim.scenario import load_scenario
+    from sim.whole_file import to_utf8
 
-    check_out(out, force=force)
     settings = Settings(
         free=tuple(free) or FREE,
         window=window,
@@ -58,9 +58,12 @@ def requests(
         cross_validate=cross_validate,
         jobs=jobs or -1,
     )
-    with count_bar("windows simulated", None) as on_simulated:
+    with (
+        out_file(out, force=force) as file,
+        count_bar("windows simulated", None) as on_simulated,
+    ):
         found = calibrate(
             read_requests(requests), load_scenario(scenario, overrides), fit, settings, on_simulated
         )
-    write_text(out, to_toml(found.content, head_lines(found.content)))
+        file.write_bytes(to_utf8(to_toml(found.content, head_lines(found.content))))
     console(WIDTH).print(render(found, scenario, str(out)))

@@ -1,7 +1,6 @@
 """`sim compare`: scenarios and saved results side by side."""
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -58,8 +57,8 @@ def compare(
 ) -> None:
     """Run scenarios with the same seeds, or read saved results, and print them side by side."""
     from sim.commands.console import console
+    from sim.commands.kept import out_folder
     from sim.comparing import plan
-    from sim.folder import new_folder
     from sim.results.comparison import render_comparison
     from sim.results.metrics import to_json
     from sim.results.plots import PLOTTED, write_plot
@@ -68,18 +67,23 @@ def compare(
     from sim.results.saved import write_comparison
     from sim.results.summary import WIDTH
 
-    with nullcontext() if out is None else new_folder(out, replace=force) as folder:
+    with out_folder(out, force=force) as kept:
         comparison = _run(plan(sources, overrides, repeat, draws), metrics, jobs)
         if len(comparison.failed) == len(comparison.runs):
             raise InputError("\n".join(comparison.failures()))
         chosen = select(metrics or MAIN, comparison.metrics)
-        if folder is not None:
-            write_comparison(comparison, chosen, folder)
-            write_plot(comparison, select(metrics or PLOTTED, comparison.metrics), folder)
-    if format is Format.JSON:
-        typer.echo(to_json(comparison.to_dict(chosen)), nl=False)
-    else:
-        console(WIDTH).print(render_comparison(comparison, chosen))
+        kept.write(lambda folder: write_comparison(comparison, chosen, folder))
+        if kept.building is not None:
+            folder, plotted = kept.building, select(metrics or PLOTTED, comparison.metrics)
+            kept.also(
+                lambda: write_plot(comparison, plotted, folder),
+                f"; sim compare {out} --out NEW draws it again",
+            )
+    with kept.shown():
+        if format is Format.JSON:
+            typer.echo(to_json(comparison.to_dict(chosen)), nl=False)
+        else:
+            console(WIDTH).print(render_comparison(comparison, chosen))
     for failure in comparison.failures():
         typer.echo(f"Failed: {failure}", err=True)
     if comparison.failed:

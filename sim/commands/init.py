@@ -1,11 +1,10 @@
 """`sim init`: a scenario that mirrors a running cluster."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
 import typer
-
-from sim.commands.whole_file import check_out, write_text
 
 
 def init(
@@ -32,6 +31,7 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Let --out replace a file.")] = False,
 ) -> None:
     """Write the scenario that mirrors a running cluster, as far as its files and command lines tell."""
+    from sim.commands.kept import out_file
     from sim.errors import InputError
     from sim.measured.commands import Commands
     from sim.measured.flags import parse_command
@@ -39,28 +39,25 @@ def init(
     from sim.measured.mirror.toml import check, examples, remarks, to_toml
     from sim.measured.run import load_run
     from sim.measured.windows import read_windows
+    from sim.whole_file import to_utf8
 
     if not (measured or metrics or engines or frontend):
         raise InputError("nothing to mirror: give --measured, --metrics, --engine or --frontend")
-    if out is not None:
-        check_out(out, force=force)
-    folder = None if out is None else out.parent
-    run = load_run(measured) if measured else None
-    cluster = Cluster(
-        run,
-        Commands(tuple(map(parse_command, engines)), parse_command(frontend) if frontend else None),
-        read_windows(metrics),
-        model,
-        gpu,
-    )
-    found = mirror(cluster, folder)
-    text = to_toml(found, f"Mirror of {run.title}" if run else "Mirror of a cluster")
-    try:
+    with nullcontext() if out is None else out_file(out, force=force) as file:
+        folder = None if out is None else out.parent
+        run = load_run(measured) if measured else None
+        cluster = Cluster(
+            run,
+            Commands(tuple(map(parse_command, engines)), parse_command(frontend) if frontend else None),
+            read_windows(metrics),
+            model,
+            gpu,
+        )
+        found = mirror(cluster, folder)
+        text = to_toml(found, f"Mirror of {run.title}" if run else "Mirror of a cluster")
         check(text, folder)
-    except OSError as error:
-        raise InputError(f"--out {out}: {error.strerror}") from error
-    if out is not None:
-        write_text(out, text)
+        if file is not None:
+            file.write_bytes(to_utf8(text))
     for line in remarks(found):
         typer.echo(line, err=True)
     if out is None:

@@ -5,8 +5,6 @@ from typing import Annotated
 
 import typer
 
-from sim.commands.whole_file import check_out
-
 NAME = "report.html"
 
 
@@ -19,15 +17,16 @@ def report(
     force: Annotated[bool, typer.Option("--force", help="Let --out replace a file.")] = False,
 ) -> None:
     """Write a page about a saved run: charts, session maps, the costliest decisions."""
-    from sim.folder import new_file
+    from sim.commands.kept import keeping_nothing, out_file, say_removed
     from sim.loading import load_run
     from sim.report.page import render_page
     from sim.results.show import count
+    from sim.whole_file import to_utf8, whole_file
 
-    if out is not None:
-        check_out(out, force=force)
-    page = render_page(load_run(directory)).encode()
     path = directory / NAME if out is None else out
-    with new_file(path) as file:
-        file.write_bytes(page)
+    with keeping_nothing():
+        run = load_run(directory)
+        with out_file(path, force=force) if out else whole_file(path, on_removed=say_removed) as file:
+            page = to_utf8(render_page(run))
+            file.write_bytes(page)
     typer.echo(f"{path}: {count(len(page))}B, to open in a browser")

@@ -1,7 +1,7 @@
 """`sim run`: simulate a scenario and print what came of it."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +11,7 @@ from sim.commands.options import Draws, Format, Overrides, ScenarioName
 from sim.errors import InputError
 
 if TYPE_CHECKING:
+    from sim.commands.kept import OutFolder
     from sim.result import RunResult
     from sim.scenario import Scenario
 
@@ -51,11 +52,10 @@ def run(
     ] = False,
 ) -> None:
     """Simulate a scenario and print what came of it."""
-    from sim.folder import new_file, new_folder
+    from sim.commands.kept import check_place, out_folder
     from sim.jobs.counts import check_counts
     from sim.results.metrics import to_json
     from sim.results.refusals import nothing_served
-    from sim.results.timeline import write_events
     from sim.scenario import load_scenario
 
     check_counts(repeat=repeat, draws=draws)
@@ -63,47 +63,44 @@ def run(
     single = repeat == 1 and draws is None
     if trace_events is not None and not single:
         raise InputError(f"--trace-events {trace_events}: shows one run; leave --repeat and --draws out")
-    with (
-        nullcontext() if out is None else new_folder(out, replace=force) as folder,
-        nullcontext() if trace_events is None else new_file(trace_events) as events_file,
-    ):
+    if trace_events is not None:
+        check_place(trace_events)
+    with out_folder(out, force=force) as kept:
         if single:
-            result = _simulate(chosen, folder, check=check)
-            if events_file is not None:
-                write_events(result.trace_events(), events_file)
+            result = _simulate(chosen, check=check)
+            kept.write(result.write)
             summary = result.to_dict()
             notes, summaries = result.notes, [summary]
         else:
-            summary, notes, summaries = _repeat(chosen, repeat, draws, folder, check=check)
-    if format is Format.JSON:
-        typer.echo(to_json(summary), nl=False)
-    else:
-        _print(summary, chosen.title, notes, repeated="runs" in summary)
-    if out is not None:
-        typer.echo(f"Kept in {out}" + (f"; for the browser: sim report {out}" if single else ""), err=True)
+            summary, notes, summaries = _repeat(chosen, repeat, draws, kept, check=check)
+    with kept.shown(f"; for the browser: sim report {out}" if single else ""):
+        if trace_events is not None:
+            kept.also(lambda: result.save_trace_events(trace_events), "")
+        if format is Format.JSON:
+            typer.echo(to_json(summary), nl=False)
+        else:
+            _print(summary, chosen.title, notes, repeated="runs" in summary)
     if any(seed["requests"]["unfinished"] for seed in summaries) or nothing_served(summaries):
         raise typer.Exit(UNFINISHED)
 
 
-def _simulate(scenario: "Scenario", folder: Path | None, *, check: bool) -> "RunResult":
+def _simulate(scenario: "Scenario", *, check: bool) -> "RunResult":
     from sim.progress import progress_bar
     from sim.running import run as simulate
 
     draw = f", draw {scenario.timing.draw}" if scenario.timing.draw else ""
     with progress_bar(f"seed {scenario.seed}{draw}") as on_progress:
-        result = simulate(scenario, on_progress=on_progress, check=check or None)
-    if folder is not None:
-        result.write(folder)
-    return result
+        return simulate(scenario, on_progress=on_progress, check=check or None)
 
 
 def _repeat(
-    scenario: "Scenario", repeat: int, draws: int | None, folder: Path | None, *, check: bool
+    scenario: "Scenario", repeat: int, draws: int | None, kept: "OutFolder", *, check: bool
 ) -> tuple[dict[str, Any], list[str], list[dict[str, Any]]]:
     """Return the combined summary of every draw of every seed, their notes, and each one's summary."""
     from sim.results.intervals import combine
     from sim.results.metrics import to_json
     from sim.results.repeats import trace_note
+    from sim.whole_file import write_text
 
     drawn = scenario.draws(draws)
     summaries: list[dict[str, Any]] = []
@@ -113,12 +110,12 @@ def _repeat(
         of_seed = []
         for one in drawn:
             seeded = one.model_copy(update={"seed": seed})
-            of_seed.append(_simulate(seeded, _part(folder, seeded, repeat, draws), check=check))
+            of_seed.append(_simulate(seeded, check=check))
+            kept.write(partial(_write_part, of_seed[-1], _part(seeded, repeat, draws)))
         summaries += [result.to_dict() for result in of_seed]
         notes.append([note for note in of_seed[0].notes if all(note in other.notes for other in of_seed)])
     combined = combine(seeds, summaries, [one.timing.draw for one in drawn] if draws else ())
-    if folder is not None:
-        (folder / "summary.json").write_text(to_json(combined), encoding="utf-8")
+    kept.write(lambda folder: write_text(folder / "summary.json", to_json(combined)))
     said = trace_note(seeds, [scenario.workload.model_dump()])
     return combined, [*said, *_of_all(notes)], summaries
 
@@ -131,15 +128,17 @@ def _of_all(notes: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def _part(folder: Path | None, scenario: "Scenario", repeat: int, draws: int | None) -> Path | None:
-    """Make the folder of one of several runs."""
-    if folder is None:
-        return None
+def _part(scenario: "Scenario", repeat: int, draws: int | None) -> str:
+    """Return the folder of one of several runs."""
     names = [f"seed-{scenario.seed}"] if repeat > 1 or not draws else []
     names += [f"draw-{scenario.timing.draw}"] if draws else []
-    part = folder / "-".join(names)
+    return "-".join(names)
+
+
+def _write_part(result: "RunResult", name: str, folder: Path) -> None:
+    part = folder / name
     part.mkdir()
-    return part
+    result.write(part)
 
 
 def _print(summary: Mapping[str, Any], title: str, notes: Sequence[str], *, repeated: bool) -> None:

@@ -21,5 +21,5 @@ def runner(out: Path | None, processes: int | None, label: str, expected: int | 
 
     """
     engine = local(processes)
-    with journal_in(out) as journal, count_bar(label, expected) as on_one_more:
+    with journal_in(out, expected=expected) as journal, count_bar(label, expected) as on_one_more:
         yield lambda jobs: execute(jobs, engine, lambda _: on_one_more(), journal)

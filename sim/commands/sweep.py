@@ -79,6 +79,7 @@ def sweep(
     """Run a scenario at many points with the same seeds, and print them in a table."""
     from sim.commands.console import console
     from sim.jobs.counts import check_counts
+    from sim.results.journal import going_on
     from sim.results.metrics import to_json
     from sim.results.quantities import select
     from sim.results.refusals import nothing_served
@@ -96,12 +97,13 @@ def sweep(
     if len(found.failed) == len(found.runs):
         raise InputError("\n".join(found.failures()))
     chosen = select(metrics or SHOWN, found.metrics)
-    if out is not None:
-        write_sweep_plots(found, chosen, out)
-    if format is Format.JSON:
-        typer.echo(to_json(found.to_dict(chosen)), nl=False)
-    else:
-        console(WIDTH).print(render_sweep(found, chosen))
+    with going_on(out, lambda: len(found.runs) - len(found.failed), len(found.runs)):
+        if out is not None:
+            write_sweep_plots(found, chosen, out)
+        if format is Format.JSON:
+            typer.echo(to_json(found.to_dict(chosen)), nl=False)
+        else:
+            console(WIDTH).print(render_sweep(found, chosen))
     for failure in found.failures():
         typer.echo(f"Failed: {failure}", err=True)
     if found.failed:

@@ -33,7 +33,7 @@ def fit_talk(
     """
     from sim.calibration.coefficient_toml import to_toml
     from sim.commands.console import console
-    from sim.commands.whole_file import check_out, write_text
+    from sim.commands.kept import say_removed
     from sim.errors import InputError
     from sim.jobs.engine import local
     from sim.results.journal import journal_in
@@ -45,8 +45,8 @@ def fit_talk(
     from sim.talk.sensitivity import narrowed
     from sim.talk.study import GENERATED, Maker, Plans, Workload, replicates, scenario_at
     from sim.talk.targets import read_targets, shipped_targets
+    from sim.whole_file import new_file, to_utf8
 
-    check_out(out, force=force)
     file = read_targets(targets or shipped_targets())
     rows = [narrowed(target, PLACES) for target in file.of_kind("dynamic") if target.fitted]
     generated = Workload(GENERATED, replicates(seeds, 0))
@@ -56,9 +56,11 @@ def fit_talk(
     times = workloads[0].coefficients()
     if times.file is None:
         raise InputError(f"no file of coefficients to start from: {times.summary}")
-    with bar() as on_total, journal_in(runs, "--runs") as journal:
-        maker = Maker(local(jobs), journal, on_total)
-        found = Search(rows, plans, maker, times.file).run(rounds)
     prior_name = f"{times.file.model}_{times.file.gpu}"
-    write_text(out, to_toml(content(found, times.file, prior_name, file, workloads), HEAD))
+    with new_file(out, replace=force, option="--out ", on_removed=say_removed) as fitted:
+        with bar() as on_total, journal_in(runs, "--runs") as journal:
+            maker = Maker(local(jobs), journal, on_total)
+            found = Search(rows, plans, maker, times.file).run(rounds)
+        toml = to_toml(content(found, times.file, prior_name, file, workloads), HEAD)
+        fitted.write_bytes(to_utf8(toml))
     console(WIDTH).print(render(found, times.file))

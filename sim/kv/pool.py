@@ -60,6 +60,11 @@ class BlockPool:
         """Blocks with references (the null block apart)."""
         return self.num_blocks - 1 - self.free_blocks
 
+    @property
+    def filled_blocks(self) -> int:
+        """Blocks that hold something: with references, or cached."""
+        return self.num_blocks - 1 - self._plain_blocks
+
     def run(self, hashes: BlockRuns, stop: int, group: int) -> list[Part]:
         """Return the cached blocks of the first `stop` hashes, up to the first that is not cached."""
         parts: list[Part] = []

@@ -90,11 +90,15 @@ def _text_entry(number: int, line: bytes) -> Entry | None:
     match = _LINE.match(_COLOURS.sub("", line.decode("utf-8", errors="replace")))
     if match is None:
         return None
+    try:
+        time_s = _unix(match["time"])
+    except ValueError:
+        return None
     fields: dict[str, list[str]] = {}
     for key, value in _FIELD.findall(match["message"]):
         fields.setdefault(key, []).append(value.strip('"'))
     target = match["target"].removesuffix(": ").rpartition(": ")[2]
-    return Entry(number, _unix(match["time"]), target, match["message"], fields)
+    return Entry(number, time_s, target, match["message"], fields)
 
 
 def _json_entry(number: int, line: bytes) -> Entry | None:

@@ -64,8 +64,9 @@ def parse(text: str, where: str, time_s: float | None = None) -> Scrape:
     try:
         for family in text_string_to_metric_families(text):
             for sample in family.samples:
+                float(sample.value)  # a whole number may be too large for one
                 samples[sample.name][frozenset(sample.labels.items())] = sample.value
-    except (ValueError, KeyError, IndexError) as error:
+    except (ValueError, KeyError, IndexError, OverflowError) as error:
         raise InputError(f"{where}: {_bad_line(text)}not Prometheus text ({error})") from error
     return Scrape(dict(samples), time_s)
 
@@ -213,7 +214,8 @@ def _bad_line(text: str) -> str:
     """Return "line n: content: " of the first line that cannot be parsed by itself, "" if all can."""
     for number, line in enumerate(text.splitlines(), start=1):
         try:
-            list(text_string_to_metric_families(line + "\n"))
-        except (ValueError, KeyError, IndexError):
+            for family in text_string_to_metric_families(line + "\n"):
+                _ = [float(sample.value) for sample in family.samples]
+        except (ValueError, KeyError, IndexError, OverflowError):
             return f"line {number}: {line[:60]!r}: "
     return ""

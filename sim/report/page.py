@@ -1,6 +1,6 @@
 """The page as a whole: what a saved run gives to each of its parts, and the template that joins them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from sim.report.sessions import SessionMap, costliest_first, session_map
 from sim.report.workers import Room, worker_charts
 from sim.results import show
 from sim.results import summary as words
+from sim.results.faults import fault_rows
 from sim.results.refusals import refusals
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def render_page(result: "RunResult") -> str:
         style=(_ASSETS / "page.css").read_text(encoding="utf-8"),
         script=(_ASSETS / "page.js").read_text(encoding="utf-8"),
         summary=_summary(summary),
+        faults=_faults(summary.get("faults", ())),
         maps=maps,
         more_sessions=more_sessions,
         disaggregated=scenario.workers.prefill is not None,
@@ -81,6 +83,13 @@ def _summary(summary: Mapping[str, Any]) -> dict[str, Any]:
         },
         "facts": {**words.routing_facts(summary), **words.engine_facts(summary)},
     }
+
+
+def _faults(faults: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    if not faults:
+        return None
+    columns, rows = fault_rows(faults)
+    return {"columns": columns, "rows": rows}
 
 
 def _maps(

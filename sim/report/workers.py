@@ -70,6 +70,8 @@ class Course:
             }
             for kind in ("", "most_")
         )
+        for column, highest in self.highest_values.items():
+            np.fmax(highest, self.values[column], out=highest)  # those of earlier versions are not known
 
     def has(self, level: Level) -> bool:
         """Whether it was measured at all."""

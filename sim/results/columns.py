@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from sim.results.compared import Comparison
 from sim.results.compared_rows import Value
 from sim.results.paired import NO_ESTIMATE
+from sim.results.parquet import texts_column
 from sim.results.quantities import si_unit
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ def long_table(comparison: Comparison) -> "pa.Table":
     import pyarrow as pa  # noqa: PLC0415 - slow to import
 
     records = list(comparison.records())
-    columns: dict[str, Any] = {"scenario": pa.array([record.scenario for record in records], pa.string())}
+    columns: dict[str, Any] = {"scenario": texts_column([record.scenario for record in records])}
     for place, key in enumerate(comparison.keys):
         columns[key] = _typed([record.point[place] for record in records])
     columns["seed"] = pa.array([record.seed for record in records], pa.int64())
@@ -33,12 +34,12 @@ def wide_table(comparison: Comparison) -> "pa.Table":
     import pyarrow as pa  # noqa: PLC0415
 
     runs = comparison.runs
-    columns: dict[str, Any] = {"scenario": pa.array([run.scenario for run in runs], pa.string())}
+    columns: dict[str, Any] = {"scenario": texts_column([run.scenario for run in runs])}
     for key in comparison.keys:
         columns[key] = _typed([run.value(key) for run in runs])
     columns["seed"] = pa.array([run.seed for run in runs], pa.int64())
     columns["draw"] = pa.array([run.draw for run in runs], pa.int64())
-    columns["error"] = pa.array([run.error or None for run in runs], pa.string())
+    columns["error"] = texts_column([run.error or None for run in runs])
     for metric in comparison.metrics:
         values = [run.numbers.get(metric) for run in runs]
         columns[metric] = pa.array([None if v is None else float(v) for v in values], pa.float64())
@@ -72,6 +73,6 @@ def _typed(values: Sequence[Value]) -> Any:
     kinds = {type(value) for value in values} - {type(None)}
     if kinds == {int, float}:
         return pa.array([None if value is None else float(value) for value in values])
-    if len(kinds) > 1:
-        return pa.array([None if value is None else str(value) for value in values])
+    if len(kinds) > 1 or kinds == {str}:
+        return texts_column([None if value is None else str(value) for value in values])
     return pa.array(values)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from rich.console import RenderableType
 
+_FILE_NAME_BYTES = 100
+"""Of a scenario and its settings, in the names of files; a file system takes 255."""
 SCHEMA_VERSION = 1
 
 
@@ -282,7 +284,8 @@ class Comparison(Shown):
                 *(f"{key}={self.written(key, value)}" for key, value in self._named(point).items()),
             ]
             words = "".join(c if c.isalnum() or c in "._=-" else "-" for c in "_".join(parts))
-            names[scenario, point] = f"{number:0{digits}}_{words[:100]}.toml"
+            short = words.encode()[:_FILE_NAME_BYTES].decode(errors="ignore")
+            names[scenario, point] = f"{number:0{digits}}_{short}.toml"
         return names
 
     def _row(self, metric: str, point: Point) -> Row:

@@ -21,18 +21,25 @@ def expected_recomputation(
 ) -> "pd.DataFrame":
     """Return the decisions that placed a prefill, a row a candidate, with `expected_recomputed_tokens` added.
 
-    A prompt that a decode worker computes for itself, by conditional disaggregation, has one candidate.
+    Of a request that was tried again, since its worker was lost, it is the last one, which served it. A
+    prompt that a decode worker computes for itself, by conditional disaggregation, has one candidate.
 
     Args:
         requests, decisions: the tables of a run (`sim.results.tables`).
         block_tokens: tokens of a block, as router and engines have them.
 
     """
-    rows = decisions[decisions["leg"] != "decode"]
+    rows = _last_of_each(decisions[decisions["leg"] != "decode"])
     known = (requests["prompt_tokens"] - requests["required_tokens"]).set_axis(requests["index"])
     overlap_tokens = rows[_TIERS].sum(axis=1) * block_tokens
     behind = rows["request"].map(known).astype("Int64") - overlap_tokens.astype("Int64")
     return rows.assign(expected_recomputed_tokens=behind.clip(lower=0))
+
+
+def _last_of_each(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the rows of each request's last decision."""
+    last_s = rows.groupby("request")["now_s"].transform("max")
+    return rows[rows["now_s"] == last_s].drop_duplicates(["request", "worker"], keep="last")
 
 
 def decision_costs(requests: "pd.DataFrame", decisions: "pd.DataFrame", block_tokens: int) -> "pd.DataFrame":

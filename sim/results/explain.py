@@ -130,6 +130,7 @@ def explain(
     """
     row = requests[requests["index"] == index]
     mine = decisions[decisions["request"] == index]
+    mine = mine.drop_duplicates(["leg", "now_s", "worker"], keep="last")
     expected = expected_recomputation(row, mine, block_tokens)
     placed = set(zip(expected["leg"], expected["now_s"], strict=True))
     choices = [

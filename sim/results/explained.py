@@ -133,6 +133,8 @@ def _blind(choice: Choice) -> str:
 def _afterwards(request: Values) -> RenderableType:
     """Say what became of the request."""
     facts = {"Status": request["status"] + (f": {request['reason']}" if request["reason"] else "")}
+    if request["retries"]:
+        facts["Tried again"] = f"{request['retries']} times, its worker having been lost"
     if request["first_token_s"] is not None:
         facts["TTFT"] = show.seconds(request["ttft_s"])
         if request["queue_s"]:

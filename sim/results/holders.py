@@ -70,6 +70,15 @@ class Holders:
                         f"worker {worker} lost block {start}, of which its {tier} tier has no copy"
                     )
 
+    def lost(self, worker: int) -> None:
+        """Forget all that a worker holds or ever held: its process is another one from now on."""
+        digit = 7 << 3 * worker + 3
+        for start, stop, state in self._states.changed():
+            if state & digit:
+                self._states.update(start, stop, lambda state: state & ~digit)
+        for place in [place for place in self._spare if place[0] == worker]:
+            del self._spare[place]
+
     def where(self, worker: int, start: int, stop: int) -> Iterator[tuple[int, int, Where]]:
         """Yield (start, stop, where it is for this worker) along a run of watched blocks."""
         digit = 3 * worker + 3

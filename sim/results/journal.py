@@ -5,7 +5,7 @@ writes leaves a line that does not fit its checksum, and is read over.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from os import SEEK_END
 from pathlib import Path
@@ -13,9 +13,11 @@ from types import TracebackType
 from typing import Any, Self
 from zlib import crc32
 
-from sim.errors import InputError
-from sim.folder import room_for
+from sim.building import ignore, real, refusing, remove_abandoned
+from sim.errors import InputError, NoRoomError, Stopped
 from sim.results.compared import Run
+from sim.room import room_for
+from sim.units import plural
 
 NAME = "runs.jsonl"
 """The file of a folder that has a journal."""
@@ -33,11 +35,13 @@ class Journal:
         """
         path = folder / NAME
         try:
-            self._file = path.open("a+b")
+            self._file = path.open("a+b", buffering=0)  # what does not fit is not tried again at the end
         except OSError as error:
             raise InputError(f"{path}: {error.strerror}") from error
+        self.path = path
         _lock(self._file.fileno(), path)
         self._runs = dict(_read(path))
+        self._used: set[str] = set()
         self._end_last_line()
 
     def __enter__(self) -> Self:
@@ -51,7 +55,15 @@ class Journal:
     def finished(self, key: str) -> Run | None:
         """Return the run of a fingerprint if it ended well."""
         run = self._runs.get(key)
-        return run if run and run.summary is not None else None
+        if run is None or run.summary is None:
+            return None
+        self._used.add(key)
+        return run
+
+    @property
+    def n_used(self) -> int:
+        """Runs that ended well and were asked for or added since it was opened."""
+        return len(self._used)
 
     @property
     def any_finished(self) -> bool:
@@ -59,7 +71,12 @@ class Journal:
         return any(run.summary is not None for run in self._runs.values())
 
     def add(self, key: str, run: Run) -> None:
-        """Keep a run."""
+        """Keep a run.
+
+        Raises:
+            NoRoomError: the disk is full; the runs before are kept.
+
+        """
         content = {
             "fingerprint": key,
             "scenario": run.scenario,
@@ -72,50 +89,96 @@ class Journal:
             "draw": run.draw,
         }
         text = json.dumps(content, allow_nan=False)
-        self._file.write(f'{{"crc32": {crc32(text.encode())}, "run": {text}}}\n'.encode())
-        self._file.flush()
+        with room_for(self.path):
+            self._write(f'{{"crc32": {crc32(text.encode())}, "run": {text}}}\n'.encode())
         self._runs[key] = run
+        if run.summary is not None:
+            self._used.add(key)
+
+    def _write(self, line: bytes) -> None:
+        while line:
+            line = line[self._file.write(line) :]
 
     def _end_last_line(self) -> None:
-        if self._file.tell():
-            self._file.seek(-1, SEEK_END)
-            if self._file.read() != b"\n":
-                self._file.write(b"\n")
+        with room_for(self.path):
+            if self._file.seek(0, SEEK_END):
+                self._file.seek(-1, SEEK_END)
+                if self._file.read(1) != b"\n":
+                    self._write(b"\n")
 
 
 @contextmanager
-def journal_in(folder: Path | None, option: str = "--out") -> Iterator[Journal | None]:
+def journal_in(
+    folder: Path | None, option: str = "--out", expected: int | None = None
+) -> Iterator[Journal | None]:
     """Yield the journal of a folder, which is made if it is not there; None without a folder.
 
     Args:
         folder: where.
         option: of the command line that named it, for messages.
+        expected: runs that are to be made, if that is known.
 
     Raises:
         InputError: the folder has files, but no journal, or is in use.
+        NoRoomError: the disk is full; says which runs are kept.
+        Stopped: Ctrl-C; says the same.
 
     """
     if folder is None:
-        yield None
+        with going_on(None, lambda: 0, option=option):
+            yield None
         return
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{option} {folder}: is a file; give a folder")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / NAME).is_file():
-        raise InputError(
-            f"{option} {folder}: has files but no {NAME}; give a new folder, or one to go on with"
-        )
-    try:
+    with refusing(folder, f"{option} "):
+        real(folder)
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"{option} {folder}: is a file; give a folder")
+        if folder.is_dir() and any(folder.iterdir()) and not (folder / NAME).is_file():
+            raise InputError(
+                f"{option} {folder}: has files but no {NAME}; give a new folder, or one to go on with"
+            )
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{option} {folder}: {error.strerror}") from error
-    with room_for(f"{option} {folder}"), Journal(folder) as journal:
+    with Journal(folder) as journal:
+        remove_abandoned(folder, None, ignore)
         try:
-            yield journal
+            with going_on(folder, lambda: journal.n_used, expected, option), room_for(f"{option} {folder}"):
+                yield journal
         finally:
             if not journal.any_finished:
-                (folder / NAME).unlink()
+                (folder / NAME).unlink(missing_ok=True)
                 with suppress(OSError):
                     folder.rmdir()
+
+
+@contextmanager
+def going_on(
+    folder: Path | None, kept: Callable[[], int], expected: int | None = None, option: str = "--out"
+) -> Iterator[None]:
+    """Let Ctrl-C and a full disk say how many runs a folder keeps, and how to go on.
+
+    Raises:
+        NoRoomError: the disk is full.
+        Stopped: Ctrl-C.
+
+    """
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        if folder is None:
+            raise Stopped(
+                f"nothing is kept; with {option} DIR every run that ended is, and the same call goes on"
+            ) from error
+        raise Stopped(f"{_kept(kept(), expected, folder)}") from error
+    except NoRoomError as error:
+        if folder is None:
+            raise
+        raise error.advised(_kept(kept(), expected, folder, "once there is room ")) from error
+
+
+def _kept(runs: int, expected: int | None, folder: Path, when: str = "") -> str:
+    if not runs:
+        return "no run had ended, nothing is kept"
+    some = f"{runs} of {expected} runs" if expected else f"{runs} {plural(runs, 'run')}"
+    return f"{some} kept in {folder}; {when}the same call goes on from there"
 
 
 def read_journal(folder: Path) -> dict[str, Run]:

@@ -117,6 +117,10 @@ class Ledger:
         else:
             self._holders.removed(worker, tier, blocks)
 
+    def lost(self, worker: int) -> None:
+        """Note that a worker's process ended, and with it all that it held."""
+        self._holders.lost(worker)
+
     def admitted(
         self,
         index: int,
@@ -166,6 +170,10 @@ class Ledger:
         prefill = self._prefills[index]
         prefill.reached = max(prefill.reached, prefill.position)
         self._land(prefill)
+
+    def interrupted(self, index: int) -> None:
+        """Note that no worker serves a request for now: its worker is no more."""
+        self._land(self._prefills[index])
 
     def ended(self, index: int) -> Account:
         """Close the books of a request, however it ended; return its account and forget it."""

@@ -20,7 +20,7 @@ Definitions, where names alone do not say it:
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
 from typing import Any, NamedTuple
@@ -105,6 +105,8 @@ class RunFacts:
     slo: Slo | None = None
     most_tokens: Mapping[str, int] = field(default_factory=dict)
     """For reasons of which it is said, how long a prompt may be."""
+    faults: Sequence[Mapping[str, Any]] | None = None
+    """What each fault cost (`sim.faults.toll`); None: nothing could go wrong, and no client gave up."""
 
 
 def summarise(requests: Table, itl_s: WeightedSample, facts: RunFacts) -> dict[str, Any]:
@@ -117,7 +119,7 @@ def summarise(requests: Table, itl_s: WeightedSample, facts: RunFacts) -> dict[s
     output_tokens = columns.total("output_tokens", where=columns.completed)
     return {
         "schema_version": SCHEMA_VERSION,
-        "requests": _requests(columns),
+        "requests": _requests(columns, broken=facts.faults is not None),
         "not_completed": not_completed(requests, facts.most_tokens),
         **distributions,
         "from_due": from_due,
@@ -146,12 +148,17 @@ def summarise(requests: Table, itl_s: WeightedSample, facts: RunFacts) -> dict[s
         "goodput": _goodput(columns, facts),
         "gpu_hours": facts.gpus * facts.simulated_s / 3600,
         "simulated_s": facts.simulated_s,
+        **({"faults": list(facts.faults)} if facts.faults else {}),
     }
 
 
-def empty_summary() -> dict[str, Any]:
-    """Return the summary of no request: all names, with null in place of tables that only some runs have."""
-    facts = RunFacts(0.0, 0, pool=Occupancy(None, 0.0), cpu_tier=None)
+def empty_summary(*, faults: bool = False) -> dict[str, Any]:
+    """Return the summary of no request: all names, with null in place of tables that only some runs have.
+
+    `faults`: with the counts that only runs have in which something may go wrong.
+    """
+    broken = () if faults else None
+    facts = RunFacts(0.0, 0, pool=Occupancy(None, 0.0), cpu_tier=None, faults=broken)
     return summarise(Rows().tables["requests"], WeightedSample(), facts)
 
 
@@ -228,15 +235,17 @@ def _sample(values: NDArray[np.float64]) -> WeightedSample:
     return sample
 
 
-def _requests(columns: _Columns) -> dict[str, Any]:
+def _requests(columns: _Columns, *, broken: bool) -> dict[str, Any]:
     counts = Counter(columns.status)
-    reasons: dict[str, list[str]] = {"rejected": [], "unfinished": []}
+    statuses = ["completed", "rejected", "unfinished", *(("failed", "cancelled") if broken else ())]
+    reasons: dict[str, list[str]] = {status: [] for status in statuses[1:]}
     for status, reason in zip(columns.status, columns.all("reason"), strict=True):
         if status in reasons:
             reasons[status].append(reason and reason.split("; ")[0])  # what follows is one request's own
     return {
         "total": len(columns.status),
-        **{status: counts[status] for status in ("completed", "rejected", "unfinished")},
+        **{status: counts[status] for status in statuses},
+        **({"retries": columns.total("retries")} if broken else {}),
         **{f"{status}_by_reason": dict(sorted(Counter(found).items())) for status, found in reasons.items()},
     }
 

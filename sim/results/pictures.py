@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from sim.errors import InputError
 from sim.results.account import CAUSES
+from sim.results.labels import as_label, as_labels
 from sim.results.style import given_or_new
 from sim.results.summary import CAUSE_LABELS, LATENCY_LABELS
 from sim.units import plural
@@ -98,7 +99,8 @@ class Pictures:
         tokens = groups[[f"{cause}_tokens" for cause in CAUSES]].sum()
         bottom = np.zeros(len(tokens))
         colours = sns.color_palette("colorblind", len(CAUSES))
-        names = tokens.index.astype(str)
+        labels = as_labels(tokens.index.astype(str))
+        names = [labels[name] for name in tokens.index.astype(str)]
         for cause, colour in zip(CAUSES, colours, strict=True):
             column = tokens[f"{cause}_tokens"].to_numpy(float)
             if column.any():
@@ -154,7 +156,7 @@ class Pictures:
         ax.set(xlabel="Turn", ylabel="Worker", ylim=(-0.5, last + 0.5), yticks=range(last + 1))
         count = turns["worker"].nunique()
         where = f"{count} {plural(count, 'worker')}"
-        ax.set_title(f"Session {turns['session'].iloc[0]}: prefill on {where}")
+        ax.set_title(f"Session {as_label(turns['session'].iloc[0])}: prefill on {where}")
         return ax
 
     def latencies(self, latency: LatencyName = "ttft_s", *, ax: "Axes | None" = None) -> "Axes":

@@ -5,7 +5,7 @@ is one bar a scenario. Bands and error bars are 95 % intervals of the mean over 
 drawn, they are the 95 % band of the draws around the median.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from math import ceil, nan
 from pathlib import Path
@@ -16,9 +16,11 @@ from sim.results.bands import COVERAGE, band
 from sim.results.compared import Comparison
 from sim.results.compared_rows import Point
 from sim.results.intervals import CONFIDENCE, interval
+from sim.results.labels import as_label, as_labels
 from sim.results.paired import LEAST_PAIRS
 from sim.results.quantities import MILLISECONDS, SECONDS, TOKENS, Unit, label, unit
 from sim.results.style import given_or_new, style
+from sim.whole_file import whole_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,6 +43,11 @@ _COLUMNS = 3
 _PANEL_INCHES = (3.6, 2.6)
 _LEGEND_INCHES = 0.7
 _LABEL_WIDTH = 26
+_NAME_WIDTH = 24
+"""Of names beside bars."""
+_MOST_COLUMNS = 4
+_HANDLE_INCHES, _CHARACTER_INCHES = 0.6, 0.085
+"""Of a legend, about."""
 _LOG_FROM = 50
 """Durations that differ by this factor are drawn on a logarithmic axis."""
 _MOST_TICKS = 9
@@ -53,8 +60,9 @@ def write_plot(comparison: Comparison, metrics: Sequence[str], folder: Path) -> 
     """Write comparison.png and comparison.svg, the same picture; equal comparisons give equal bytes."""
     figure = plot(comparison, metrics)
     with style():
-        figure.savefig(folder / "comparison.png", metadata={"Software": None})
-        figure.savefig(folder / "comparison.svg", metadata={"Date": None})
+        for name, metadata in (("comparison.png", {"Software": None}), ("comparison.svg", {"Date": None})):
+            with whole_file(folder / name) as file:
+                figure.savefig(file, metadata=metadata)
 
 
 def plot(comparison: Comparison, metrics: Sequence[str]) -> "Figure":
@@ -100,7 +108,7 @@ def _figure(panels: "_Panels", metrics: Sequence[str]) -> "Figure":
         unused.remove()
     if faceted:
         for panel, facet in zip(grid[0], facets, strict=True):
-            panel.set_title(facet)
+            panel.set_title(as_label(facet))
         for panel in grid.flat:
             panel.label_outer()
     _explain(figure, runs_of(panels.comparison))
@@ -133,10 +141,17 @@ def _explain(figure: "Figure", says: str) -> None:
         if legend := panel.get_legend():
             legend.remove()
     if handles:
-        columns = min(len(handles), 4)
+        columns = legend_columns(figure, handles)
         figure.legend(handles.values(), handles, title=says, loc="outside upper center", ncols=columns)
     else:
         figure.suptitle(says, fontsize="medium")
+
+
+def legend_columns(figure: "Figure", names: Iterable[str]) -> int:
+    """Return how many names stand beside each other in a legend above the panels."""
+    widths = [len(name) for name in names]
+    room = int(figure.get_figwidth() / (_HANDLE_INCHES + _CHARACTER_INCHES * max(widths)))
+    return max(1, min(len(widths), _MOST_COLUMNS, room))
 
 
 class _Panels:
@@ -150,11 +165,15 @@ class _Panels:
         facets = list(dict.fromkeys(map(self._facet, comparison.points)))
         self.facets = [""] if one_panel else facets
         self._joined = one_panel and len(facets) > 1
-        self._series = [
+        names = [
             self._name(scenario, facet)
             for scenario in comparison.scenarios
             for facet in (facets if self._joined else [""])
         ]
+        self._labels = as_labels(names) if self._key else as_labels(names, _NAME_WIDTH)
+        self._series = list(self._labels.values())
+        values = comparison.values_of(self._key) if self._key else []
+        self._ticks = as_labels(comparison.written(self._key, value) for value in values)
         self._data = self._frame()
 
     def _rank(self, key: str) -> tuple[bool, int]:
@@ -180,7 +199,7 @@ class _Panels:
         for one in self.comparison.compared_records():
             facet = self._facet(one.point)
             place = "" if self._joined else facet
-            series = self._name(one.scenario, facet)
+            series = self._labels[self._name(one.scenario, facet)]
             rows.append((series, self._x(one.point), place, one.metric, float(one.value)))
         return pd.DataFrame(rows, columns=["series", "x", "facet", "metric", "value"])
 
@@ -191,7 +210,7 @@ class _Panels:
         if not self._key:
             return ""
         value = point[self.comparison.keys.index(self._key)]
-        return value if self._numeric else self.comparison.written(self._key, value)
+        return value if self._numeric else self._ticks[self.comparison.written(self._key, value)]
 
     def row(self, panels: "Sequence[Axes] | NDArray[Any]", metric: str) -> None:
         """Draw one number, a panel for each facet."""
@@ -238,7 +257,8 @@ class _Panels:
             panel.set(xlabel=name, ylabel="")
         values: list[Any] = self.comparison.values_of(self._key) if self._numeric else []
         if 0 < len(values) <= _MOST_TICKS:
-            panel.set_xticks(values, [self.comparison.written(self._key, value) for value in values])
+            written = [self._ticks[self.comparison.written(self._key, value)] for value in values]
+            panel.set_xticks(values, written)
 
 
 def axis_unit(shown: Unit, data: "pd.DataFrame") -> Unit:

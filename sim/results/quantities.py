@@ -36,6 +36,9 @@ _LABELS = {
     "requests.completed": "Requests completed",
     "requests.rejected": "Requests rejected",
     "requests.unfinished": "Requests unfinished",
+    "requests.failed": "Requests failed",
+    "requests.cancelled": "Requests cancelled",
+    "requests.retries": "Requests tried again",
     "prefill.recomputation": "Recomputation",
     "prefill.recomputation_by_counter": "Recomputation, counters",
     "prefill.computed_tokens": "Prompt tokens computed",
@@ -108,7 +111,7 @@ def names_before_runs() -> list[str]:
 
     A table that only some runs have is there without its numbers; `select` takes any number of it.
     """
-    return names_in([flat(empty_summary())])
+    return names_in([flat(empty_summary(faults=True))])
 
 
 def names_in(flat_summaries: Iterable[Mapping[str, float | None]]) -> list[str]:

@@ -25,6 +25,9 @@ _SECTIONS: tuple[tuple[tuple[str, str, _Show], ...], ...] = (
         ("Requests completed", "requests/completed", show.number),
         ("Requests rejected", "requests/rejected", show.number),
         ("Requests unfinished", "requests/unfinished", show.number),
+        ("Requests failed", "requests/failed", show.number),
+        ("Requests cancelled", "requests/cancelled", show.number),
+        ("Requests tried again", "requests/retries", show.number),
     ),
     (
         ("TTFT p50", "ttft_s/p50", show.seconds),

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.errors import InputError
+from sim.results.parquet import encodable, write_parquet
 from sim.results.tables import ALWAYS_KEPT, LATER, TABLES, Column, Kind
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ class Table:
 
         table = cls(file.stem, columns)
         try:
-            content = pq.read_table(file)
+            with file.open("rb") as opened:  # Arrow takes no path that is not UTF-8
+                content = pq.read_table(opened)
         except (OSError, pa.ArrowException) as error:
             raise InputError(f"{file}: not a Parquet file that can be read: {error}") from error
         schema = table._schema()
@@ -131,10 +133,7 @@ class Table:
         schema = self._schema()
         batches = [
             pa.RecordBatch.from_arrays(
-                [
-                    pa.array(values, field.type, mask=~measured)
-                    for (values, measured), field in zip(batch, schema, strict=True)
-                ],
+                [_to_arrow(column, field.type) for column, field in zip(batch, schema, strict=True)],
                 schema=schema,
             )
             for batch in self._batches
@@ -185,6 +184,16 @@ def _values(values: Sequence[Any], kind: Kind) -> Values:
     return Values(np.array(values).astype(_TYPES[kind], casting="safe", copy=False), measured)
 
 
+def _to_arrow(column: Values, type: "pa.DataType") -> "pa.Array":
+    import pyarrow as pa  # noqa: PLC0415
+
+    values, measured = column
+    try:
+        return pa.array(values, type, mask=~measured)
+    except UnicodeEncodeError:
+        return pa.array(encodable(values.tolist()), type, mask=~measured)
+
+
 def _from_arrow(column: "pa.ChunkedArray", kind: Kind) -> Values:
     measured = column.is_valid().to_numpy()
     values = column.fill_null(_NOTHING[kind]).to_numpy()
@@ -225,10 +234,8 @@ class Rows:
 
     def write(self, directory: Path) -> list[Path]:
         """Write each table to `<table>.parquet` in a directory, made if need be; return the files."""
-        import pyarrow.parquet as pq  # noqa: PLC0415
-
         directory.mkdir(parents=True, exist_ok=True)
         files = {name: directory / f"{name}.parquet" for name in self.tables}
         for name, file in files.items():
-            pq.write_table(self.tables[name].arrow(), file, compression="zstd")
+            write_parquet(self.tables[name].arrow(), file)
         return list(files.values())

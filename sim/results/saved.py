@@ -17,6 +17,7 @@ from sim.results.compared import SCHEMA_VERSION, Comparison, Run
 from sim.results.journal import NAME as JOURNAL
 from sim.results.journal import read_journal
 from sim.results.metrics import LATER, empty_summary, to_json
+from sim.results.parquet import write_parquet
 from sim.results.plots import PLOTTED, write_plot
 from sim.results.quantities import MAIN, select
 from sim.results.sized import Sized
@@ -24,6 +25,7 @@ from sim.results.stored import StoredComparison, StoredSweep
 from sim.results.swept import Sweep
 from sim.results.tuned import BEST, Tuned
 from sim.shipped import read_toml, scenario_names
+from sim.whole_file import write_text
 
 SUMMARY, SCENARIO, COMPARISON, SWEEP = "summary.json", "scenario.toml", "comparison.json", "sweep.json"
 SETTINGS = "scenarios"
@@ -87,20 +89,17 @@ def save_comparison(comparison: Comparison, folder: Path, *, replace: bool) -> N
 
 def write_comparison(comparison: Comparison, metrics: Sequence[str], folder: Path) -> None:
     """Write comparison.json (rows of these numbers), comparison.parquet (all numbers), the scenarios."""
-    import pyarrow.parquet as pq  # noqa: PLC0415 - slow to import
     import tomlkit  # noqa: PLC0415
 
-    (folder / COMPARISON).write_text(to_json(comparison.to_dict(metrics)), encoding="utf-8")
-    pq.write_table(long_table(comparison), folder / "comparison.parquet", compression="zstd")
+    write_text(folder / COMPARISON, to_json(comparison.to_dict(metrics)))
+    write_parquet(long_table(comparison), folder / "comparison.parquet")
     (folder / SETTINGS).mkdir()
     for file, run in {comparison.settings_file(run): run for run in comparison.runs}.items():
-        (folder / SETTINGS / file).write_text(tomlkit.dumps(run.settings), encoding="utf-8")
+        write_text(folder / SETTINGS / file, tomlkit.dumps(run.settings))
 
 
 def write_sweep(sweep: Sweep, fingerprints: Sequence[str], folder: Path) -> None:
     """Write sweep.parquet (a row for each run), and sweep.json: which runs of the folder's journal it has."""
-    import pyarrow.parquet as pq  # noqa: PLC0415
-
     content = {
         "schema_version": SCHEMA_VERSION,
         "scenario": sweep.scenarios[0],
@@ -110,27 +109,24 @@ def write_sweep(sweep: Sweep, fingerprints: Sequence[str], folder: Path) -> None
             for key, run in zip(fingerprints, sweep.runs, strict=True)
         ],
     }
-    pq.write_table(wide_table(sweep), folder / "sweep.parquet", compression="zstd")
-    (folder / SWEEP).write_text(to_json(content), encoding="utf-8")
+    write_parquet(wide_table(sweep), folder / "sweep.parquet")
+    write_text(folder / SWEEP, to_json(content))
 
 
 def write_tuned(tuned: Tuned, folder: Path) -> None:
     """Write tune.json, trials.parquet, and the scenario with the best settings as best.toml."""
-    import pyarrow.parquet as pq  # noqa: PLC0415
     import tomlkit  # noqa: PLC0415
 
-    (folder / "tune.json").write_text(to_json(tuned.to_dict()), encoding="utf-8")
-    pq.write_table(tuned.table(), folder / "trials.parquet", compression="zstd")
+    write_parquet(tuned.table(), folder / "trials.parquet")
     best = next(run for run in tuned.check.runs if run.scenario == BEST)
-    (folder / "best.toml").write_text(tomlkit.dumps(best.settings), encoding="utf-8")
+    write_text(folder / "best.toml", tomlkit.dumps(best.settings))
+    write_text(folder / "tune.json", to_json(tuned.to_dict()))
 
 
 def write_sized(sized: Sized, folder: Path) -> None:
     """Write size.json, and clusters.parquet with a row for each cluster that was tried."""
-    import pyarrow.parquet as pq  # noqa: PLC0415
-
-    (folder / "size.json").write_text(to_json(sized.to_dict()), encoding="utf-8")
-    pq.write_table(sized.table(), folder / "clusters.parquet", compression="zstd")
+    write_parquet(sized.table(), folder / "clusters.parquet")
+    write_text(folder / "size.json", to_json(sized.to_dict()))
 
 
 def read_sweep(folder: Path) -> Sweep:

@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sim.limits import Limit
+from sim.results.labels import as_label
 from sim.results.plots import axis_unit, set_scale
 from sim.results.quantities import Unit, label, unit
 from sim.results.sized import Sized, Tried
 from sim.results.style import style
 from sim.units import format_bytes
+from sim.whole_file import whole_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,8 +27,8 @@ _KINDS = ["aggregated", "disaggregated"]
 
 def write_frontier(sized: Sized, folder: Path) -> None:
     """Write frontier.png."""
-    with style():
-        plot_frontier(sized).savefig(folder / "frontier.png", metadata={"Software": None})
+    with style(), whole_file(folder / "frontier.png") as file:
+        plot_frontier(sized).savefig(file, metadata={"Software": None})
 
 
 def plot_frontier(sized: Sized) -> "Figure":
@@ -48,7 +50,7 @@ def plot_frontier(sized: Sized) -> "Figure":
             handle.set_alpha(1)
         figure.legend(handles, names, loc="outside right center")
         figure.suptitle(
-            f"{sized.scenario}: named clusters are the smallest that hold, faint ones do not",
+            f"{as_label(sized.scenario)}: named clusters are the smallest that hold, faint ones do not",
             fontsize="medium",
         )
         return figure

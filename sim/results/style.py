@@ -1,6 +1,8 @@
 """How pictures look, and where they are drawn."""
 
-from contextlib import AbstractContextManager
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -19,13 +21,16 @@ _STYLE = {
 }
 
 
-def style() -> AbstractContextManager[Any]:
-    """Return the context in which figures are made and written."""
+@contextmanager
+def style() -> Iterator[None]:
+    """Make and write figures in this context; a name in letters that the font lacks is no warning."""
     import matplotlib as mpl  # noqa: PLC0415 - slow to import
     import seaborn as sns  # noqa: PLC0415
 
     settings: dict[Any, Any] = {**sns.axes_style("whitegrid"), **_STYLE}
-    return mpl.rc_context(settings)
+    with mpl.rc_context(settings), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
+        yield
 
 
 def given_or_new(ax: "Axes | None", inches: tuple[float, float] = (6.4, 4.0)) -> "Axes":

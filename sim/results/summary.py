@@ -8,7 +8,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from sim.errors import escaped
 from sim.results import show
+from sim.results.faults import broken, fault_table
 from sim.results.lateness import is_notable, late_sentence
 from sim.results.refusals import nothing_served, refusals
 from sim.units import plural
@@ -62,6 +64,7 @@ def render(summary: Mapping[str, Any], title: str, notes: Sequence[str] = ()) ->
         ),
         Text(),
         _beside(_pairs(routing_facts(summary)), _pairs(engine_facts(summary))),
+        fault_table(summary.get("faults", ())),
         footnotes(thin_note(summary["thin_percentiles"]), notes, warnings=warnings_of(summary)),
     )
 
@@ -71,7 +74,7 @@ def heading(title: str, detail: str) -> RenderableType:
     line = Table.grid(expand=True)
     line.add_column(style="bold")
     line.add_column(justify="right", style="dim")
-    line.add_row(Text(title), Text(detail))
+    line.add_row(Text(escaped(title)), Text(detail))
     return line
 
 
@@ -116,7 +119,8 @@ def requests_line(summary: Mapping[str, Any]) -> Text:
         line.append(f" of the {show.count(in_file)} in the file", style="bold yellow")
     line.append(f": {show.count(requests['completed'])} completed")
     reasons = ", ".join(f"{reason} {n}" for reason, n in requests["rejected_by_reason"].items())
-    for status, detail in (("rejected", f" ({reasons})" if reasons else ""), ("unfinished", "")):
+    states = [("rejected", f" ({reasons})" if reasons else ""), *broken(requests), ("unfinished", "")]
+    for status, detail in states:
         style = "bold red" if requests[status] else "dim"
         line.append(f" · {show.count(requests[status])} {status}{detail}", style=style)
     return line

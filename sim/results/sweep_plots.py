@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from sim.results.compared_rows import Point
 from sim.results.comparison import key_headers
+from sim.results.labels import as_label, as_labels
 from sim.results.plots import BAND, WHISKER, axis_unit, runs_of, set_scale, spread_of
 from sim.results.quantities import label, unit
 from sim.results.style import given_or_new, style
 from sim.results.swept import DRAW, Sweep
+from sim.whole_file import whole_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +41,8 @@ def write_sweep_plots(sweep: Sweep, metrics: Sequence[str], folder: Path) -> Non
         (folder / f"{stale}.png").unlink(missing_ok=True)
     with style():
         for metric in metrics:
-            plot_sweep(sweep, metric).savefig(folder / f"{metric}.png", metadata={"Software": None})
+            with whole_file(folder / f"{metric}.png") as file:
+                plot_sweep(sweep, metric).savefig(file, metadata={"Software": None})
 
 
 def plot_sweep(sweep: Sweep, metric: str) -> "Figure":
@@ -97,6 +100,10 @@ class _Panels:
         self._hues, self._facets = coloured, [key for key in rest if key not in coloured]
         self._hue = ", ".join(self._hues)
         self._metric = metric
+        self._colour_names = as_labels(map(self._colour, sweep.points))
+        self._ticks = {
+            key: as_labels(sweep.written(key, value) for value in sweep.values_of(key)) for key in sweep.keys
+        }
         data = self._frame(metric)
         self._shown = axis_unit(unit(metric), data)
         self._data = data.assign(value=data["value"] / self._shown.per_axis_unit)
@@ -144,10 +151,10 @@ class _Panels:
             if record.metric == metric:
                 point = record.point
                 shown = {
-                    key: at if self._is_numeric(key) else self._sweep.written(key, at)
+                    key: at if self._is_numeric(key) else self._ticks[key][self._sweep.written(key, at)]
                     for key, at in zip(self._sweep.keys, point, strict=True)
                 }
-                shown |= {"": "", self._hue: self._colour(point)}
+                shown |= {"": "", self._hue: self._colour_names[self._colour(point)]}
                 rows.append({**shown, "value": float(record.value), "facet": self._facet(point)})
         columns = dict.fromkeys(["", self._hue, *self._sweep.keys, "value", "facet"])
         return pd.DataFrame(rows, columns=list(columns))
@@ -186,7 +193,7 @@ class _Panels:
 
         if not self._hue:
             return {"color": sns.color_palette("colorblind")[0]}
-        order = list(dict.fromkeys(map(self._colour, self._sweep.points)))
+        order = list(self._colour_names.values())
         palette = "colorblind" if len(order) <= _MOST_COLOURS else "viridis"
         return {"hue": self._hue, "hue_order": order, "palette": sns.color_palette(palette, len(order))}
 
@@ -196,7 +203,7 @@ class _Panels:
         if x in _JUMPS and any(value == _JUMPS[x][0] for value in values):
             says += f"\n({_JUMPS[x][1]})"
         panel.set_xlabel(says)
-        panel.set_title(facet)
+        panel.set_title(as_label(facet))
         if not self._sweep.sampled and 0 < len(values) <= _MOST_TICKS:
             ticks: list[Any] = values
-            panel.set_xticks(ticks, [self._sweep.written(x, value) for value in values])
+            panel.set_xticks(ticks, [as_label(self._sweep.written(x, value)) for value in values])

@@ -43,9 +43,9 @@ REQUESTS = (
     Column("queued_s", "float", "s", "When it reached the worker's queue"),
     Column("first_scheduled_s", "float", "s", "When the worker first scheduled a token of it, loads done"),
     Column("first_token_s", "float", "s", "When the client had the first token"),
-    Column("end_s", "float", "s", "When the client had the last token, or the rejection"),
-    Column("status", "text", "", "completed, rejected or unfinished"),
-    Column("reason", "text", "", "Why it was rejected, or what it waited for when the run ended"),
+    Column("end_s", "float", "s", "When the client had the last token or the refusal, or gave up"),
+    Column("status", "text", "", "completed, rejected, failed, cancelled or unfinished"),
+    Column("reason", "text", "", "Why it was not completed, or what it waited for when the run ended"),
     Column("worker", "int", "", "The worker that served it, from 0"),
     Column("prompt_tokens", "int", "tokens", "Length of the prompt"),
     Column("decode_worker", "int", "", "Disaggregated: the worker that computed its answer"),
@@ -75,6 +75,7 @@ REQUESTS = (
     ),
     Column("recomputed_output_tokens", "int", "tokens", "Generated tokens computed again after a preemption"),
     Column("preemptions", "int", "", "How often it lost its blocks"),
+    Column("retries", "int", "", "How often it was tried on another worker, its own having been lost"),
     Column("ties", "int", "", "Workers that shared the least cost when it was routed"),
     Column("credit_tokens", "int", "tokens", "Prompt tokens that the router took to be cached on the worker"),
     Column("overcredit_tokens", "int", "tokens", "Those of them that the worker could not use"),
@@ -149,7 +150,14 @@ TABLES: dict[str, tuple[Column, ...]] = {
     "itl": ITL,
 }
 
-LATER = ("late_s",)
+LATER = (
+    "late_s",
+    "retries",
+    "most_running",
+    "most_waiting",
+    "most_used_blocks",
+    "most_cpu_used_blocks",
+)
 """Columns that tables of earlier versions do not have; they read as null."""
 
 ALWAYS_KEPT = ("requests", "links", "itl")

@@ -99,7 +99,7 @@ def timeline(
 def write_events(events: Sequence[Event], file: Path) -> None:
     """Write events as JSON, gzipped if the file's name ends with ".gz"; equal events give equal bytes."""
     lines = ",\n".join(json.dumps(event, allow_nan=False, separators=(",", ":")) for event in events)
-    text = f'{{"displayTimeUnit":"ms","traceEvents":[\n{lines}\n]}}\n'.encode()
+    text = f'{{"displayTimeUnit":"ms","traceEvents":[\n{lines}\n]}}\n'.encode("utf-8", "backslashreplace")
     file.write_bytes(gzip.compress(text, mtime=0) if file.suffix == ".gz" else text)
 
 

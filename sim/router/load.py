@@ -187,6 +187,11 @@ class Loads:
         else:
             self._numbers[_ACTIVE_BLOCKS, rank] += blocks
 
+    def clear(self) -> None:
+        """Free all requests."""
+        for booking in list(self._open):
+            self.free(booking)
+
 
 def _one_more(count: int) -> int:
     return count + 1

@@ -175,6 +175,10 @@ class Router:
         self._expiry.look(self.loads, now_s)
         self.loads.free(booking)
 
+    def forget_bookings(self) -> None:
+        """The router starts anew: it knows of no request that it has routed."""
+        self.loads.clear()
+
     # KV events
 
     def stored(self, rank: int, parent: int | None, blocks: Sequence[int], tier: Tier) -> bool:

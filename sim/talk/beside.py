@@ -14,6 +14,7 @@ from sim.talk.scores import RowScore
 from sim.talk.show import band, place, quantity
 from sim.talk.targets import Target
 from sim.talk.variants import Scored
+from sim.whole_file import whole_file
 
 COLUMNS = ("variant", "id", "workload", "place", "unit", "low", "high", "simulated", "off", "holds")
 """Of the table file: a line for each row and variant, at the place that is furthest from the target."""
@@ -50,7 +51,7 @@ def to_dict(found: Sequence[Scored]) -> dict[str, Any]:
 
 def write(found: Sequence[Scored], path: Path) -> None:
     """Write the table file."""
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with whole_file(path) as built, built.open("w", encoding="utf-8", newline="") as file:
         lines = csv.writer(file, lineterminator="\n")
         lines.writerow(COLUMNS)
         for scored in found:

@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sim.results.labels import as_label
 from sim.talk.scores import RowScore
 from sim.talk.show import band, quantity
 from sim.talk.variants import Scored
+from sim.whole_file import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,7 +33,8 @@ def write_sensitivity(found: Sequence[Scored], path: Path) -> None:
         height = _MARGIN_INCHES[1] + _CELL_INCHES[1] * len(rows)
         figure = Figure(figsize=(width, height), layout="constrained")
         _draw(figure, columns, rows)
-        figure.savefig(path, metadata={"Date": None})
+        with whole_file(path) as file:
+            figure.savefig(file, metadata={"Date": None})
 
 
 def _draw(figure: "Figure", columns: Sequence[str], rows: Sequence[Sequence[RowScore]]) -> None:
@@ -57,9 +60,9 @@ def _draw(figure: "Figure", columns: Sequence[str], rows: Sequence[Sequence[RowS
         linewidths=0.5,
         ax=panel,
     )
-    panel.set_xticklabels(columns, rotation=90, fontsize=7)
+    panel.set_xticklabels(map(as_label, columns), rotation=90, fontsize=7)
     panel.set_yticklabels(
-        [f"{row[0].target.id}  ({band(row[0].target)})" for row in rows], rotation=0, fontsize=7
+        [f"{as_label(row[0].target.id)}  ({band(row[0].target)})" for row in rows], rotation=0, fontsize=7
     )
     panel.set_title("white: the row holds; red: too high, blue: too low, and what it is there", fontsize=8)
 

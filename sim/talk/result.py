@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from sim.jobs.fingerprint import code
+from sim.results.parquet import write_parquet
 from sim.talk.scores import CellScore, RowScore, score
 from sim.talk.static import StaticScore, score_static
 from sim.talk.study import Study
 from sim.talk.targets import TargetFile
+from sim.whole_file import whole_file
 
 SCHEMA_VERSION = 1
 
@@ -133,13 +135,12 @@ def _row(row: RowScore) -> dict[str, Any]:
 def write(found: Result, folder: Path) -> None:
     """Write the table of all places and every number of every run into a folder."""
     import pyarrow as pa  # noqa: PLC0415 - slow to import
-    import pyarrow.parquet as pq  # noqa: PLC0415
 
-    with (folder / RESULTS).open("w", encoding="utf-8", newline="") as file:
+    with whole_file(folder / RESULTS) as built, built.open("w", encoding="utf-8", newline="") as file:
         lines = csv.writer(file, lineterminator="\n")
         lines.writerow(COLUMNS)
         lines.writerows(_lines(found))
-    pq.write_table(pa.Table.from_pylist(list(_numbers(found.study))), folder / RUNS_TABLE, compression="zstd")
+    write_parquet(pa.Table.from_pylist(list(_numbers(found.study))), folder / RUNS_TABLE)
 
 
 def _lines(found: Result) -> Iterator[Sequence[object]]:

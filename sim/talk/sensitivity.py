@@ -17,6 +17,7 @@ from sim.talk.show import band, place, quantity
 from sim.talk.study import Maker, Plans, scenario_at
 from sim.talk.targets import Target
 from sim.talk.variants import Scored, Variant, score_variants
+from sim.whole_file import whole_file
 
 PLACES = (20,)
 """Session counts that stand for a range in the study: or, of its range, the nearest to them."""
@@ -84,7 +85,7 @@ def study(targets: Sequence[Target], plans: Plans, maker: Maker) -> Sensitivity:
 
 def write_sentences(found: Sensitivity, path: Path) -> None:
     """Write a line for each row, as CSV."""
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with whole_file(path) as built, built.open("w", encoding="utf-8", newline="") as file:
         lines = csv.writer(file, lineterminator="\n")
         lines.writerow(("id", "holds", "sentence"))
         for row in found.scored[0].rows:

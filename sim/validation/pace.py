@@ -222,6 +222,9 @@ class RecordedTransfers:
         times = self._times.known(transfer_id)
         return now_s if times is None else times.tokens_s[0]
 
+    def cancel(self, transfer_id: int, *, now_s: float) -> None:
+        """See `Transport`: a recording has no faults."""
+
     def next_s(self) -> float:
         """See `Transport`."""
         return min(self._ends_s.values(), default=inf)

@@ -200,7 +200,8 @@ class OffloadingConnector:
         What was not stored yet is tried once more in the next step; of an aborted request, what it computed.
         """
         tracked = self._track(request)
-        self.ended.append((request, request.computed if aborted else request.num_tokens))
+        known = request.num_tokens
+        self.ended.append((request, min(request.computed, known) if aborted else known))
         for job_id in tracked.jobs:
             self._guard(self.jobs[job_id], self.jobs[job_id].blocks.values())
 

@@ -70,6 +70,8 @@ class Engine:
         self._barren_steps = 0
         self.preempted: list[ActiveRequest] = []
         """Requests that were preempted and have not been looked at by `drop_outgrown` since."""
+        self._landing: dict[int, ActiveRequest] = {}
+        """Requests that were aborted while their blocks are written to from outside: kept until that ends."""
         self._news: list[KvEvent] = []
         """Events that `news` has not told."""
         self._gpu_events: list[KvEvent] = []
@@ -201,9 +203,42 @@ class Engine:
 
     def hear(self, pulled: Iterable[int], read: Iterable[int]) -> None:
         """Take note of requests whose pull has ended, and let those go that were read by another engine."""
-        self.scheduler.arrived.update(pulled)
+        for request_id in pulled:
+            self._arrived(request_id)
         for request_id in read:
             self.release(request_id)
+
+    def _arrived(self, request_id: int) -> None:
+        """What a request waited for is in its blocks; one that was aborted meanwhile leaves."""
+        request = self._landing.pop(request_id, None)
+        if request is None:
+            self.scheduler.arrived.add(request_id)
+        else:
+            self._leave(request, aborted=True)
+
+    def abort(self, request: ActiveRequest) -> None:
+        """Take out a request of this engine that nobody waits for any more.
+
+        Its blocks return at once, as in vLLM 0.28.0, or when a load or pull into them has ended. What steps
+        in flight generate for it is thrown away.
+        """
+        scheduler = self.scheduler
+        self.stir()
+        self._take_out(request)
+        request.stale = request.placeholders
+        scheduler.loading.pop(request.request_id, None)
+        if request.status is Status.LOADING and request.request_id not in scheduler.arrived:
+            request.status = Status.FINISHED
+            self._landing[request.request_id] = request
+            return
+        scheduler.arrived.discard(request.request_id)
+        self._leave(request, aborted=True)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is queued, runs, or is kept for another engine."""
+        held = self.nixl is not None and self.nixl.held
+        return not (self.requests or held or self._landing)
 
     def release(self, request_id: int) -> bool:
         """Let the blocks of a held request go; False if they are not held any more."""
@@ -291,4 +326,4 @@ class Engine:
         assert self.offload is not None
         job = self.offload.complete(job_id, order)
         if job.load:
-            self.scheduler.arrived.add(job.request_id)
+            self._arrived(job.request_id)

@@ -1,7 +1,9 @@
 """The copies of one worker between GPU and host memory: each direction a stream of its own."""
 
+from collections.abc import Sequence
+
 from sim.worker.connector import TransferJob
-from sim.worker.transfer import LinkSettings, Stream
+from sim.worker.transfer import LinkSettings, Outage, Stream
 
 
 class HostLink:
@@ -11,9 +13,11 @@ class HostLink:
     are submitted in the order in which they may start.
     """
 
-    def __init__(self, link: LinkSettings, block_bytes: int, pieces_per_block: int) -> None:
-        self.to_gpu = Stream(link)
-        self.to_host = Stream(link)
+    def __init__(
+        self, link: LinkSettings, block_bytes: int, pieces_per_block: int, outages: Sequence[Outage] = ()
+    ) -> None:
+        self.to_gpu = Stream(link, outages)
+        self.to_host = Stream(link, outages)
         self.done_s: dict[int, float] = {}
         """When each job not yet reported is done."""
         self.changes = 0
@@ -29,6 +33,13 @@ class HostLink:
         self.done_s[job.job_id] = done_s
         self.changes += 1
         return done_s
+
+    def cut(self, now_s: float) -> None:
+        """Everything under way comes to nothing."""
+        self.to_gpu.cut(now_s)
+        self.to_host.cut(now_s)
+        self.changes += len(self.done_s)
+        self.done_s.clear()
 
     def next_s(self) -> float:
         """Return when the next job is done; infinity if none is under way."""

@@ -35,7 +35,9 @@ class LinkUse(NamedTuple):
 class Network:
     """All links between the workers, and the transfers on them. Times must not decrease from call to call."""
 
-    def __init__(self, settings: NetworkSettings, nodes: Sequence[int]) -> None:
+    def __init__(
+        self, settings: NetworkSettings, nodes: Sequence[int], outages: Sequence["LinkOut"] = ()
+    ) -> None:
         """Build the links.
 
         Each worker has NVLink of its own: NVSwitch joins the GPUs of a node at full rate, so transfers meet
@@ -44,6 +46,7 @@ class Network:
         Args:
             settings: of the links.
             nodes: the node of each worker, from 0; each worker is one GPU.
+            outages: when which links carry nothing.
         """
         self._nodes = nodes
         self._nvlink, self._roce = settings.nvlink, settings.roce
@@ -53,6 +56,9 @@ class Network:
         self._links += [_Link("roce", i // 2, i % 2, self._roce) for i in range(2 * cards)]
         self._bandwidths = [link.bandwidth for link in self._links]
         self._rates = RULES[settings.sharing]
+        self._outages = outages
+        self._edges_s = sorted({edge_s for outage in outages for edge_s in (outage.start_s, outage.end_s)})
+        """When links go out or come back, those to come."""
         self._now_s = 0.0
         self._started = 0
         self._set_up: list[tuple[float, int, _Transfer]] = []
@@ -72,6 +78,14 @@ class Network:
         join_s = now_s + wire.latency_s + descriptors * wire.per_descriptor_s
         insort(self._set_up, (join_s, self._started, _Transfer(transfer_id, n_bytes, route, alone)))
         self._started += 1
+
+    def cancel(self, transfer_id: int, *, now_s: float) -> None:
+        """Stop a transfer: nothing of it is counted but the time that links were busy with it."""
+        self._advance(now_s)
+        self._set_up = [entry for entry in self._set_up if entry[2].id != transfer_id]
+        self._joined = [transfer for transfer in self._joined if transfer.id != transfer_id]
+        self._completed = [entry for entry in self._completed if entry[1] != transfer_id]
+        self._share(now_s)
 
     def next_s(self) -> float:
         """Return when to call `finish` if nothing is started before; infinity if nothing is under way.
@@ -102,20 +116,37 @@ class Network:
         return self._roce, (self._first_card + 2 * source_node, self._first_card + 2 * target_node + 1)
 
     def _next_change_s(self) -> float:
+        if not self._set_up and not self._joined:
+            return inf
         join_s = self._set_up[0][0] if self._set_up else inf
-        return min([join_s, *(transfer.end_s for transfer in self._joined)])
+        edge_s = self._edges_s[0] if self._edges_s else inf
+        return min([join_s, edge_s, *(transfer.end_s for transfer in self._joined)])
 
     def _advance(self, now_s: float) -> None:
         """Let everything happen that does until now, in order of time; at one time ends come before joins."""
+        while self._edges_s and self._edges_s[0] <= self._now_s:
+            self._edges_s.pop(0)
         while (self._set_up or self._joined) and (change_s := self._next_change_s()) <= now_s:
             self._pass(change_s)
             self._end(change_s)
             while self._set_up and self._set_up[0][0] <= change_s:
                 self._joined.append(self._set_up.pop(0)[2])
-            rates = self._rates([transfer.route for transfer in self._joined], self._bandwidths)
-            for transfer, (rate, held_by) in zip(self._joined, rates, strict=True):
-                transfer.go_on(rate, held_by, change_s)
+            while self._edges_s and self._edges_s[0] <= change_s:
+                self._edges_s.pop(0)
+            self._share(change_s)
         self._pass(now_s)
+
+    def _share(self, now_s: float) -> None:
+        """Let the transfers on links go on at the rates that they have together."""
+        bandwidths = self._bandwidths
+        if self._outages:
+            bandwidths = [
+                0.0 if any(_takes_out(outage, link, now_s) for outage in self._outages) else link.bandwidth
+                for link in self._links
+            ]
+        rates = self._rates([transfer.route for transfer in self._joined], bandwidths)
+        for transfer, (rate, held_by) in zip(self._joined, rates, strict=True):
+            transfer.go_on(rate, held_by, now_s)
 
     def _pass(self, to_s: float) -> None:
         """Let time pass in which nothing changes."""
@@ -139,21 +170,31 @@ class Network:
             self._joined = [transfer for transfer in self._joined if transfer.end_s > now_s]
 
 
+class LinkOut(NamedTuple):
+    """A period, in seconds, in which links carry nothing."""
+
+    start_s: float
+    end_s: float
+    kind: Literal["nvlink", "roce"]
+    owner: int | None
+    """The worker or node, as `LinkUse` has it; None: all links of the kind."""
+
+
 class _Link:
     """One direction of one link: out (0) or in (1)."""
 
-    __slots__ = ("_inward", "_kind", "_owner", "bandwidth", "busy_s", "n_bytes", "transfers", "waiting_s")
+    __slots__ = ("_inward", "bandwidth", "busy_s", "kind", "n_bytes", "owner", "transfers", "waiting_s")
 
     def __init__(self, kind: Literal["nvlink", "roce"], owner: int, inward: int, wire: Wire) -> None:
-        self._kind, self._owner, self._inward = kind, owner, inward
+        self.kind, self.owner, self._inward = kind, owner, inward
         self.bandwidth = wire.bandwidth_bytes_per_s
         self.transfers = self.n_bytes = 0
         self.busy_s = self.waiting_s = 0.0
 
     def use(self) -> LinkUse:
         return LinkUse(
-            self._kind,
-            self._owner,
+            self.kind,
+            self.owner,
             "in" if self._inward else "out",
             self.bandwidth,
             self.transfers,
@@ -161,6 +202,13 @@ class _Link:
             self.busy_s,
             self.waiting_s,
         )
+
+
+def _takes_out(outage: LinkOut, link: _Link, now_s: float) -> bool:
+    """Whether a link carries nothing at this time."""
+    if not outage.start_s <= now_s < outage.end_s or link.kind != outage.kind:
+        return False
+    return outage.owner is None or outage.owner == link.owner
 
 
 class _Transfer:

@@ -34,6 +34,9 @@ class Transport(Protocol):
     ) -> None:
         """Start a transfer between two workers."""
 
+    def cancel(self, transfer_id: int, *, now_s: float) -> None:
+        """Stop a transfer: nothing of it is counted but the time that links were busy with it."""
+
     def next_s(self) -> float:
         """Return when to call `finish` if nothing is started before; infinity if nothing is under way."""
 
@@ -56,7 +59,16 @@ class Lease:
 class _Held:
     """Blocks of a request that its prefill worker keeps."""
 
-    __slots__ = ("ended_s", "pulling", "request", "waiting_since_s", "waiting_until_s", "worker")
+    __slots__ = (
+        "ended_s",
+        "kept_until_s",
+        "lost",
+        "pulling",
+        "request",
+        "waiting_since_s",
+        "waiting_until_s",
+        "worker",
+    )
 
     def __init__(self, request: int, worker: int, ended_s: float) -> None:
         self.request = request
@@ -69,13 +81,18 @@ class _Held:
         """When that gave it up."""
         self.pulling = False
         """From here on the lease is kept up to the end of the transfer."""
+        self.kept_until_s: float | None = None
+        """When the lease ends, once its decode worker is gone."""
+        self.lost = False
+        """The prefill worker is gone: there is nothing to read."""
 
 
 class Pulls:
     """Starts transfers for decode workers, tells both sides of their ends, and watches the leases.
 
     `workers` are all workers by index, to be set before the first request. `pulled` is told of every transfer
-    that ended: request, bytes, start and end in seconds; `expired` of every lease that ended before.
+    that ended: request, bytes, start and end in seconds; `expired` of every lease that ended before; `failed`
+    of every transfer that came to nothing: request and decode worker.
     """
 
     def __init__(
@@ -89,6 +106,7 @@ class Pulls:
         self.workers: Sequence[PullTarget] = ()
         self.pulled: Callable[[int, int, float, float], None] = lambda request, n_bytes, start_s, end_s: None
         self.expired: Callable[[int], None] = lambda request: None
+        self.failed: Callable[[int, int], None] = lambda request, target: None
         self.network = network
         self._env = env
         self._lease = lease
@@ -150,10 +168,12 @@ class Pulls:
 
     def _counts(self, held: _Held) -> bool:
         """Whether the lease still keeps blocks that nobody reads yet."""
-        return not held.pulling and self._held.get(held.request) is held
+        return not (held.pulling or held.lost) and self._held.get(held.request) is held
 
     def _lease_end_s(self, held: _Held) -> float:
         """When the lease ends as things stand: never, if heartbeats come before their extension is over."""
+        if held.kept_until_s is not None:
+            return held.kept_until_s
         lease, end_s = self._lease, held.ended_s + self._lease.lease_s
         interval_s, since_s = lease.heartbeat_interval_s, held.waiting_since_s
         if since_s == inf or not interval_s:
@@ -183,11 +203,53 @@ class Pulls:
             del self._held[request]
             self.expired(request)
 
+    def source_gone(self, worker: int) -> None:
+        """The process of a prefill worker has ended: reads from it fail, now or when they are posted."""
+        for request, held in [*self._held.items()]:
+            if held.worker != worker:
+                continue
+            held.lost = True
+            if held.pulling:
+                del self._held[request]
+                self.failed(request, self._cancel(request))
+
+    def target_gone(self, request: int, *, reached: bool = True) -> None:
+        """The decode worker of a request is gone: nobody prolongs the lease any more.
+
+        `reached`: whether the request came to it, so that it has prolonged the lease before.
+        """
+        held = self._held.get(request)
+        if held is None or held.lost:
+            return
+        now_s, lease = self._env.now, self._lease
+        if held.pulling:
+            held.pulling = False
+            self._cancel(request)
+        end_s = held.ended_s + lease.lease_s
+        if reached and held.waiting_since_s < inf and lease.heartbeat_interval_s:
+            beats = floor((now_s - held.waiting_since_s) / lease.heartbeat_interval_s)
+            beat_s = held.waiting_since_s + beats * lease.heartbeat_interval_s
+            end_s = max(end_s, beat_s + lease.extension_s)
+        held.kept_until_s = max(end_s, now_s)
+        self._watch(held)
+
+    def _cancel(self, request: int) -> int:
+        """Stop a transfer that is under way; return the decode worker that it goes to."""
+        target, _, _ = self._under_way.pop(request)
+        self.network.cancel(request, now_s=self._env.now)
+        self._arrange()
+        return target
+
     # -- transfers ------------------------------------------------------------------------------------------
 
     def start(self, pull: Pull, target: int) -> None:
         """A decode worker posts a read now."""
         held = self._held[pull.request_id]
+        if held.lost:
+            del self._held[pull.request_id]
+            fails = at_time(self._env, self._env.now, Phase.OUTPUT, target)
+            fails.callbacks.append(lambda _: self.failed(pull.request_id, target))
+            return
         held.pulling = True
         self._under_way[pull.request_id] = (target, pull.blocks * self._block_bytes, self._env.now)
         self.network.start(
@@ -202,8 +264,9 @@ class Pulls:
 
     def unneeded(self, request: int) -> None:
         """A decode worker has all of a prompt already; the prefill worker is only told."""
-        held = self._held.pop(request)
-        self.workers[held.worker].report(read=[request])
+        held = self._held.pop(request, None)
+        if held is not None:
+            self.workers[held.worker].report(read=[request])
 
     def _arrange(self) -> None:
         self._alarm += 1

@@ -4,7 +4,8 @@ A link carries each direction as a stream of its own; the jobs of one stream run
 in the order they were submitted. Nothing here waits: a submitted job has its completion time at once.
 """
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
@@ -29,11 +30,19 @@ class LinkSettings(Settings):
     """For each contiguous piece: one block has a piece in every layer of its cache group."""
 
 
+class Outage(NamedTuple):
+    """A period, in seconds, in which nothing moves."""
+
+    start_s: float
+    end_s: float
+
+
 class Stream:
     """One direction of one link, and what went over it."""
 
     __slots__ = (
         "_latency_s",
+        "_outages",
         "_per_piece_s",
         "busy_s",
         "busy_until_s",
@@ -43,10 +52,12 @@ class Stream:
         "waited_s",
     )
 
-    def __init__(self, link: LinkSettings) -> None:
+    def __init__(self, link: LinkSettings, outages: Sequence[Outage] = ()) -> None:
+        """Build it; `outages` are in order of time and do not overlap."""
         self.bytes_per_s = link.bandwidth_bytes_per_s
         self._latency_s = link.latency_s
         self._per_piece_s = link.per_piece_s
+        self._outages = outages
         self.busy_until_s = 0.0
         """When the last submitted job is done."""
         self.jobs = 0
@@ -64,12 +75,25 @@ class Stream:
         """Queue a job behind all earlier ones and return when it is done."""
         start_s = max(now_s, self.busy_until_s)
         took_s = self.duration_s(n_bytes, pieces)
-        self.busy_until_s = start_s + took_s
+        self.busy_until_s = self._end_s(start_s, took_s)
         self.jobs += 1
         self.n_bytes += n_bytes
         self.busy_s += took_s
         self.waited_s += start_s - now_s
         return self.busy_until_s
+
+    def _end_s(self, start_s: float, took_s: float) -> float:
+        """Return when a job that starts then is done: it stands still while the link is out."""
+        end_s = start_s + took_s
+        for out_s, back_s in self._outages:
+            if start_s < back_s and out_s < end_s:
+                end_s += back_s - max(out_s, start_s)
+        return end_s
+
+    def cut(self, now_s: float) -> None:
+        """What was submitted and is not done comes to nothing."""
+        self.busy_s = max(0.0, self.busy_s - self.remaining_s(now_s))
+        self.busy_until_s = min(self.busy_until_s, now_s)
 
     def remaining_s(self, now_s: float) -> float:
         """Return how long until everything submitted is done: what a forced flush makes a step wait."""

