@@ -6,6 +6,7 @@ every mistake is caught; 1: not so.
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from queue import SimpleQueue
 from tempfile import TemporaryDirectory
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from tests.mutants.mutant import ROOT, Mutant, read_mutants
 
@@ -23,7 +24,15 @@ COPIED = ("sim", "tests", "scenarios", "calibration", "pyproject.toml")
 LONGEST_S = 300
 """A mistake that makes tests hang is caught as well."""
 
-Verdict = Literal["caught", "SURVIVES", "out of date"]
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+
+
+class Verdict(NamedTuple):
+    """What became of a mutant."""
+
+    word: Literal["caught", "SURVIVES", "out of date"]
+    by: str = ""
+    """The test that noticed."""
 
 
 def main() -> int:
@@ -43,8 +52,9 @@ def main() -> int:
             return 1
         verdicts = []
         for mutant, verdict in zip(chosen, threads.map(lambda one: _try(copies, one), chosen), strict=True):
-            print(f"{verdict:11}  {mutant.says} ({mutant.file})", flush=True)
-            verdicts.append(verdict)
+            by = f": {verdict.by}" if verdict.by else ""
+            print(f"{verdict.word:11}  {mutant.says} ({mutant.file}){by}", flush=True)
+            verdicts.append(verdict.word)
     print(f"{verdicts.count('caught')} of {len(verdicts)} mistakes caught")
     return int(not verdicts or verdicts.count("caught") < len(verdicts))
 
@@ -84,11 +94,13 @@ def _try(copies: "SimpleQueue[Path]", mutant: Mutant) -> Verdict:
     text = file.read_text(encoding="utf-8")
     try:
         file.write_text(mutant.mutated(text), encoding="utf-8")
-        return "caught" if _run(copy, mutant.tests).returncode == 1 else "SURVIVES"
+        ran = _run(copy, mutant.tests)
+        failed = _FAILED.search(ran.stdout)
+        return Verdict("caught", failed[1]) if ran.returncode == 1 and failed else Verdict("SURVIVES")
     except subprocess.TimeoutExpired:
-        return "caught"
+        return Verdict("caught", f"tests that hang for {LONGEST_S} s")
     except ValueError:
-        return "out of date"
+        return Verdict("out of date")
     finally:
         file.write_text(text, encoding="utf-8")
         copies.put(copy)
