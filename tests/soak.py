@@ -156,7 +156,7 @@ def main() -> None:
 
     def told(reading: Reading) -> None:
         print(
-            f"{reading.ended:>9,} ended  {reading.live:>4} in flight {reading.simulated_s:>7,.0f} s simulated "
+            f"{reading.ended:>9,} ended  {reading.live:>4} in flight {reading.simulated_s:>7,.0f} s "
             f"{reading.wall_s:>7,.1f} s  {reading.memory_bytes / 2**20:>7,.1f} MiB",
             flush=True,
         )

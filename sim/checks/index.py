@@ -1,6 +1,6 @@
 """The router's index is what the KV events that it heard of come to, block by block."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from sim.errors import InvariantError
 from sim.kv.events import KvEvent
@@ -22,6 +22,12 @@ class Shelf:
         self._spare: dict[int, int] = {}
         """Copies beside the first."""
         self.indexed: set[int] = set()
+
+    def forget(self) -> None:
+        """Its rank is gone, and all copies."""
+        self._held.clear()
+        self._spare.clear()
+        self.indexed.clear()
 
     def hear(self, event: KvEvent) -> None:
         """Take in an event."""
@@ -65,13 +71,29 @@ class Index:
         self.sent = 0
         """Messages of events that workers have sent to this router."""
         self._heard = 0
+        self._dropped = 0
 
-    def hear(self, rank: int, events: Iterable[KvEvent]) -> None:
-        """The router hears of events."""
+    def heard(self, rank: int, events: Sequence[KvEvent]) -> None:
+        """See `PoolObserver`."""
         self._heard += 1
         shelves = self._shelves[rank]
         for event in events:
             shelves[TIERS[event.tier]].hear(event)
+
+    def dropped(self, rank: int, messages: int) -> None:
+        """See `PoolObserver`."""
+        self._dropped += messages
+
+    def forgotten(self, rank: int) -> None:
+        """See `PoolObserver`."""
+        for shelf in self._shelves[rank].values():
+            shelf.forget()
+
+    def cleared(self) -> None:
+        """See `PoolObserver`."""
+        for shelves in self._shelves:
+            for shelf in shelves.values():
+                shelf.indexed.clear()
 
     def decided(self, record: Record, decision: Decision, now_s: float) -> None:
         """Compare what a decision was made from with what its ranks hold."""
@@ -92,8 +114,9 @@ class Index:
     def check(self, now_s: float) -> None:
         """Compare everything that the index has."""
         waiting = len(self._pool.news)
-        if self.sent != self._heard + waiting:
+        if self.sent != self._heard + self._dropped + waiting:
             detail = f"{self.sent} messages of KV events were sent, {self._heard} heard, {waiting} wait"
+            detail += f", {self._dropped} are lost" if self._dropped else ""
             raise InvariantError(RULE, detail, now_s=now_s)
         if not self._pool.router.keeps_index:
             return

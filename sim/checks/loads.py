@@ -30,6 +30,11 @@ class Loads:
         """A request is no longer on its rank."""
         self._bookings.pop(index, None)
 
+    def forgotten(self, now_s: float) -> None:
+        """The router knows of no request any more."""
+        self._bookings.clear()
+        self.check_sums(now_s)
+
     def check_sign(self, now_s: float) -> None:
         """No load is negative."""
         columns = self._pool.router.loads.columns()

@@ -57,7 +57,10 @@ def test_an_override_gives_others(file):
         (("worker = 1", "worker = 2"), "entry 1, worker-dies: worker = 2, but workers go from 0 to 1"),
         (('"60s"', '"60 x"'), "line 14: faults[1].at_s: '60 x' is not a time"),
         (('"60s"', "-1"), "faults[1].at_s: -1 is not a time"),
-        (('"60s"', "2e9"), "faults[1].at_s: 2000000000.0 is not a time: must be less than or equal to 1000000000"),
+        (
+            ('"60s"', "2e9"),
+            "faults[1].at_s: 2000000000.0 is not a time: must be less than or equal to 1000000000",
+        ),
         (
             ("back_after_s", "back_after"),
             "line 15: faults[1].back_after: unknown key; did you mean 'back_after_s'?",
