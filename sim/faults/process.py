@@ -195,6 +195,8 @@ class FaultProcess:
         parts = self._parts
         parts.frontend.closed = True
         if fault.in_flight == "fail":
+            for worker in parts.workers:
+                worker.interrupt()  # what breaks comes before the outputs of an instant
             for index in [record.request.index for record in dict.fromkeys(parts.recorder.records.values())]:
                 if parts.frontend.abandon(index, "failed", FRONTEND_RESTARTED):
                     toll.count("failed")
