@@ -90,8 +90,6 @@ class Cluster:
         )
         self._watch = self._checks() if (switched_on() if check is None else check) else None
         self.workers: list[Worker] = []
-        self.pools: list[Pool] = []
-        """One in an aggregated cluster, else those of prefill and of decode workers."""
         self.scene = Scene(self.env, scenario.faults, scenario.seed)
         self._agenda = Agenda()
         self.frontend = self._disaggregated(times) if scenario.workers.prefill else self._aggregated(times)
@@ -118,7 +116,6 @@ class Cluster:
             self.scenario.router, self.capacity.block_tokens, count, policy=self._policies["prefill"]
         )
         pool = Pool("aggregated", router)
-        self.pools.append(pool)
         frontend = Frontend(self.env, pool, self._prefixes(), self.recorder, self._front_door(times))
         pool.workers = [self._worker(frontend, "aggregated", offloads=True) for _ in range(count)]
         return frontend
@@ -140,7 +137,6 @@ class Cluster:
             self._pool("prefill", legs[0], prefill, 0),
             self._pool("decode", legs[1], decode, prefill),
         )
-        self.pools += pools
         frontend = DisaggregatedFrontend(
             self.env,
             pools[0],

@@ -17,7 +17,7 @@ from sim.kv.prefix import PrefixTable
 from sim.kv.runs import BlockRuns
 from sim.pool import Pool, PoolWorker
 from sim.record import Record
-from sim.recorder import Recorder
+from sim.recorder import Recorder, Status
 from sim.router import Booking
 from sim.router.conditional import ConditionalDisaggSettings, decide
 from sim.worker.active import ActiveRequest
@@ -198,6 +198,7 @@ class DisaggregatedFrontend(Frontend):
             if self._recomputes:
                 self._recorder.tried_again(record, self._next_number)
                 self._next_number += 1
+                record.drop(leg)
                 record.decode = self._active(record)
                 target.add(record.decode)
             else:
@@ -205,6 +206,10 @@ class DisaggregatedFrontend(Frontend):
                 self._end(record, "failed", "kv_transfer_failed")
         target.report(pulled=[request])
         return outcome
+
+    def _end(self, record: Record, status: Status, reason: str | None) -> None:
+        self._pulls.over(record.request_id)
+        super()._end(record, status, reason)
 
     def _let_go(self, record: Record) -> None:
         super()._let_go(record)

@@ -77,6 +77,8 @@ class Frontend:
         """Is told of the KV events of every worker's output: worker, events, time."""
         self.booked: Callable[[Record, Pool, Decision, Booking], None] | None = None
         """Is told of every booking, right after it was made."""
+        self.retried: Callable[[Record], None] | None = None
+        """Is told of every request that is to be tried again, before it has another number."""
         self.unreachable: Callable[[int, ActiveRequest], None] | None = None
         """Is told of a request that came to a worker which is gone, in place of its being given up."""
         self.closed = False
@@ -330,11 +332,9 @@ class Frontend:
         return True
 
     def _try_again(self, record: Record) -> None:
-        if record.answering is not None:
-            record.generated += record.answering.outputs
-        record.retries += 1
-        record.active = record.decode = None
-        record.booking = record.decode_booking = None
+        if self.retried is not None:
+            self.retried(record)
+        record.start_over()
         self._recorder.tried_again(record, self._next_number)
         self._next_number += 1
         if record.sequence is not None:

@@ -33,14 +33,14 @@ class Mailbox(Generic[Content]):
         """Put a message in that arrives at a time."""
         heappush(self._messages, (arrival_s, sender, next(self._number), content))
 
-    def drop(self, sender: int, since_s: float = -inf, until_s: float = inf) -> None:
-        """Throw away what arrives from a sender from one time on and before another."""
-        self._messages = [
-            message
-            for message in self._messages
-            if message[1] != sender or not since_s <= message[0] < until_s
-        ]
-        heapify(self._messages)
+    def drop(self, sender: int, since_s: float = -inf) -> int:
+        """Throw away what arrives from a sender from a time on; return how many messages that was."""
+        kept = [message for message in self._messages if message[1] != sender or message[0] < since_s]
+        dropped = len(self._messages) - len(kept)
+        if dropped:
+            self._messages = kept
+            heapify(kept)
+        return dropped
 
     def open(self, now_s: float, sender: float = inf) -> None:
         """Deliver what has arrived before now, and now from senders up to `sender`."""

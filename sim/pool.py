@@ -1,6 +1,7 @@
 """Workers behind one router, and what the router hears of their caches."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from math import inf
 from typing import Protocol
 
 from sim.kv.events import KvEvent
@@ -32,10 +33,29 @@ class PoolWorker(Protocol):
         """Hear of what was read from other workers or by them."""
 
 
+class PoolObserver(Protocol):
+    """Who is told what a router hears and forgets, of ranks."""
+
+    def heard(self, rank: int, events: Sequence[KvEvent]) -> None:
+        """It hears of KV events now."""
+
+    def dropped(self, rank: int, messages: int) -> None:
+        """So many messages of KV events will never be heard."""
+
+    def forgotten(self, rank: int) -> None:
+        """The rank is gone: what it held is, and how often."""
+
+    def cleared(self) -> None:
+        """Of no rank it is known any more what it holds."""
+
+    def unbooked(self) -> None:
+        """No request is booked any more."""
+
+
 class Pool:
     """Workers that one router chooses among: ranks 0, 1, ... are the workers `first`, `first` + 1, ..."""
 
-    __slots__ = ("_copies", "alive", "first", "heard", "leg", "news", "overrides", "router", "workers")
+    __slots__ = ("_copies", "alive", "first", "leg", "news", "observer", "overrides", "router", "workers")
 
     def __init__(
         self,
@@ -54,8 +74,7 @@ class Pool:
         self.workers = workers
         self.alive: frozenset[int] | None = None
         """Ranks that may be chosen; None: all."""
-        self.heard: Callable[[int, Sequence[KvEvent]], None] | None = None
-        """Is told of the KV events that the router hears of, when it does: rank, events."""
+        self.observer: PoolObserver | None = None
         self.news: Mailbox[list[KvEvent]] = Mailbox(self._index)
         """KV events on their way to the router's index, from ranks."""
         self._copies: dict[tuple[int, str], Copies] = {}
@@ -80,15 +99,36 @@ class Pool:
 
     def forget(self, rank: int) -> None:
         """What a rank held is gone, and so is what it sent and nobody has read."""
-        self.news.drop(rank)
+        self.drop(rank)
         self.router.cleared(rank)
         for place in [place for place in self._copies if place[0] == rank]:
             del self._copies[place]
+        if self.observer is not None:
+            self.observer.forgotten(rank)
+
+    def drop(self, rank: int, since_s: float = -inf) -> None:
+        """What arrives from a rank from a time on was never sent."""
+        dropped = self.news.drop(rank, since_s)
+        if self.observer is not None:
+            self.observer.dropped(rank, dropped)
+
+    def clear(self) -> None:
+        """The router's index is empty again; how many copies of a block they have the workers know."""
+        for rank in range(len(self.workers)):
+            self.router.cleared(rank)
+        if self.observer is not None:
+            self.observer.cleared()
+
+    def forget_bookings(self) -> None:
+        """The router starts anew: it knows of no request that it has routed."""
+        self.router.forget_bookings()
+        if self.observer is not None:
+            self.observer.unbooked()
 
     def _index(self, rank: int, events: list[KvEvent]) -> None:
         router = self.router
-        if self.heard is not None:
-            self.heard(rank, events)
+        if self.observer is not None:
+            self.observer.heard(rank, events)
         for event in events:
             tier = _ROUTER_TIERS[event.tier]
             copies = self._copies.get((rank, tier))

@@ -22,6 +22,7 @@ class Record:
         "generated",
         "last_token_s",
         "over",
+        "preemptions",
         "prefilled_s",
         "pull_end_s",
         "pull_start_s",
@@ -50,6 +51,8 @@ class Record:
         """How often it was tried again, its worker having been lost."""
         self.generated = 0
         """Tokens that workers generated which were lost since: the prompt of the next one ends with them."""
+        self.preemptions = 0
+        """How often it lost its blocks on legs that serve it no more."""
         self.over = False
         """It has ended, whatever of it is still on its way."""
         self.booking: Booking | None = None
@@ -84,6 +87,23 @@ class Record:
         """The leg whose tokens are the answer, if it has been reached."""
         leg = self.decode or self.active
         return None if leg is None or leg.for_remote else leg
+
+    def start_over(self) -> None:
+        """It is to be tried again: what its workers had is gone, and times of legs are those of the next."""
+        if self.answering is not None:
+            self.generated += self.answering.outputs
+        self.retries += 1
+        self.drop(self.active)
+        self.drop(self.decode)
+        self.active = self.decode = None
+        self.booking = self.decode_booking = None
+        self.prefilled_s = self.decode_queued_s = None
+        self.pull_start_s = self.pull_end_s = self.pulled_bytes = None
+
+    def drop(self, leg: ActiveRequest | None) -> None:
+        """It is served as this leg no more, but as another one."""
+        if leg is not None:
+            self.preemptions += leg.preemptions
 
     def served_as(self, leg: ActiveRequest) -> bool:
         """Whether this is a leg on which it is served now."""

@@ -85,14 +85,6 @@ class Recorder:
         if record.request_id != record.request.index:
             del self.records[record.request_id]
 
-    def lost(self, worker: int, requests: Iterable[ActiveRequest]) -> None:
-        """A worker's process has ended, with all that it held; it served these requests."""
-        self._ledger.lost(worker)
-        for request in requests:
-            record = self.records.get(request.request_id)
-            if record is not None:
-                self._ledger.interrupted(record.request.index)
-
     def routed(self, record: Record, decision: Decision, leg: str, first: int, now_s: float) -> None:
         """A worker was chosen for a leg; rank 0 is worker `first`. Every candidate's terms become a row."""
         table = self.rows.tables.get("decisions")
@@ -175,7 +167,8 @@ class Recorder:
         """Return what is known of a request that was sent, in the order of the table's columns."""
         active, answering = record.active, record.answering
         outputs = record.generated + (answering.outputs if answering is not None else 0)
-        preemptions = sum(leg.preemptions for leg in (active, record.decode) if leg is not None)
+        legs = active, record.decode
+        preemptions = record.preemptions + sum(leg.preemptions for leg in legs if leg is not None)
         credit = record.booking.credit_tokens if record.booking is not None else None
         local = external = overcredit = None
         if active is not None and record.first_scheduled_s is not None:
@@ -292,6 +285,18 @@ class Recorder:
                 self.itl_s.add(now_s - record.last_token_s)
             if not (request.for_remote and record.generated):
                 record.last_token_s = now_s
+
+    def added(self, worker: int, request: ActiveRequest, now_s: float) -> None:
+        """See `Observer`: the front door noted it."""
+
+    def aborted(self, worker: int, request: ActiveRequest, now_s: float) -> None:
+        """See `Observer`: the front door notes it."""
+
+    def lost(self, worker: int, requests: Sequence[ActiveRequest], now_s: float) -> None:
+        """See `Observer`."""
+        self._ledger.lost(worker)
+        for request in requests:
+            self._ledger.interrupted(self._index(request))
 
     def decoded(self, worker: int, run: DecodeRun, ends_s: NDArray[np.float64]) -> None:
         """See `Observer`."""

@@ -35,6 +35,10 @@ class Blocks:
             blocks = len(event.blocks)
             self._stored[event.tier] += blocks if event.stored else -blocks
 
+    def lost(self) -> None:
+        """The worker's process is no more; what its successor holds begins with nothing."""
+        self._stored = dict.fromkeys(self._stored, 0)
+
     def levels(self, engine: Engine, now_s: float) -> None:
         """Look at the sums, and now and then at every block."""
         pool, offload = engine.cache.pool, engine.offload
@@ -77,7 +81,7 @@ class Blocks:
         """Look at what is left when every request has ended."""
         left = {
             "blocks held": engine.cache.pool.used_blocks,
-            "requests": len(engine.requests) + len(engine.scheduler.loading),
+            "requests": len(engine.requests) + len(engine.scheduler.loading) + len(engine.landing),
             "steps in flight": sum(bool(plan.tokens) for plan in engine.steps),
             "prompts kept for others": len(engine.nixl.held) if engine.nixl is not None else 0,
             "copies": len(engine.offload.jobs) if engine.offload is not None else 0,
@@ -111,9 +115,9 @@ class Blocks:
 
 
 def _held(engine: Engine) -> Iterator[Part]:
-    """Yield what somebody holds: requests, those that others are to read, steps that were planned."""
+    """Yield what somebody holds: requests, those that are read or written from outside, planned steps."""
     kept = engine.nixl.held.values() if engine.nixl is not None else ()
-    for request in (*engine.requests, *kept):
+    for request in (*engine.requests, *engine.landing, *kept):
         yield from _parts(request.tables)
     for plan in engine.steps:
         yield from plan.freed_after

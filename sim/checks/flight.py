@@ -1,7 +1,7 @@
 """Little's law for the requests in flight, and for those of them that are with no worker but on their way."""
 
 from array import array
-from math import nan
+from math import isnan, nan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,24 +12,58 @@ from sim.results.rows import Table
 
 
 class Flight:
-    """The requests in flight, of `count` in all."""
+    """The requests in flight, of `count` in all.
+
+    How long one was on its way is in its row, as long as no worker of it was lost: its times there are then
+    those of all that it went through. It is counted here too, for those of which that does not hold.
+    """
 
     def __init__(self, count: int) -> None:
         self._in_flight = Gauge()
         # A request leaves one worker, or a second one after that.
         self._left_s = array("d", [nan]) * count, array("d", [nan]) * count
+        self._since_s = array("d", [nan]) * count
+        """Since when requests are on their way; nan: they are not."""
+        self._way_s = array("d", [0.0]) * count
+        """How long they have been before."""
+        self._again = bytearray(count)
+        """Whether they came to a worker in place of another one."""
 
     def in_flight(self, count: int, now_s: float) -> None:
         """So many are in flight from now on."""
         self._in_flight.set(count, now_s)
 
+    def sent(self, index: int, now_s: float) -> None:
+        """A client sends a request."""
+        self._since_s[index] = now_s
+
+    def came_to_worker(self, index: int, now_s: float) -> None:
+        """A request came to a worker."""
+        self._arrived(index, now_s)
+
     def left_worker(self, index: int, now_s: float) -> None:
-        """A request left a worker."""
+        """A request left a worker, or found none there."""
+        self._arrived(index, now_s)
+        self._since_s[index] = now_s
         first, second = self._left_s
         if first[index] != first[index]:  # nan: not yet
             first[index] = now_s
         else:
             second[index] = now_s
+
+    def tried_again(self, index: int) -> None:
+        """A request is to be served otherwise, its worker or what it was to read there having been lost."""
+        self._again[index] = 1
+
+    def over(self, index: int, now_s: float) -> None:
+        """A request has ended."""
+        self._arrived(index, now_s)
+
+    def _arrived(self, index: int, now_s: float) -> None:
+        since_s = self._since_s[index]
+        if not isnan(since_s):
+            self._way_s[index] += now_s - since_s
+            self._since_s[index] = nan
 
     def check_rows(self, table: Table, with_workers_s: float, now_s: float) -> None:
         """Compare with the rows at the end of a run, and with the request seconds that workers had of it."""
@@ -41,11 +75,17 @@ class Flight:
         end_s = np.where(np.isnan(end_s), now_s, end_s)
         first_s, second_s = (np.array(times_s)[index] for times_s in self._left_s)
         compare("in flight", self._in_flight.area(now_s), _total(end_s - send_s), now_s)
-        on_the_way_s = (
-            _total(np.where(np.isnan(queued_s), end_s, queued_s) - send_s)
-            + _total(again_s - first_s)
-            + _total(end_s - np.where(np.isnan(again_s), first_s, second_s))
+        ways_s = (
+            np.where(np.isnan(queued_s), end_s, queued_s) - send_s,
+            again_s - first_s,
+            end_s - np.where(np.isnan(again_s), first_s, second_s),
         )
+        once = np.frombuffer(self._again, np.bool_)[index] == 0
+        on_the_way_s = 0.0
+        for way_s in ways_s:
+            on_the_way_s += _total(way_s[once])
+        told_s = np.array(self._way_s) + np.nan_to_num(now_s - np.array(self._since_s))
+        on_the_way_s += _total(told_s[index][~once])
         compare("on the way", self._in_flight.area(now_s) - with_workers_s, on_the_way_s, now_s)
 
 

@@ -1,9 +1,10 @@
 """The router's index is what the KV events that it heard of come to, block by block."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from sim.errors import InvariantError
 from sim.kv.events import KvEvent
+from sim.kv.runs import BlockRuns, runs_of
 from sim.pool import Pool
 from sim.record import Record
 from sim.router import Decision, Tier
@@ -13,29 +14,47 @@ TIERS: dict[str, Tier] = {"GPU": "device", "CPU": "host"}
 
 
 class Shelf:
-    """One tier of one rank: how many copies of each block it has, and which ones the index is to have."""
+    """One tier of one rank: the blocks it has, with their copies, and which ones the index is to have."""
 
     def __init__(self, *, needs_parent: bool) -> None:
-        self.needs_parent = needs_parent
-        self.copies: dict[int, int] = {}
+        self._needs_parent = needs_parent
+        self._held: set[int] = set()
+        self._spare: dict[int, int] = {}
+        """Copies beside the first."""
         self.indexed: set[int] = set()
+
+    def forget(self) -> None:
+        """Its rank is gone, and all copies."""
+        self._held.clear()
+        self._spare.clear()
+        self.indexed.clear()
 
     def hear(self, event: KvEvent) -> None:
         """Take in an event."""
-        copies = self.copies
-        if event.stored:
-            for block in event.blocks:
-                copies[block] = copies.get(block, 0) + 1
-            if event.parent is None or not self.needs_parent or event.parent in self.indexed:
-                self.indexed.update(event.blocks)
+        if not event.stored:
+            for run in runs_of(event.blocks):
+                self._remove(run)
             return
-        for block in event.blocks:
-            left = copies.get(block, 0) - 1
-            if left > 0:
-                copies[block] = left
-            else:
-                copies.pop(block, None)
-                self.indexed.discard(block)
+        parent = event.parent
+        counts = parent is None or not self._needs_parent or parent in self.indexed
+        for run in runs_of(event.blocks):
+            if not self._held.isdisjoint(run):
+                for block in self._held.intersection(run):
+                    self._spare[block] = self._spare.get(block, 0) + 1
+            self._held.update(run)
+            if counts:
+                self.indexed.update(run)
+
+    def _remove(self, run: range) -> None:
+        gone: Iterable[int] = run
+        if self._spare:
+            gone = [block for block in run if block not in self._spare]
+            for block in run:
+                copies = self._spare.pop(block, 0)
+                if copies > 1:
+                    self._spare[block] = copies - 1
+        self._held.difference_update(gone)
+        self.indexed.difference_update(gone)
 
 
 class Index:
@@ -52,13 +71,29 @@ class Index:
         self.sent = 0
         """Messages of events that workers have sent to this router."""
         self._heard = 0
+        self._dropped = 0
 
-    def hear(self, rank: int, events: Iterable[KvEvent]) -> None:
-        """The router hears of events."""
+    def heard(self, rank: int, events: Sequence[KvEvent]) -> None:
+        """See `PoolObserver`."""
         self._heard += 1
         shelves = self._shelves[rank]
         for event in events:
             shelves[TIERS[event.tier]].hear(event)
+
+    def dropped(self, rank: int, messages: int) -> None:
+        """See `PoolObserver`."""
+        self._dropped += messages
+
+    def forgotten(self, rank: int) -> None:
+        """See `PoolObserver`."""
+        for shelf in self._shelves[rank].values():
+            shelf.forget()
+
+    def cleared(self) -> None:
+        """See `PoolObserver`."""
+        for shelves in self._shelves:
+            for shelf in shelves.values():
+                shelf.indexed.clear()
 
     def decided(self, record: Record, decision: Decision, now_s: float) -> None:
         """Compare what a decision was made from with what its ranks hold."""
@@ -79,8 +114,9 @@ class Index:
     def check(self, now_s: float) -> None:
         """Compare everything that the index has."""
         waiting = len(self._pool.news)
-        if self.sent != self._heard + waiting:
+        if self.sent != self._heard + self._dropped + waiting:
             detail = f"{self.sent} messages of KV events were sent, {self._heard} heard, {waiting} wait"
+            detail += f", {self._dropped} are lost" if self._dropped else ""
             raise InvariantError(RULE, detail, now_s=now_s)
         if not self._pool.router.keeps_index:
             return
@@ -105,11 +141,12 @@ class Index:
         raise InvariantError(RULE, detail, request=request, worker=worker, now_s=now_s)
 
 
-def _run(held: Collection[int], blocks: Sequence[int], start: int) -> int:
+def _run(held: set[int], blocks: BlockRuns, start: int) -> int:
     """Return up to which position the blocks from `start` on are held without a gap."""
     end = start
-    for block in blocks[start:]:
-        if block not in held:
-            break
-        end += 1
+    for run in blocks.between(start, len(blocks)):
+        if held.issuperset(run):
+            end += len(run)
+            continue
+        return end + next(place for place, block in enumerate(run) if block not in held)
     return end

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 
 from sim.errors import InvariantError
 from sim.worker.connector import TransferJob
+from sim.worker.engine import Engine
+from sim.worker.host_link import HostLink
 from sim.worker.network import LinkUse
 from sim.worker.nixl import Pull
 from sim.worker.plan import StepPlan
@@ -33,6 +35,16 @@ class HostLinks:
         self._jobs[direction][worker] += len(jobs)
         for job in jobs:
             self._blocks[direction][worker] += len(job.blocks)
+
+    def lost(self, worker: int, engine: Engine, link: HostLink, now_s: float) -> None:
+        """The process of a worker ends: what its link has under way comes to nothing."""
+        for job_id, done_s in link.done_s.items():
+            assert engine.offload is not None
+            if done_s > now_s:
+                job = engine.offload.jobs[job_id]
+                direction = "to_gpu" if job.load else "to_host"
+                self._jobs[direction][worker] -= 1
+                self._blocks[direction][worker] -= len(job.blocks)
 
     def check(self, index: int, worker: Worker, now_s: float) -> None:
         """Compare with the link of a worker."""
@@ -87,6 +99,11 @@ class Transfers:
         self._done += 1
         self._n_bytes += n_bytes
 
+    def stopped(self, index: int, now_s: float) -> None:
+        """A read came to nothing."""
+        if self._under_way.pop(index, None) is None:
+            raise InvariantError(RULE, "a read was stopped that was not posted", request=index, now_s=now_s)
+
     def check(self, links: Iterable[LinkUse], now_s: float) -> None:
         """Compare with what went over all links, in and out, when no event is left."""
         for index, (worker, *_) in self._under_way.items():
@@ -103,3 +120,9 @@ class Transfers:
                 detail = f"links {direction}: {found[0]} transfers of {found[1]} bytes"
                 detail += f", {self._done} reads of {self._n_bytes} bytes have ended"
                 raise InvariantError(RULE, detail, now_s=now_s)
+
+    @staticmethod
+    def check_held(held: Iterable[int], now_s: float) -> None:
+        """Compare with what is kept to be read when all requests have ended."""
+        for index in held:
+            raise InvariantError(RULE, "is kept to be read, but nobody will", request=index, now_s=now_s)

@@ -1,6 +1,7 @@
 """What is booked on a rank is what the requests there put on it; at the end that is nothing."""
 
 from sim.errors import InvariantError
+from sim.kv.runs import runs_of
 from sim.pool import Pool
 from sim.router import Booking
 
@@ -29,6 +30,11 @@ class Loads:
         """A request is no longer on its rank."""
         self._bookings.pop(index, None)
 
+    def forgotten(self, now_s: float) -> None:
+        """The router knows of no request any more."""
+        self._bookings.clear()
+        self.check_sums(now_s)
+
     def check_sign(self, now_s: float) -> None:
         """No load is negative."""
         columns = self._pool.router.loads.columns()
@@ -48,7 +54,7 @@ class Loads:
             alive[rank] += 1
             sure[rank] += booking.booked_s >= now_s - self._expiry_s
             prefill[rank] += booking.prefill_tokens
-            blocks[rank].update(booking.blocks)
+            blocks[rank].update(*runs_of(booking.blocks))
             own[rank] += booking.own_blocks
         for rank, requests in enumerate(loads.requests):
             if not sure[rank] <= requests <= alive[rank]:

@@ -5,6 +5,7 @@ from the plans that let them run. These are the queues of workers, of those that
 `sim.checks.flight` has those that are elsewhere.
 """
 
+from collections.abc import Sequence
 from typing import NoReturn
 
 from sim.errors import InvariantError
@@ -28,8 +29,10 @@ class WorkerQueues:
         self.waited_s = 0.0
         """Of those that wait no longer, summed."""
         self.ran_s = 0.0
+        self._waiting: dict[int, float] = {}
+        """Since when requests wait that never ran here, by what the engine calls them."""
         self._running: dict[int, float] = {}
-        """Since when requests run, by index."""
+        """Since when requests run."""
         self._again: dict[int, float] = {}
         """Since when preempted requests wait."""
 
@@ -37,6 +40,10 @@ class WorkerQueues:
         """The worker tells how many there are from now on."""
         self.waiting.set(engine.waiting, now_s)
         self.running.set(len(engine.scheduler.running), now_s)
+
+    def came(self, request: ActiveRequest, now_s: float) -> None:
+        """A request came to the queue."""
+        self._waiting[request.request_id] = now_s
 
     def planned(self, plan: StepPlan, records: dict[int, Record], now_s: float) -> None:
         """A step preempts some and lets others run: those stand at the end of its list."""
@@ -53,6 +60,7 @@ class WorkerQueues:
             since_s = self._again.pop(index, None)
             if since_s is None:
                 since_s = self._queued_s(request, records[index], now_s)
+                del self._waiting[index]
             self.waited_s += now_s - since_s
             self._running[index] = now_s
 
@@ -68,6 +76,7 @@ class WorkerQueues:
             if record is None:
                 self._fail("has its last token, but never ran", request, now_s)
             since_s = self._queued_s(request, record, now_s)
+            del self._waiting[index]
         self.waited_s += now_s - since_s
 
     def died(self, now_s: float) -> None:
@@ -75,23 +84,36 @@ class WorkerQueues:
         self.waiting.set(0, now_s)
         self.running.set(0, now_s)
 
-    def check(self, waiting_since_s: list[float], now_s: float) -> None:
-        """Compare when nothing can happen any more; some may wait for ever, on their first admission."""
+    def lost(self, requests: Sequence[ActiveRequest], records: dict[int, Record], now_s: float) -> None:
+        """The process ends, and serves these requests; nobody else was here."""
+        for request in requests:
+            self.left(request, records[request.request_id], now_s)
+        for index in (*self._waiting, *self._running, *self._again):
+            raise InvariantError(
+                RULE, "was here, but is not lost", request=index, worker=self._worker, now_s=now_s
+            )
+
+    def check(self, records: dict[int, Record], now_s: float) -> None:
+        """Compare when nothing can happen any more; some may wait for ever."""
         waited_s = self.waited_s
-        for since_s in (*waiting_since_s, *self._again.values()):
+        for since_s in self._again.values():
             waited_s += now_s - since_s
+        for index in self._waiting:
+            record = records[index]
+            leg = record.decode if record.decode is not None else record.active
+            assert leg is not None
+            waited_s += now_s - self._queued_s(leg, record, now_s)
         ran_s = self.ran_s
         for since_s in self._running.values():
             ran_s += now_s - since_s
         compare("waiting", self.waiting.area(now_s), waited_s, now_s, self._worker)
         compare("running", self.running.area(now_s), ran_s, now_s, self._worker)
 
-    def still_first(self, index: int) -> bool:
-        """Whether a request that is here waits for its first admission."""
-        return index not in self._running and index not in self._again
-
     def _queued_s(self, request: ActiveRequest, record: Record, now_s: float) -> float:
-        queued_s = record.decode_queued_s if request is record.decode else record.queued_s
+        """Return since when a request waits that never ran: as its record says, if that is of this try."""
+        queued_s = self._waiting.get(request.request_id)
+        if request.request_id == record.request.index and queued_s is not None:
+            queued_s = record.decode_queued_s if request is record.decode else record.queued_s
         if queued_s is None:
             self._fail("never came to the queue that it leaves", request, now_s)
         return queued_s

@@ -1,14 +1,19 @@
 """Requests are conserved: each is sent once, ends once, and gives its place in the client back."""
 
+from array import array
+
 import numpy as np
 
 from sim.errors import InvariantError
 from sim.results.rows import Table
 from sim.workload.client import Client
+from sim.workload.request import Request
 
 RULE = "requests are conserved"
 
 UNFINISHED = "unfinished"
+STATUSES = ("completed", "rejected", "failed", "cancelled", UNFINISHED)
+"""Each request ends as one of them."""
 
 
 class Requests:
@@ -19,6 +24,8 @@ class Requests:
         self._slots = slots
         self._sent = bytearray(count)
         self._over = bytearray(count)
+        self._answer_tokens = array("q", [0]) * count
+        """How long an answer each asks for."""
         self.n_sent = 0
         self.n_over = 0
         self._due = 0
@@ -32,8 +39,10 @@ class Requests:
         """Requests that were sent and have not ended."""
         return self.n_sent - self.n_over
 
-    def sent(self, index: int, now_s: float) -> None:
+    def sent(self, request: Request, now_s: float) -> None:
         """A client sends a request."""
+        index = request.index
+        self._answer_tokens[index] = request.output_tokens
         if self._sent[index]:
             raise InvariantError(RULE, "sent twice", request=index, now_s=now_s)
         self._sent[index] = 1
@@ -76,12 +85,18 @@ class Requests:
             detail = f"{rows[wrong[0]]} rows in the table of requests"
             raise InvariantError(RULE, detail, request=int(wrong[0]), now_s=now_s)
         sent, over = (np.frombuffer(flags, np.bool_)[index] for flags in (self._sent, self._over))
-        for wrong, detail in (
+        status, answer_tokens = table.values("status").values, np.array(self._answer_tokens)[index]
+        for broken, detail in (
             (table.values("send_s").measured != sent, "its row tells otherwise whether it was sent"),
-            ((table.values("status").values != UNFINISHED) != over, "its row tells otherwise how it ended"),
+            ((status != UNFINISHED) != over, "its row tells otherwise whether it ended"),
+            (~np.isin(status, STATUSES), "its row does not tell how it ended"),
+            (
+                (status == "completed") & (table.values("output_tokens").values != answer_tokens),
+                "it is completed, but its answer is not as long as was asked for",
+            ),
         ):
-            if wrong.any():
-                raise InvariantError(RULE, detail, request=int(index[np.flatnonzero(wrong)[0]]), now_s=now_s)
+            if broken.any():
+                raise InvariantError(RULE, detail, request=int(index[np.flatnonzero(broken)[0]]), now_s=now_s)
         if self.n_sent < self._count and not self.in_flight:
             never = int(index[np.flatnonzero(~sent)[0]])
             raise InvariantError(RULE, "never sent, and nobody is waited for", request=never, now_s=now_s)

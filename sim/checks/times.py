@@ -25,6 +25,10 @@ LIFE = (
 )
 """What happens to a request, in this order; columns of the `requests` table."""
 
+FIRST = ("due_s", "send_s", "routed_s", "queued_s", "first_scheduled_s", "first_token_s", "end_s")
+LAST = (*LIFE[: LIFE.index("first_token_s")], "end_s")
+"""Of one that was tried again: what happened for the first time, and after that what happened to it last."""
+
 
 class Times:
     """The latest time that was told, by the front door and by each worker."""
@@ -54,11 +58,21 @@ class Times:
 
 def check_lives(table: Table) -> None:
     """Compare the times of every request with each other, as far as it came."""
+    retries = table.values("retries")
+    again = retries.measured & (retries.values > 0)
+    _check_order(table, LIFE, ~again)
+    _check_order(table, FIRST, again)
+    _check_order(table, LAST, again)
+
+
+def _check_order(table: Table, names: Sequence[str], concerned: NDArray[np.bool_]) -> None:
+    """Compare times of those requests that are concerned."""
     index = table.values("index").values
     latest_s = np.full(len(index), -np.inf)
     before: Sequence[str] = ()
-    for name in LIFE:
+    for name in names:
         times_s, known = table.values(name)
+        known = known & concerned
         wrong = np.flatnonzero(known & ~(times_s >= latest_s))
         if wrong.size:
             row = wrong[0]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.errors import InvariantError
+from sim.record import Record
 from sim.results.account import CAUSES
 from sim.results.rows import Table
 from sim.worker.active import ActiveRequest
@@ -21,16 +22,25 @@ RULE = "tokens add up"
 class Tokens:
     """Prompt tokens that were scheduled, of `count` requests."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, records: dict[int, Record]) -> None:
+        """`records` are those of requests in flight, by what engines call them."""
+        self._records = records
         self._scheduled = array("q", [0]) * count
-        self._answering = array("q", [0]) * count
-        """Those of them on the worker that was only to answer: most had the prompt from elsewhere."""
+        self._answering_legs = array("q", [0]) * count
+        """How many workers computed some of it that were only to answer: most had it from elsewhere."""
+        self._of_leg = array("q", [0]) * count
+        """Prompt tokens, with those generated on earlier tries, on the last worker that was to have all."""
+        self._whole_leg = bytearray(count)
+        """Whether that one had it."""
         self._prompt_legs: dict[int, ActiveRequest] = {}
-        """Requests as the first engine knows them that takes them."""
+        """Requests as that worker knows them, by index."""
         self._positions: dict[int, int] = {}
-        """Where the prompts stand that are being computed: tokens hit, loaded or computed."""
+        """Where the prompts stand that are being computed: tokens hit, loaded or computed. Here and below
+        requests are named as engines name them."""
         self._whole: set[int] = set()
         """Requests whose prompt is in some engine, and whose first token has not come."""
+        self._answers: set[int] = set()
+        """Requests of which some is computed where it is only to be answered."""
 
     def planned(self, worker: int, plan: StepPlan, now_s: float) -> None:
         """Follow the chunks of a step: each starts where the one before ended."""
@@ -40,7 +50,7 @@ class Tokens:
             if min(admission.local_tokens, admission.external_tokens) < 0 or hit > request.num_tokens:
                 detail = f"a hit of {hit} tokens of {request.num_tokens}"
                 raise InvariantError(RULE, detail, request=request.request_id, worker=worker, now_s=now_s)
-            self._prompt_legs.setdefault(request.request_id, request)
+            self._admitted(request)
             # The last token is computed even if it was loaded.
             self._positions[request.request_id] = min(hit, request.num_tokens - 1)
         for request, tokens in plan.tokens:
@@ -53,12 +63,31 @@ class Tokens:
                 detail = f"computes {tokens} tokens from {start} on, but has {had} of its prompt"
                 raise InvariantError(RULE, detail, request=index, worker=worker, now_s=now_s)
             self._positions[index] = request.computed
-            of_prompt = min(request.computed, request.prompt_tokens) - start
-            self._scheduled[index] += of_prompt
-            if request is not self._prompt_legs[index]:
-                self._answering[index] += of_prompt
+            self._count(request, start)
             if request.computed >= request.prompt_tokens:
                 self._whole.add(index)
+
+    def _admitted(self, request: ActiveRequest) -> None:
+        record = self._records[request.request_id]
+        index = record.request.index
+        if request is record.active and self._prompt_legs.get(index) is not request:
+            self._prompt_legs[index] = request
+            self._of_leg[index] = 0
+
+    def _count(self, request: ActiveRequest, start: int) -> None:
+        """Count the tokens that a chunk has of the prompt that its client sent, and of the leg's own."""
+        record = self._records[request.request_id]
+        index, of_leg = record.request.index, min(request.computed, request.prompt_tokens) - start
+        of_prompt = of_leg
+        if record.generated:
+            of_prompt = max(0, min(start + of_leg, record.request.prompt_tokens) - start)
+        self._scheduled[index] += of_prompt
+        if request is self._prompt_legs.get(index):
+            self._of_leg[index] += of_leg
+            return
+        if of_prompt and request.request_id not in self._answers:
+            self._answers.add(request.request_id)
+            self._answering_legs[index] += 1
 
     def processed(self, worker: int, output: StepOutput, now_s: float) -> None:
         """A first token needs the whole prompt."""
@@ -70,12 +99,24 @@ class Tokens:
                     detail = f"its first token, with {had} of {request.prompt_tokens} prompt tokens"
                     raise InvariantError(RULE, detail, request=index, worker=worker, now_s=now_s)
                 self._whole.discard(index)
+                of_trace = self._records[index].request.index
+                if request is self._prompt_legs.get(of_trace):
+                    self._whole_leg[of_trace] = 1
+
+    def left(self, request: ActiveRequest) -> None:
+        """Forget a request that left a worker."""
+        index = request.request_id
+        self._positions.pop(index, None)
+        self._whole.discard(index)
+        self._answers.discard(index)
+
+    def tried_again(self, index: int) -> None:
+        """A request is to be served by other workers, from its beginning."""
+        self._whole_leg[index] = 0
 
     def over(self, index: int) -> None:
         """Forget a request that has ended."""
-        self._positions.pop(index, None)
         self._prompt_legs.pop(index, None)
-        self._whole.discard(index)
 
     def check_rows(self, table: Table, n_gaps: int, now_s: float) -> None:
         """Compare with the rows at the end of a run, and these with each other."""
@@ -95,11 +136,13 @@ class Tokens:
         must(recomputed == np.sum(causes, axis=0), "the causes do not add to its recomputed tokens")
         must(np.min(causes, axis=0) >= 0, "a cause has less than no tokens")
         must(computed == column("first_tokens") + recomputed, "computed is not first and recomputed tokens")
-        scheduled, answering = (np.array(counts)[index] for counts in (self._scheduled, self._answering))
+        scheduled, answering_legs, of_leg = (
+            np.array(counts)[index] for counts in (self._scheduled, self._answering_legs, self._of_leg)
+        )
         must(computed <= scheduled, "more tokens are booked as computed than were scheduled")
         # Whoever has the whole prompt from elsewhere computes its last token: that does not count.
         must(
-            computed >= scheduled - (answering > 0), "fewer tokens are booked as computed than were scheduled"
+            computed >= scheduled - answering_legs, "fewer tokens are booked as computed than were scheduled"
         )
         answered = table.values("first_token_s").measured
         prompt, hit = (
@@ -107,8 +150,9 @@ class Tokens:
             column("local_hit_tokens") + column("external_hit_tokens"),
         )
         must(~answered | (hit <= prompt), "more of its prompt was hit than there is")
-        sources = np.minimum(hit, prompt - 1) + scheduled - answering
-        once = answered & (column("preemptions") == 0)
+        whole = np.frombuffer(self._whole_leg, np.bool_)[index]
+        once = answered & whole & (column("preemptions") == 0)
+        sources = np.minimum(hit, prompt - 1) + of_leg
         must(~once | (sources == prompt), "hit, loaded and computed tokens do not add to its prompt")
         gaps = int(np.maximum(column("output_tokens") - 1, 0).sum())
         if gaps != n_gaps:

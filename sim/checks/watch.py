@@ -1,6 +1,7 @@
 """Joins the rules: hears all that the parts of a cluster tell each other, and passes it on unchanged."""
 
 import os
+from collections.abc import Sequence
 from itertools import chain
 from math import fsum
 from typing import TYPE_CHECKING
@@ -14,11 +15,12 @@ from sim.checks.index import Index
 from sim.checks.levels import check_levels
 from sim.checks.links import HostLinks, Transfers
 from sim.checks.loads import Loads
+from sim.checks.pools import PoolBooks
 from sim.checks.queues import WorkerQueues
 from sim.checks.requests import Requests
 from sim.checks.times import Times, check_lives
 from sim.checks.tokens import Tokens
-from sim.frontend import Frontend
+from sim.frontend import CANNOT_CONNECT, Frontend
 from sim.kv.events import KvEvent
 from sim.pool import Pool
 from sim.record import Record
@@ -60,17 +62,20 @@ class Watch:
         self._records = recorder.records
         self._requests = Requests(count, slots)
         self._times = Times(workers)
-        self._tokens = Tokens(count)
+        self._tokens = Tokens(count, recorder.records)
         self._flight = Flight(count)
         self._host_links = HostLinks(workers, block_bytes)
         self._transfers = Transfers(block_bytes)
         self._blocks = [Blocks(worker, SCAN_EVERY) for worker in range(workers)]
         self._queues = [WorkerQueues(worker) for worker in range(workers)]
         self._dead: set[int] = set()
+        """Workers whose engine has died of itself,"""
+        self._ever_dead: set[int] = set()
+        """of those that were started anew too."""
         self._until_sums = SUM_EVERY
         self._indexes: list[Index] = []
         self._loads: list[Loads] = []
-        self._pools: list[Pool] = []
+        self._pools: Sequence[Pool] = ()
         self.event_delay_s = 0.0
         self.client: Client | None = None
         """To be set before the first request."""
@@ -87,15 +92,18 @@ class Watch:
         self._env = cluster.env
         frontend = cluster.frontend
         frontend.booked = self._booked
-        self._pools = cluster.pools
+        frontend.retried = self._retried
+        self._pools = frontend.pools
         for pool in self._pools:
             index = Index(pool, LOOK_EVERY)
-            pool.heard = index.hear
+            loads = Loads(pool, cluster.scenario.router.active_request_expiry_secs)
+            pool.observer = PoolBooks(cluster.env, index, loads)
             self._indexes.append(index)
-            self._loads.append(Loads(pool, cluster.scenario.router.active_request_expiry_secs))
+            self._loads.append(loads)
         if cluster.pulls is not None:
             self._pulled = cluster.pulls.pulled
             cluster.pulls.pulled = self._pull_ended
+            cluster.pulls.stopped = self._pull_stopped
         self._submit = send
         return self._sent
 
@@ -109,7 +117,8 @@ class Watch:
     def _sent(self, request: Request) -> None:
         now_s = self._env.now
         self._times.front_door(now_s)
-        self._requests.sent(request.index, now_s)
+        self._requests.sent(request, now_s)
+        self._flight.sent(request.index, now_s)
         self._flight.in_flight(self._requests.in_flight, now_s)
         self._held_back(now_s)
         self._submit(request)
@@ -119,6 +128,7 @@ class Watch:
         index = request.index
         self._times.front_door(now_s)
         self._requests.over(index, now_s)
+        self._flight.over(index, now_s)
         self._flight.in_flight(self._requests.in_flight, now_s)
         self._tokens.over(index)
         for loads in self._loads:
@@ -144,6 +154,16 @@ class Watch:
         self._loads[place].booked(booking, now_s)
         self._indexes[place].decided(record, decision, now_s)
 
+    def _retried(self, record: Record) -> None:
+        index = record.request.index
+        self._tokens.tried_again(index)
+        self._flight.tried_again(index)
+        for loads in self._loads:
+            loads.returned(index)
+
+    def _pull_stopped(self, request: int) -> None:
+        self._transfers.stopped(request, self._env.now)
+
     def _pull_ended(self, request: int, n_bytes: int, start_s: float, end_s: float) -> None:
         self._transfers.ended(request, n_bytes, start_s, end_s)
         self._pulled(request, n_bytes, start_s, end_s)
@@ -166,8 +186,43 @@ class Watch:
         self._tokens.processed(worker, output, now_s)
         for request in output.finished:
             self._queues[worker].left(request, None, now_s)
-            self._flight.left_worker(request.request_id, now_s)
+            self._left(request, now_s)
         self._recorder.processed(worker, output, events, now_s)
+
+    def added(self, worker: int, request: ActiveRequest, now_s: float) -> None:
+        """See `Observer`."""
+        self._times.worker(worker, now_s)
+        self._queues[worker].came(request, now_s)
+        record = self._records[request.request_id]
+        self._flight.came_to_worker(record.request.index, now_s)
+        if request.request_id != record.request.index:
+            self._flight.tried_again(record.request.index)
+        self._recorder.added(worker, request, now_s)
+
+    def aborted(self, worker: int, request: ActiveRequest, now_s: float) -> None:
+        """See `Observer`."""
+        self._times.worker(worker, now_s)
+        self._queues[worker].left(request, self._records[request.request_id], now_s)
+        self._left(request, now_s)
+        self._recorder.aborted(worker, request, now_s)
+
+    def lost(self, worker: int, requests: Sequence[ActiveRequest], now_s: float) -> None:
+        """See `Observer`."""
+        self._times.worker(worker, now_s)
+        engine, link = self._cluster.workers[worker].engine, self._cluster.workers[worker].link
+        if worker not in self._dead:
+            self._blocks[worker].scan(engine, now_s)
+        self._queues[worker].lost(requests, self._records, now_s)
+        for request in requests:
+            self._left(request, now_s)
+        self._host_links.lost(worker, engine, link, now_s)
+        self._blocks[worker].lost()
+        self._dead.discard(worker)
+        self._recorder.lost(worker, requests, now_s)
+
+    def _left(self, request: ActiveRequest, now_s: float) -> None:
+        self._flight.left_worker(self._records[request.request_id].request.index, now_s)
+        self._tokens.left(request)
 
     def decoded(self, worker: int, run: DecodeRun, ends_s: NDArray[np.float64]) -> None:
         """See `RunObserver`."""
@@ -200,9 +255,9 @@ class Watch:
     def given_up(self, worker: int, request: ActiveRequest, reason: str) -> None:
         """See `Outbox`."""
         now_s = self._env.now
-        if worker not in self._dead:
+        if worker not in self._dead and reason != CANNOT_CONNECT:
             self._queues[worker].left(request, self._records[request.request_id], now_s)
-        self._flight.left_worker(request.request_id, now_s)
+        self._left(request, now_s)
         self._frontend.given_up(worker, request, reason)
 
     def pulls(self, worker: int, plan: StepPlan) -> None:
@@ -214,6 +269,7 @@ class Watch:
     def died(self, worker: int) -> None:
         """See `Outbox`."""
         self._dead.add(worker)
+        self._ever_dead.add(worker)
         self._queues[worker].died(self._env.now)
         self._frontend.died(worker)
 
@@ -243,8 +299,10 @@ class Watch:
         pulls = self._cluster.pulls
         if pulls is not None and isinstance(pulls.network, Network):
             self._transfers.check(pulls.network.links(now_s), now_s)
-        for queues, first_s in zip(self._queues, self._first_waits(), strict=True):
-            queues.check(first_s, now_s)
+            if not self._records:
+                self._transfers.check_held(pulls.held, now_s)
+        for worker in alive:
+            self._queues[worker].check(self._records, now_s)
 
     def closed(self) -> None:
         """The recorder has closed its books: look at its tables."""
@@ -258,21 +316,7 @@ class Watch:
         levels = recorder.rows.tables.get("workers")
         if levels is not None and not self._cluster.scenario.output.worker_interval_s:
             for worker, (waiting_s, running_s) in enumerate(queues):
-                if worker not in self._dead:
+                if worker not in self._ever_dead:
                     used_s = recorder.pool[worker].area(now_s)
                     areas_s = {"waiting": waiting_s, "running": running_s, "used_blocks": used_s}
                     check_levels(levels, worker, areas_s, now_s)
-
-    def _first_waits(self) -> list[list[float]]:
-        """Return since when requests wait for their first admission, by worker."""
-        waits: list[list[float]] = [[] for _ in self._queues]
-        for index, record in self._records.items():
-            if record.decode is not None:
-                worker, queued_s = record.decode_worker, record.decode_queued_s
-            else:
-                worker, queued_s = record.worker, record.queued_s
-            if worker is None or queued_s is None or worker in self._dead:
-                continue
-            if self._queues[worker].still_first(index):
-                waits[worker].append(queued_s)
-        return waits

@@ -32,7 +32,6 @@ class Parts(NamedTuple):
     """The parts of a cluster that can break."""
 
     frontend: Frontend
-    pools: Sequence[Pool]
     workers: Sequence[Worker]
     engines: Sequence[Callable[[], Engine]]
     """Make a new engine for each worker."""
@@ -96,8 +95,9 @@ class FaultProcess:
         if fault.back_after_s is not None:
             back_s = fault.at_s + fault.back_after_s
             known_s = min(known_s, back_s)
-            self._at(back_s, partial(self._come_back, toll, worker))
         self._at(known_s, partial(self._remove, toll, worker))
+        if fault.back_after_s is not None:  # at one instant it comes back after it was removed
+            self._at(back_s, partial(self._come_back, toll, worker))
 
     def _kill(self, worker: int, toll: Toll) -> list[ActiveRequest]:
         """End the process of a worker; return the requests that it served."""
@@ -110,9 +110,8 @@ class FaultProcess:
         self._deaths[worker] = toll
         legs = parts.workers[worker].die(parts.engines[worker](), CANNOT_CONNECT)
         # What is on its way by then arrives; a worker that takes steps ahead has sent more than that.
-        pool.news.drop(rank, self._env.now + parts.frontend.event_delay_s)
+        pool.drop(rank, self._env.now + parts.frontend.event_delay_s)
         toll.lost_tokens += sum(leg.computed for leg in legs)
-        parts.recorder.lost(worker, legs)
         parts.events.forget(worker)
         if parts.pulls is not None:
             parts.pulls.source_gone(worker)
@@ -196,11 +195,13 @@ class FaultProcess:
         parts = self._parts
         parts.frontend.closed = True
         if fault.in_flight == "fail":
+            for worker in parts.workers:
+                worker.interrupt()  # what breaks comes before the outputs of an instant
             for index in [record.request.index for record in dict.fromkeys(parts.recorder.records.values())]:
                 if parts.frontend.abandon(index, "failed", FRONTEND_RESTARTED):
                     toll.count("failed")
-        for pool in parts.pools:
-            pool.router.forget_bookings()
+        for pool in parts.frontend.pools:
+            pool.forget_bookings()
         self._at(fault.at_s + fault.down_s, partial(self._reopen, toll, fault))
 
     def _reopen(self, toll: Toll, fault: FrontendRestarts) -> None:
@@ -208,23 +209,22 @@ class FaultProcess:
         parts.frontend.closed = False
         sent_s = now_s + parts.frontend.event_delay_s
         parts.agenda.settle(now_s, -1)
-        for worker in range(len(parts.workers)):
-            pool, rank = self._place(worker)
-            if fault.index == "lost":
-                pool.news.drop(rank, until_s=sent_s)
-                pool.router.cleared(rank)
-            else:
-                parts.events.ask(worker, now_s)
         if fault.index == "recovered":
-            for pool in parts.pools:
+            for worker in range(len(parts.workers)):
+                parts.events.ask(worker, now_s)
+        for pool in parts.frontend.pools:
+            if fault.index == "recovered":
                 pool.news.open(sent_s)
+            else:
+                pool.news.open(sent_s, -1)  # what was sent before now
+                pool.clear()
         toll.until_s = self._env.now
 
     # -- places ---------------------------------------------------------------------------------------------
 
     def _place(self, worker: int) -> tuple[Pool, int]:
         """Return the pool of a worker, and its rank there."""
-        pool = next(pool for pool in reversed(self._parts.pools) if worker >= pool.first)
+        pool = next(pool for pool in reversed(self._parts.frontend.pools) if worker >= pool.first)
         return pool, worker - pool.first
 
     def _leave_out(self, worker: int) -> None:

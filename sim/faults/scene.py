@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 import simpy
 
 from sim.agenda import Agenda
-from sim.disaggregated import DisaggregatedFrontend
 from sim.faults.clients import ImpatientClients
 from sim.faults.events import EventFaults, concerns_events
 from sim.faults.process import FaultProcess, Parts
@@ -66,11 +65,8 @@ class Scene:
         """Arrange the faults. Time 0 is now."""
         if not self._faults:
             return
-        pools = [frontend.pool]
-        if isinstance(frontend, DisaggregatedFrontend):
-            pools.append(frontend.decode)
         events = self._event_faults(frontend)
-        parts = Parts(frontend, pools, workers, self._engines, self._laws, events, agenda, recorder, pulls)
+        parts = Parts(frontend, workers, self._engines, self._laws, events, agenda, recorder, pulls)
         FaultProcess(self._env, self.tolls, parts).start()
 
     def _event_faults(self, outbox: Outbox) -> EventFaults:

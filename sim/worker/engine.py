@@ -240,6 +240,11 @@ class Engine:
         held = self.nixl is not None and self.nixl.held
         return not (self.requests or held or self._landing)
 
+    @property
+    def landing(self) -> Collection[ActiveRequest]:
+        """Requests that were aborted, and whose blocks are still written to from outside."""
+        return self._landing.values()
+
     def release(self, request_id: int) -> bool:
         """Let the blocks of a held request go; False if they are not held any more."""
         request = self.nixl.release(request_id) if self.nixl is not None else None

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from sim.worker.connector import TransferJob
-from sim.worker.transfer import LinkSettings, Outage, Stream
+from sim.worker.transfer import Copy, LinkSettings, Outage, Stream
 
 
 class HostLink:
@@ -22,6 +22,8 @@ class HostLink:
         """When each job not yet reported is done."""
         self.changes = 0
         """Counts jobs submitted and jobs reported: equal counts mean equal copies under way."""
+        self._copies: dict[int, tuple[Stream, Copy]] = {}
+        """Jobs not yet reported."""
         self._block_bytes = block_bytes
         self._pieces_per_block = pieces_per_block
 
@@ -29,17 +31,21 @@ class HostLink:
         """Queue a copy that may start at `start_s`; return when it is done."""
         stream = self.to_gpu if job.load else self.to_host
         blocks = len(job.blocks)
-        done_s = stream.submit(blocks * self._block_bytes, blocks * self._pieces_per_block, start_s)
+        n_bytes, pieces = blocks * self._block_bytes, blocks * self._pieces_per_block
+        self._copies[job.job_id] = stream, Copy(max(start_s, stream.busy_until_s), n_bytes, pieces)
+        done_s = stream.submit(n_bytes, pieces, start_s)
         self.done_s[job.job_id] = done_s
         self.changes += 1
         return done_s
 
     def cut(self, now_s: float) -> None:
         """Everything under way comes to nothing."""
-        self.to_gpu.cut(now_s)
-        self.to_host.cut(now_s)
+        for job_id, (stream, copy) in self._copies.items():
+            if self.done_s[job_id] > now_s:
+                stream.cut(copy, now_s)
         self.changes += len(self.done_s)
         self.done_s.clear()
+        self._copies.clear()
 
     def next_s(self) -> float:
         """Return when the next job is done; infinity if none is under way."""
@@ -49,6 +55,6 @@ class HostLink:
         """Report the jobs done by now, once each, in order of their ends."""
         done = sorted((end_s, job_id) for job_id, end_s in self.done_s.items() if end_s <= now_s)
         for _, job_id in done:
-            del self.done_s[job_id]
+            del self.done_s[job_id], self._copies[job_id]
         self.changes += len(done)
         return [job_id for _, job_id in done]

@@ -65,8 +65,8 @@ class Network:
         """Transfers that have not joined their links yet, in the order in which they will: when, a count."""
         self._joined: list[_Transfer] = []
         """Transfers on their links, in the order in which they joined."""
-        self._completed: list[tuple[float, int]] = []
-        """When and which: those that `finish` has not returned yet."""
+        self._completed: list[tuple[float, int, Route, int]] = []
+        """When, which, over what and how many bytes: those that `finish` has not returned yet."""
 
     def start(
         self, transfer_id: int, n_bytes: int, descriptors: int, source: int, target: int, *, now_s: float
@@ -84,6 +84,9 @@ class Network:
         self._advance(now_s)
         self._set_up = [entry for entry in self._set_up if entry[2].id != transfer_id]
         self._joined = [transfer for transfer in self._joined if transfer.id != transfer_id]
+        for entry in self._completed:
+            if entry[1] == transfer_id:  # it has ended at this very instant
+                self._count(entry[2], -1, -entry[3])
         self._completed = [entry for entry in self._completed if entry[1] != transfer_id]
         self._share(now_s)
 
@@ -99,7 +102,7 @@ class Network:
     def finish(self, now_s: float) -> list[int]:
         """Return the transfers that ended since the last call, by time and then id; there may be none."""
         self._advance(now_s)
-        ended = [transfer_id for _, transfer_id in sorted(self._completed)]
+        ended = [entry[1] for entry in sorted(self._completed)]
         self._completed.clear()
         return ended
 
@@ -162,12 +165,15 @@ class Network:
     def _end(self, now_s: float) -> None:
         ended = [transfer for transfer in self._joined if transfer.end_s <= now_s]
         for transfer in ended:
-            self._completed.append((now_s, transfer.id))
-            for link in transfer.route:
-                self._links[link].transfers += 1
-                self._links[link].n_bytes += transfer.n_bytes
+            self._completed.append((now_s, transfer.id, transfer.route, transfer.n_bytes))
+            self._count(transfer.route, 1, transfer.n_bytes)
         if ended:
             self._joined = [transfer for transfer in self._joined if transfer.end_s > now_s]
+
+    def _count(self, route: Route, transfers: int, n_bytes: int) -> None:
+        for link in route:
+            self._links[link].transfers += transfers
+            self._links[link].n_bytes += n_bytes
 
 
 class LinkOut(NamedTuple):

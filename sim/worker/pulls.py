@@ -5,7 +5,7 @@ waits on a decode worker, that worker's heartbeats prolong the lease. A lease th
 blocks go: the decode worker then computes the prompt itself.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
@@ -61,8 +61,8 @@ class _Held:
 
     __slots__ = (
         "ended_s",
-        "kept_until_s",
         "lost",
+        "over",
         "pulling",
         "request",
         "waiting_since_s",
@@ -78,11 +78,11 @@ class _Held:
         self.waiting_since_s = inf
         """When the request came to its decode worker."""
         self.waiting_until_s = inf
-        """When that gave it up."""
+        """When that gave it up, or was gone."""
         self.pulling = False
         """From here on the lease is kept up to the end of the transfer."""
-        self.kept_until_s: float | None = None
-        """When the lease ends, once its decode worker is gone."""
+        self.over = False
+        """Nobody will ask for them."""
         self.lost = False
         """The prefill worker is gone: there is nothing to read."""
 
@@ -92,7 +92,8 @@ class Pulls:
 
     `workers` are all workers by index, to be set before the first request. `pulled` is told of every transfer
     that ended: request, bytes, start and end in seconds; `expired` of every lease that ended before; `failed`
-    of every transfer that came to nothing: request and decode worker.
+    of every transfer that came to nothing while its decode worker waits: request and decode worker;
+    `stopped` of all reads that were posted and came to nothing: request.
     """
 
     def __init__(
@@ -107,6 +108,7 @@ class Pulls:
         self.pulled: Callable[[int, int, float, float], None] = lambda request, n_bytes, start_s, end_s: None
         self.expired: Callable[[int], None] = lambda request: None
         self.failed: Callable[[int, int], None] = lambda request, target: None
+        self.stopped: Callable[[int], None] = lambda request: None
         self.network = network
         self._env = env
         self._lease = lease
@@ -136,12 +138,26 @@ class Pulls:
     def given_up(self, request: int) -> None:
         """A request waits on its decode worker no more, whose heartbeats end: so does the lease, in time."""
         held = self._held.get(request)
-        if held is not None and not held.pulling and held.waiting_since_s < inf:
+        if held is not None and not held.pulling:
             held.waiting_until_s = self._env.now
             self._watch(held)
 
+    def over(self, request: int) -> None:
+        """Nobody will ask for the blocks of a request any more: they are kept until their lease ends."""
+        held = self._held.get(request)
+        if held is None:
+            return
+        held.over = True
+        if held.lost:
+            del self._held[request]
+
+    @property
+    def held(self) -> Collection[int]:
+        """Requests whose blocks are kept, or awaited although they are lost."""
+        return self._held.keys()
+
     def _watch(self, held: _Held) -> None:
-        end_s = self._lease_end_s(held)
+        end_s = max(self._lease_end_s(held), self._env.now)
         if end_s < inf:
             heappush(self._leases, (end_s, held.worker, next(self._count), held))
             if self._leases[0][3] is held:
@@ -172,8 +188,6 @@ class Pulls:
 
     def _lease_end_s(self, held: _Held) -> float:
         """When the lease ends as things stand: never, if heartbeats come before their extension is over."""
-        if held.kept_until_s is not None:
-            return held.kept_until_s
         lease, end_s = self._lease, held.ended_s + self._lease.lease_s
         interval_s, since_s = lease.heartbeat_interval_s, held.waiting_since_s
         if since_s == inf or not interval_s:
@@ -209,8 +223,9 @@ class Pulls:
             if held.worker != worker:
                 continue
             held.lost = True
-            if held.pulling:
+            if held.pulling or held.over:
                 del self._held[request]
+            if held.pulling:
                 self.failed(request, self._cancel(request))
 
     def target_gone(self, request: int, *, reached: bool = True) -> None:
@@ -218,25 +233,22 @@ class Pulls:
 
         `reached`: whether the request came to it, so that it has prolonged the lease before.
         """
+        self.over(request)
         held = self._held.get(request)
-        if held is None or held.lost:
+        if held is None:
             return
-        now_s, lease = self._env.now, self._lease
         if held.pulling:
             held.pulling = False
             self._cancel(request)
-        end_s = held.ended_s + lease.lease_s
-        if reached and held.waiting_since_s < inf and lease.heartbeat_interval_s:
-            beats = floor((now_s - held.waiting_since_s) / lease.heartbeat_interval_s)
-            beat_s = held.waiting_since_s + beats * lease.heartbeat_interval_s
-            end_s = max(end_s, beat_s + lease.extension_s)
-        held.kept_until_s = max(end_s, now_s)
-        self._watch(held)
+        if not reached:
+            held.waiting_since_s = inf
+        self.given_up(request)
 
     def _cancel(self, request: int) -> int:
         """Stop a transfer that is under way; return the decode worker that it goes to."""
         target, _, _ = self._under_way.pop(request)
         self.network.cancel(request, now_s=self._env.now)
+        self.stopped(request)
         self._arrange()
         return target
 
@@ -247,6 +259,7 @@ class Pulls:
         held = self._held[pull.request_id]
         if held.lost:
             del self._held[pull.request_id]
+            self.stopped(pull.request_id)
             fails = at_time(self._env, self._env.now, Phase.OUTPUT, target)
             fails.callbacks.append(lambda _: self.failed(pull.request_id, target))
             return

@@ -37,6 +37,15 @@ class Outage(NamedTuple):
     end_s: float
 
 
+class Copy(NamedTuple):
+    """A job as a stream has it."""
+
+    start_s: float
+    """When its turn comes."""
+    n_bytes: int
+    pieces: int
+
+
 class Stream:
     """One direction of one link, and what went over it."""
 
@@ -90,9 +99,16 @@ class Stream:
                 end_s += back_s - max(out_s, start_s)
         return end_s
 
-    def cut(self, now_s: float) -> None:
-        """What was submitted and is not done comes to nothing."""
-        self.busy_s = max(0.0, self.busy_s - self.remaining_s(now_s))
+    def cut(self, copy: Copy, now_s: float) -> None:
+        """A job that is not done comes to nothing: only the time counts in which it moved until now."""
+        took_s = self.duration_s(copy.n_bytes, copy.pieces)
+        stood_s = 0.0
+        for out_s, back_s in self._outages:
+            stood_s += max(0.0, min(back_s, now_s) - max(out_s, copy.start_s))
+        moved_s = max(0.0, now_s - copy.start_s - stood_s)
+        self.jobs -= 1
+        self.n_bytes -= copy.n_bytes
+        self.busy_s -= took_s - min(moved_s, took_s)
         self.busy_until_s = min(self.busy_until_s, now_s)
 
     def remaining_s(self, now_s: float) -> float:

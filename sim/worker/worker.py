@@ -38,6 +38,15 @@ class Observer(RunObserver, Protocol):
     def processed(self, worker: int, output: StepOutput, events: list[KvEvent], now_s: float) -> None:
         """An output was processed, with what that did to the caches."""
 
+    def added(self, worker: int, request: ActiveRequest, now_s: float) -> None:
+        """A request came to the queue."""
+
+    def aborted(self, worker: int, request: ActiveRequest, now_s: float) -> None:
+        """A request was taken out that nobody waits for any more."""
+
+    def lost(self, worker: int, requests: Sequence[ActiveRequest], now_s: float) -> None:
+        """The process is about to end, with all that it holds; it serves these requests."""
+
     def levels(self, worker: int, engine: Engine, now_s: float) -> None:
         """Queues and caches stand as the engine says from now on."""
 
@@ -132,6 +141,7 @@ class Worker:
         self._meet()
         self.engine.add(request)
         now_s = self._env.now
+        self._observer.added(self._index, request, now_s)
         self._observer.levels(self._index, self.engine, now_s)
         if self._polling:
             self._wake(now_s, Phase.SCHEDULE, self._poll)
@@ -166,6 +176,7 @@ class Worker:
             if self._has_ended(request):
                 return
         self.engine.abort(request)
+        self._observer.aborted(self._index, request, now_s)
         self._observer.levels(self._index, self.engine, now_s)
         if self._polling:
             self._wake(now_s, Phase.SCHEDULE, self._poll)
@@ -187,6 +198,7 @@ class Worker:
         self._meet()
         self._alarm += 1
         lost = self.engine.requests if self._gone is None else []
+        self._observer.lost(self._index, lost, self._env.now)
         for request in lost:
             request.status = Status.FINISHED
         self._gone = reason

@@ -133,7 +133,7 @@ def test_a_gap_between_tokens_that_is_counted_twice_is_seen():
 
 def test_a_load_that_does_not_return_is_seen():
     def booked_again(cluster):
-        cluster.pools[0].router.loads.book(Booking(**OF_NOBODY))
+        cluster.frontend.pools[0].router.loads.book(Booking(**OF_NOBODY))
 
     error = violation(booked_again)
     assert (error.rule, error.worker) == (loads.RULE, 1)
@@ -156,7 +156,7 @@ OF_NOBODY = {
 
 def test_a_load_that_returns_too_early_is_seen():
     def freed(cluster):
-        pool = cluster.pools[0]
+        pool = cluster.frontend.pools[0]
         pool.router.loads.free(cluster.recorder.records[1].booking)
         cluster._watch._loads[0].check_sums(cluster.env.now)
 
@@ -167,7 +167,7 @@ def test_a_load_that_returns_too_early_is_seen():
 
 def test_a_negative_load_is_seen_at_the_next_booking():
     def taken_twice(cluster):
-        cluster.pools[0].router.loads._numbers[0, 1] -= 1
+        cluster.frontend.pools[0].router.loads._numbers[0, 1] -= 1
 
     error = violation(taken_twice)
     assert (error.rule, error.worker, error.now_s) == (loads.RULE, 1, 9.0)
@@ -325,7 +325,7 @@ def test_a_level_that_is_missing_in_the_table_is_seen():
 
 def test_an_event_that_gets_lost_on_its_way_is_seen():
     def lost(cluster):
-        cluster.pools[0].news._messages.pop()
+        cluster.frontend.pools[0].news._messages.pop()
 
     slow = aggregated(frontend={"event_delay_s": 8.0})
     error = violation(lost, slow)
@@ -336,7 +336,7 @@ def test_an_event_that_gets_lost_on_its_way_is_seen():
 def test_a_block_that_the_index_forgets_is_seen():
     def forgotten(cluster):
         for rank in (0, 1):
-            cluster.pools[0].router.removed(rank, [1], "device")
+            cluster.frontend.pools[0].router.removed(rank, [1], "device")
 
     error = violation(forgotten)
     assert error.rule == index.RULE
@@ -348,7 +348,7 @@ def test_a_block_that_the_index_invents_is_seen_at_the_decision():
     watched._every = watched._until_look = 1
     moment = at_time(cluster.env, 30, Phase.ARRIVAL, 1 << 20)
     moment.callbacks.append(
-        lambda _: [cluster.pools[0].router.stored(r, None, [0, 1], "device") for r in (0, 1)]
+        lambda _: [cluster.frontend.pools[0].router.stored(r, None, [0, 1], "device") for r in (0, 1)]
     )
     with pytest.raises(InvariantError) as caught:
         cluster.run()

@@ -261,6 +261,16 @@ def test_copies_to_the_host_stand_still_while_the_link_is_out():
     assert ends[1] - ends[0] == pytest.approx(2.0)
 
 
+def test_a_copy_that_is_due_while_the_link_is_out_begins_when_it_is_back():
+    offload = {
+        "cpu_bytes": 10 * HOST_BLOCK_BYTES,
+        "link": {"bandwidth_bytes_per_s": 1024, "latency_s": 0, "per_piece_s": 0},
+    }
+    outage = {"kind": "link-outage", "link": "pcie", "at_s": 0.010, "for_s": 1.990}
+    cluster = play(trace(turn(0, 16, 1, [1])), outage, offload=offload)
+    assert max(worker.link.to_host.busy_until_s for worker in cluster.workers) == pytest.approx(3.0)
+
+
 # -- prefill and decode workers -----------------------------------------------------------------------------
 
 
@@ -327,3 +337,11 @@ def test_without_prefill_workers_decode_workers_serve_alone():
     (row,) = rows(pair(trace(turn(0.5, 33, 3, (1, 2, 3))), death))
     assert (row["status"], row["worker"], row["decode_worker"]) == ("completed", 1, 1)
     assert row["end_s"] == pytest.approx(3.5)
+
+
+def test_blocks_into_which_a_pull_writes_return_when_it_has_ended():
+    cluster = pair(ONE, replay={"client": "open-loop", "timeout_s": 1.1})
+    (row,) = rows(cluster)
+    assert (row["status"], row["end_s"], row["pull_end_s"]) == ("cancelled", 1.1, None)
+    used = [(row["now_s"], row["used_blocks"]) for row in rows(cluster, "workers") if row["worker"] == 1]
+    assert used[-2:] == [(1.1, 3), (pytest.approx(1.25, abs=1e-3), 0)]
