@@ -8,8 +8,8 @@ from typing import Any
 
 from sim.measured.folder import RunFile
 from sim.measured.roles import Role
+from sim.reading import lines
 from sim.units import plural
-from sim.workload.formats.lines import lines
 
 _JSON_LINES = (Role.KV_EVENTS, Role.METRICS_SERIES, Role.REQUEST_TRACE, Role.USAGE, Role.TRACE)
 _JSON = (Role.BENCH, Role.COMMANDS)

@@ -36,6 +36,7 @@ class Words(NamedTuple):
 _MORE_POOL = (
     "give the KV pool more memory: engine.gpu_memory_utilization, a GPU with more, a kv_dtype of fewer bytes"
 )
+_MIGRATE = "frontend.migration_limit, within which requests of a lost worker are tried on another one"
 
 WORDS: dict[str, Words] = {
     "exceeds_max_model_len": Words(
@@ -66,6 +67,22 @@ WORDS: dict[str, Words] = {
     "no_eligible_worker": Words(
         "{requests} {were} refused because no worker was left that could take them",
         "more workers, or see why they died",
+    ),
+    "worker_died": Words("{requests} failed when a worker died", _MIGRATE),
+    "drain_timeout": Words(
+        "{requests} failed when the time of a worker that was drained was up",
+        f"{_MIGRATE}; or give the worker a longer timeout_s",
+    ),
+    "cannot_connect": Words("{requests} failed because the worker that was chosen was gone", _MIGRATE),
+    "frontend_restarted": Words("{requests} failed when the front end restarted", ""),
+    "frontend_down": Words("{requests} {were} turned away while the front end was down", ""),
+    "kv_transfer_failed": Words(
+        "{requests} failed because a decode worker could not read the prompt",
+        'disaggregation.kv_load_failure_policy = "recompute" lets it compute the prompt itself',
+    ),
+    "client_cancelled": Words("{requests} {were} cancelled by the client, as the scenario's faults say", ""),
+    "client_timeout": Words(
+        "{requests} {were} cancelled by the client after replay.timeout_s", "a longer replay.timeout_s"
     ),
     "not sent: waits for an earlier request to end": Words(
         "{requests} {were} never sent, behind an earlier one that does not end", ""
@@ -136,7 +153,7 @@ def lost(summary: Summary) -> int:
 
 
 def nothing_served(summaries: Sequence[Summary]) -> bool:
-    """Whether requests were sent and every one of them was refused."""
+    """Whether requests were sent, and each was rejected, failed or cancelled."""
     sent = any(_count(summary, "total") for summary in summaries)
     return sent and not any(
         _count(summary, "completed") or _count(summary, "unfinished") for summary in summaries

@@ -5,6 +5,9 @@ from typing import Any
 
 import pytest
 
+from sim.faults.clients import CANCELLED, TIMED_OUT
+from sim.faults.process import DRAIN_TIMEOUT, FRONTEND_RESTARTED, WORKER_DIED
+from sim.frontend import CANNOT_CONNECT
 from sim.results.refusals import (
     WORDS,
     lost,
@@ -105,6 +108,16 @@ def test_every_reason_has_words(reason: str) -> None:
     (line,) = refusals([summary(3, kind(reason, 2, 7, 5))])
     assert line.startswith("2 of 3 ")
     assert "{" not in line
+
+
+def test_the_reasons_that_faults_give_have_words() -> None:
+    faults = {WORKER_DIED, DRAIN_TIMEOUT, FRONTEND_RESTARTED, CANNOT_CONNECT, CANCELLED, TIMED_OUT}
+    assert faults <= WORDS.keys()
+    failed = kind(WORKER_DIED, 1) | {"status": "failed"}
+    assert refusals([summary(9) | {"not_completed": [failed]}]) == [
+        "1 of 9 requests failed when a worker died; what helps: frontend.migration_limit, within which "
+        "requests of a lost worker are tried on another one"
+    ]
 
 
 def test_nothing_is_served_if_everything_sent_was_refused() -> None:
