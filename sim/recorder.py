@@ -14,9 +14,9 @@ from sim.kv.events import KvEvent
 from sim.record import Record
 from sim.results.account import Account
 from sim.results.gauge import Gauge
+from sim.results.latency import latency
 from sim.results.ledger import Ledger
 from sim.results.levels import Levels
-from sim.results.metrics import latency
 from sim.results.rows import Rows
 from sim.results.tables import ALWAYS_KEPT, GAP_DIGITS
 from sim.results.transfers import LinkRow, PullCounts
