@@ -31,7 +31,10 @@ PURE = (
     "worker/timing.py",
     "worker/mocker_law.py",
     "worker/engine.py",
+    "worker/hang.py",
     "capacity.py",
+    "startup.py",
+    "faults/settings.py",
 )
 IMPURE_IMPORTS = {"simpy", "time", "datetime", "random", "pathlib", "os", "io", "tomllib", "json"}
 
@@ -70,6 +73,13 @@ def test_nothing_below_the_commands_imports_them() -> None:
     for file in (ROOT / "sim").rglob("*.py"):
         if file.parent.name != "commands" and file.name != "cli.py":
             assert not [name for name in imports(file) if name.startswith(("sim.cli", "sim.commands"))], file
+
+
+def test_contributing_names_every_room() -> None:
+    named = " ".join(re.findall(r"`([^`\n]+)`", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")))
+    for place in (ROOT / "sim").iterdir():
+        if place.suffix == ".py" or (place / "__init__.py").is_file():
+            assert re.search(rf"(?:^|[ /]){re.escape(place.name)}(?:[ /]|$)", named), place.name
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
