@@ -62,6 +62,7 @@ class _Held:
     __slots__ = (
         "ended_s",
         "lost",
+        "over",
         "pulling",
         "request",
         "waiting_since_s",
@@ -80,6 +81,8 @@ class _Held:
         """When that gave it up, or was gone."""
         self.pulling = False
         """From here on the lease is kept up to the end of the transfer."""
+        self.over = False
+        """Nobody will ask for them."""
         self.lost = False
         """The prefill worker is gone: there is nothing to read."""
 
@@ -140,9 +143,12 @@ class Pulls:
             self._watch(held)
 
     def over(self, request: int) -> None:
-        """A request has ended; what was lost of it is asked for no more."""
+        """Nobody will ask for the blocks of a request any more: they are kept until their lease ends."""
         held = self._held.get(request)
-        if held is not None and held.lost:
+        if held is None:
+            return
+        held.over = True
+        if held.lost:
             del self._held[request]
 
     @property
@@ -217,8 +223,9 @@ class Pulls:
             if held.worker != worker:
                 continue
             held.lost = True
-            if held.pulling:
+            if held.pulling or held.over:
                 del self._held[request]
+            if held.pulling:
                 self.failed(request, self._cancel(request))
 
     def target_gone(self, request: int, *, reached: bool = True) -> None:
