@@ -13,7 +13,6 @@ from sim.faults.settings import Fault, FrontendRestarts, SlowGpu, WorkerDies, Wo
 from sim.faults.slow import SlowLaw
 from sim.faults.toll import Toll
 from sim.frontend import CANNOT_CONNECT, Frontend
-from sim.pool import Pool
 from sim.recorder import Recorder
 from sim.worker.active import ActiveRequest
 from sim.worker.engine import Engine
@@ -106,7 +105,7 @@ class FaultProcess:
         toll.lost_blocks += engine.cache.pool.filled_blocks
         if engine.offload is not None:
             toll.lost_cpu_blocks += engine.offload.tier.used_blocks
-        pool, rank = self._place(worker)
+        pool, rank = self._parts.frontend.place(worker)
         self._deaths[worker] = toll
         legs = parts.workers[worker].die(parts.engines[worker](), CANNOT_CONNECT)
         # What is on its way by then arrives; a worker that takes steps ahead has sent more than that.
@@ -122,12 +121,12 @@ class FaultProcess:
     def _remove(self, toll: Toll, worker: int) -> None:
         """The router learns that a worker is gone."""
         self._leave_out(worker)
-        pool, rank = self._place(worker)
+        pool, rank = self._parts.frontend.place(worker)
         pool.forget(rank)
         self._interrupt(self._hanging.pop(worker, []), toll, WORKER_DIED)
 
     def _come_back(self, toll: Toll, worker: int) -> None:
-        pool, rank = self._place(worker)
+        pool, rank = self._parts.frontend.place(worker)
         self._parts.workers[worker].come_back()
         pool.let_in(rank)
         toll.until_s = self._env.now
@@ -177,7 +176,7 @@ class FaultProcess:
             self._at(looks_s, partial(self._look, toll, fault, times + 1))
             return
         legs = self._kill(worker, toll)
-        pool, rank = self._place(worker)
+        pool, rank = self._parts.frontend.place(worker)
         pool.forget(rank)
         self._interrupt(legs, toll, DRAIN_TIMEOUT)
         if fault.back_after_s is not None:
@@ -220,13 +219,6 @@ class FaultProcess:
                 pool.clear()
         toll.until_s = self._env.now
 
-    # -- places ---------------------------------------------------------------------------------------------
-
-    def _place(self, worker: int) -> tuple[Pool, int]:
-        """Return the pool of a worker, and its rank there."""
-        pool = next(pool for pool in reversed(self._parts.frontend.pools) if worker >= pool.first)
-        return pool, worker - pool.first
-
     def _leave_out(self, worker: int) -> None:
-        pool, rank = self._place(worker)
+        pool, rank = self._parts.frontend.place(worker)
         pool.leave_out(rank)

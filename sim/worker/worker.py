@@ -209,7 +209,7 @@ class Worker:
                 if engine.alone and not (plan.tokens or plan.preempted):
                     break  # the next one could do no more than this one
         except EngineDiedError:
-            self._die()
+            self._engine_died()
             return
         self._observer.levels(self._index, engine, now_s)
         if self._busy(now_s):
@@ -220,7 +220,7 @@ class Worker:
         else:
             self._wait_for_copies(now_s)
 
-    def _die(self) -> None:
+    def _engine_died(self) -> None:
         """Give up every request; the steps in flight come to nothing."""
         self._gone = ENGINE_DIED
         for request in self.engine.requests:
