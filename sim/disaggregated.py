@@ -175,7 +175,7 @@ class DisaggregatedFrontend(Frontend):
 
     def expired(self, request: int) -> None:
         """A prompt's blocks were let go before they were read: the decode worker has to compute it."""
-        self._recorder.lease_expired(request)
+        self._recorder.lease_expired()
         record = self._recorder.records.get(request)
         decode = record.decode if record is not None else None
         if decode is not None and decode.request_id == request:

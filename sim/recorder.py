@@ -113,7 +113,7 @@ class Recorder:
             return  # its client gave up meanwhile
         record.pull_start_s, record.pull_end_s, record.pulled_bytes = start_s, end_s, n_bytes
 
-    def lease_expired(self, request: int) -> None:
+    def lease_expired(self) -> None:
         """A prefill worker let a prompt's blocks go before they were read."""
         self.pulls.leases_expired += 1
 

@@ -25,7 +25,7 @@ class Outbox(EventOutbox, Protocol):
         """Tokens and ends of one step, whose output is processed now."""
 
     def given_up(self, worker: int, request: ActiveRequest, reason: str) -> None:
-        """A request will never be served: it has outgrown the pool, or the engine has died."""
+        """A request will never be served: it has outgrown the pool, or the engine is gone."""
 
     def pulls(self, worker: int, plan: StepPlan) -> None:
         """Reads from other workers that a step posts now."""
