@@ -293,8 +293,8 @@ class Cluster:
             self.workers,
             self._agenda,
             self.recorder,
-            self.pulls,
-            lambda: self.recorder.ended == len(requests),
+            pulls=self.pulls,
+            over=lambda: self.recorder.ended == len(requests),
         )
         self.client.start()
         with rare_collections():

@@ -60,6 +60,7 @@ class Scene:
         workers: Sequence[Worker],
         agenda: Agenda,
         recorder: Recorder,
+        *,
         pulls: Pulls | None,
         over: Callable[[], bool],
     ) -> None:

@@ -62,6 +62,7 @@ class _Held:
     __slots__ = (
         "ended_s",
         "lost",
+        "over",
         "pulling",
         "request",
         "waiting_since_s",
@@ -82,6 +83,8 @@ class _Held:
         """From here on the lease is kept up to the end of the transfer."""
         self.lost = False
         """The prefill worker is gone: there is nothing to read."""
+        self.over = False
+        """The request has ended: nobody will ask."""
 
 
 class Pulls:
@@ -142,7 +145,10 @@ class Pulls:
     def over(self, request: int) -> None:
         """A request has ended; what was lost of it is asked for no more."""
         held = self._held.get(request)
-        if held is not None and held.lost:
+        if held is None:
+            return
+        held.over = True
+        if held.lost:
             del self._held[request]
 
     @property
@@ -217,8 +223,9 @@ class Pulls:
             if held.worker != worker:
                 continue
             held.lost = True
-            if held.pulling:
+            if held.pulling or held.over:
                 del self._held[request]
+            if held.pulling:
                 self.failed(request, self._cancel(request))
 
     def target_gone(self, request: int, *, reached: bool = True) -> None:

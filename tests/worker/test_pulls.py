@@ -251,3 +251,13 @@ def test_what_a_dead_worker_held_is_lost_at_once() -> None:
         (10.0, "expired", 3),
         (10.0, "worker 1", [], [3]),
     ]
+
+
+def test_what_a_request_left_behind_that_has_ended_goes_with_its_prefill_worker() -> None:
+    """Nobody asks for it any more."""
+    stage = Stage(NO_HEARTBEATS)
+    stage.hold(0.0, 1)
+    stage.at(1.0, lambda: stage.pulls.over(1))
+    stage.at(2.0, lambda: stage.pulls.source_gone(0))
+    stage.run()
+    assert not stage.pulls.held
