@@ -208,15 +208,13 @@ class FaultProcess:
         parts.frontend.closed = False
         sent_s = now_s + parts.frontend.event_delay_s
         parts.agenda.settle(now_s, -1)
+        for pool in parts.frontend.pools:
+            pool.news.open(sent_s, -1)  # what was sent before now
+            if fault.index == "lost":
+                pool.clear()
         if fault.index == "recovered":
             for worker in range(len(parts.workers)):
                 parts.events.ask(worker, now_s)
-        for pool in parts.frontend.pools:
-            if fault.index == "recovered":
-                pool.news.open(sent_s)
-            else:
-                pool.news.open(sent_s, -1)  # what was sent before now
-                pool.clear()
         toll.until_s = self._env.now
 
     def _leave_out(self, worker: int) -> None:

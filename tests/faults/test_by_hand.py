@@ -88,6 +88,14 @@ def test_until_it_is_known_requests_are_sent_to_it_and_fail():
     assert found[1]["end_s"] == pytest.approx(1.1)
 
 
+def test_a_worker_that_is_back_before_it_was_missed_serves_again():
+    """Nobody had noticed within the 10 s of its lease."""
+    requests = trace(turn(0, 16, 1, [1], "a"), turn(3, 16, 1, [2], "b"), turn(4, 16, 1, [3], "c"))
+    found = by_index(play(requests, DEATH | {"back_after_s": 1.0}))
+    assert [row["status"] for row in found] == ["completed"] * 3
+    assert {row["worker"] for row in found} == {0, 1}
+
+
 def test_a_machine_that_is_lost_leaves_its_requests_hanging_until_it_is_known():
     found = by_index(play(two(), DEATH | {"connections": "hang", "detected_after_s": 2.0}))
     assert (found[0]["reason"], found[0]["end_s"]) == ("worker_died", pytest.approx(2.05))
@@ -236,3 +244,14 @@ def test_a_copy_that_is_due_while_the_link_is_out_begins_when_it_is_back():
     outage = {"kind": "link-outage", "link": "pcie", "at_s": 0.010, "for_s": 1.990}
     cluster = play(trace(turn(0, 16, 1, [1])), outage, offload=offload)
     assert max(worker.link.to_host.busy_until_s for worker in cluster.workers) == pytest.approx(3.0)
+
+
+def test_preemptions_of_workers_that_were_lost_count():
+    """Two answers outgrow eight blocks: the second request is preempted, and its worker dies after that."""
+    requests = trace(turn(0, 48, 40, [1, 2, 3], "a"), turn(0, 48, 40, [4, 5, 6], "b"))
+    pool = {"engine": {"kv_blocks": 9}, "workers": {"count": 1}, "frontend": {"migration_limit": 1}}
+    death = {"kind": "worker-dies", "worker": 0, "at_s": 0.5, "back_after_s": 0.1, "detected_after_s": 0.0}
+    before = sum(row["preemptions"] for row in rows(play(requests, **pool)))
+    with_death = sum(row["preemptions"] for row in rows(play(requests, death, **pool)))
+    assert before > 0
+    assert with_death > 0

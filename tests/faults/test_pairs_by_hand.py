@@ -65,3 +65,15 @@ def test_blocks_into_which_a_pull_writes_return_when_it_has_ended():
     assert (row["status"], row["end_s"], row["pull_end_s"]) == ("cancelled", 1.1, None)
     used = [(row["now_s"], row["used_blocks"]) for row in rows(cluster, "workers") if row["worker"] == 1]
     assert used[-2:] == [(1.1, 3), (pytest.approx(1.25, abs=1e-3), 0)]
+
+
+def test_the_times_of_legs_are_those_of_the_last_try():
+    """The decode worker dies while it generates, and the prefill worker before it has answered again."""
+    deaths = [
+        {"kind": "worker-dies", "worker": 1, "at_s": 3.5},
+        {"kind": "worker-dies", "worker": 0, "at_s": 4.0},
+    ]
+    (row,) = rows(pair(ONE, *deaths, frontend={"migration_limit": 1}))
+    assert (row["status"], row["retries"], row["output_tokens"]) == ("failed", 1, 2)
+    legs = ("prefilled_s", "decode_queued_s", "pull_start_s", "pull_end_s", "pulled_bytes")
+    assert [row[name] for name in legs] == [None] * 5
