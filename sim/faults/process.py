@@ -40,6 +40,8 @@ class Parts(NamedTuple):
     agenda: Agenda
     recorder: Recorder
     pulls: Pulls | None
+    over: Callable[[], bool]
+    """Whether every request of the trace has ended: what breaks later breaks nothing of this run."""
 
 
 class FaultProcess:
@@ -66,6 +68,8 @@ class FaultProcess:
         at_time(self._env, time_s, Phase.FAULT).callbacks.append(lambda _: act())
 
     def _begin(self, toll: Toll, fault: Fault) -> None:
+        if self._parts.over():
+            return
         toll.began = True
         if isinstance(fault, WorkerDies):
             self._die(toll, fault)

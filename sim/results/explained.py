@@ -194,8 +194,15 @@ def _notes(found: Explanation) -> list[str]:
     if found.fewest is None:
         return []
     notes = ["to recompute: tokens of earlier prompts behind the blocks that the index has of a worker"]
+    if found.request["retries"]:
+        notes.append("what this request's lost workers had computed is in no earlier prompt, and recomputed")
     if found.request["decode_worker"] == found.request["worker"]:
-        notes.append("conditional disaggregation left this prompt to its decode worker")
+        why = (
+            "conditional disaggregation left"
+            if found.conditional
+            else "without any prefill worker Dynamo leaves"
+        )
+        notes.append(f"{why} this prompt to its decode worker")
     return notes
 
 

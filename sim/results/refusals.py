@@ -36,7 +36,7 @@ class Words(NamedTuple):
 _MORE_POOL = (
     "give the KV pool more memory: engine.gpu_memory_utilization, a GPU with more, a kv_dtype of fewer bytes"
 )
-_MIGRATE = "frontend.migration_limit, within which requests of a lost worker are tried on another one"
+_MIGRATE = "frontend.migration_limit above 0 tries them on another worker, so many times"
 
 WORDS: dict[str, Words] = {
     "exceeds_max_model_len": Words(
@@ -68,21 +68,24 @@ WORDS: dict[str, Words] = {
         "{requests} {were} refused because no worker was left that could take them",
         "more workers, or see why they died",
     ),
-    "worker_died": Words("{requests} failed when a worker died", _MIGRATE),
+    "worker_died": Words("{requests} failed: the serving worker died", _MIGRATE),
+    "cannot_connect": Words(
+        "{requests} failed: sent to a worker that was gone, before the router knew", _MIGRATE
+    ),
     "drain_timeout": Words(
-        "{requests} failed when the time of a worker that was drained was up",
-        f"{_MIGRATE}; or give the worker a longer timeout_s",
+        "{requests} failed: still on a drained worker when its timeout_s was up",
+        f"a longer timeout_s of that fault; {_MIGRATE}",
     ),
-    "cannot_connect": Words("{requests} failed because the worker that was chosen was gone", _MIGRATE),
-    "frontend_restarted": Words("{requests} failed when the front end restarted", ""),
-    "frontend_down": Words("{requests} {were} turned away while the front end was down", ""),
     "kv_transfer_failed": Words(
-        "{requests} failed because a decode worker could not read the prompt",
-        'disaggregation.kv_load_failure_policy = "recompute" lets it compute the prompt itself',
+        "{requests} failed: the decode worker could not read the prompt's KV blocks",
+        'disaggregation.kv_load_failure_policy = "recompute" computes the prompt there',
     ),
-    "client_cancelled": Words("{requests} {were} cancelled by the client, as the scenario's faults say", ""),
+    "frontend_restarted": Words("{requests} failed: the front end restarted", ""),
+    "frontend_down": Words("{requests} {were} refused because the front end was down", ""),
+    "client_cancelled": Words("{requests} {were} cancelled by clients, as a fault of the scenario says", ""),
     "client_timeout": Words(
-        "{requests} {were} cancelled by the client after replay.timeout_s", "a longer replay.timeout_s"
+        "{requests} {were} given up by the client when replay.timeout_s was up, and {are} in no latency",
+        "a longer replay.timeout_s, more workers, or fewer requests at a time",
     ),
     "not sent: waits for an earlier request to end": Words(
         "{requests} {were} never sent, behind an earlier one that does not end", ""

@@ -112,11 +112,12 @@ def test_without_any_worker_requests_are_rejected():
 
 def test_a_drained_worker_finishes_what_it_has_and_takes_nothing_new():
     requests = trace(*two().requests, turn(0.060, 16, 1, [3], "c"), turn(0.061, 16, 1, [4], "d"))
+    requests = trace(*requests.requests, turn(1.5, 16, 1, [5], "e"))
     drain = {"kind": "worker-drains", "worker": 0, "at_s": 0.050, "grace_s": 0.0, "back_after_s": 1.0}
     cluster = play(requests, drain)
     found = by_index(cluster)
     assert {row["status"] for row in found} == {"completed"}
-    assert [row["worker"] for row in found] == [0, 1, 1, 1]
+    assert [row["worker"] for row in found[:4]] == [0, 1, 1, 1]
     assert found[0]["end_s"] == pytest.approx(0.070)
     # Looked at 100 ms after it began it has nothing left; then it takes a second.
     assert only(cluster)["down_s"] == pytest.approx(1.1)
@@ -255,3 +256,23 @@ def test_preemptions_of_workers_that_were_lost_count():
     with_death = sum(row["preemptions"] for row in rows(play(requests, death, **pool)))
     assert before > 0
     assert with_death > 0
+
+
+def test_a_fault_after_the_last_request_does_not_begin_and_costs_nothing():
+    """The run lasts 70 ms."""
+    late = [
+        {"kind": "worker-drains", "worker": 0, "at_s": 0.1, "back_after_s": 1},
+        {"kind": "worker-dies", "worker": 1, "at_s": 0.1},
+        {"kind": "frontend-restarts", "at_s": 0.1, "down_s": 1},
+        {"kind": "slow-gpu", "at_s": 0.1, "for_s": 1, "factor": 2},
+        {"kind": "clients-cancel", "at_s": 0.1, "for_s": 1, "after_s": 1},
+    ]
+    summary = summary_of(play(two(), *late))
+    assert summary["simulated_s"] == pytest.approx(0.070)
+    for fault in summary["faults"]:
+        assert (fault["began"], fault["down_s"], fault["lost_blocks"]) == (False, None, 0)
+
+
+def test_a_fault_that_outlasts_the_run_has_no_end():
+    slow = {"kind": "slow-gpu", "worker": 0, "at_s": 0.050, "for_s": 1, "factor": 1.5}
+    assert (only(play(two(), slow))["began"], only(play(two(), slow))["down_s"]) == (True, None)
