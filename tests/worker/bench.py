@@ -72,9 +72,6 @@ class Bench:
         self.engine.offload.tier.store(keys)
         self.engine.offload.tier.stored(keys)
 
-    def added(self, worker, request, now_s):
-        """Who arrives is known."""
-
     def planned(self, worker, plan, events, now_s):
         if plan.tokens:
             self.plans.append((now_s, {request.request_id: tokens for request, tokens in plan.tokens}))
