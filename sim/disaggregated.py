@@ -21,8 +21,7 @@ from sim.recorder import Recorder, Status
 from sim.router import Booking
 from sim.router.conditional import ConditionalDisaggSettings, decide
 from sim.worker.active import ActiveRequest
-from sim.worker.engine import StepOutput
-from sim.worker.plan import StepPlan
+from sim.worker.plan import StepOutput, StepPlan
 from sim.worker.pulls import Pulls
 from sim.workload.request import Request
 

@@ -27,8 +27,7 @@ from sim.record import Record
 from sim.recorder import Recorder, Status
 from sim.router import Booking, Decision, NoEligibleWorkerError, Query
 from sim.worker.active import ActiveRequest
-from sim.worker.engine import StepOutput
-from sim.worker.plan import StepPlan
+from sim.worker.plan import StepOutput, StepPlan
 from sim.workload.request import Request
 
 CANNOT_CONNECT: Final = "cannot_connect"

@@ -24,8 +24,8 @@ from sim.results.weighted import WeightedSample
 from sim.router import Decision
 from sim.worker.active import ActiveRequest
 from sim.worker.decode_run import DecodeRun
-from sim.worker.engine import Engine, StepOutput
-from sim.worker.plan import Admission, StepPlan
+from sim.worker.engine import Engine
+from sim.worker.plan import Admission, StepOutput, StepPlan
 from sim.workload.request import Request
 
 Status = Literal["completed", "rejected", "failed", "cancelled", "unfinished"]

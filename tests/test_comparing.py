@@ -10,7 +10,7 @@ import sim.jobs.engine
 import sim.jobs.job
 from sim.comparing import compare, execute, plan
 from sim.errors import InputError
-from sim.results.compared import Run
+from sim.results.run import Run
 from sim.running import run
 from sim.scenario import load_scenario
 

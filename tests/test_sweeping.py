@@ -8,7 +8,7 @@ import pytest
 from sim.errors import InputError
 from sim.jobs.engine import local
 from sim.jobs.job import Job
-from sim.results.compared import Run
+from sim.results.run import Run
 from sim.results.saved import read_runs, read_sweep
 from sim.running import run
 from sim.scenario import load_scenario

@@ -13,8 +13,7 @@ from sim.record import Record
 from sim.results.account import CAUSES
 from sim.results.rows import Table
 from sim.worker.active import ActiveRequest
-from sim.worker.engine import StepOutput
-from sim.worker.plan import StepPlan
+from sim.worker.plan import StepOutput, StepPlan
 
 RULE = "tokens add up"
 

@@ -15,7 +15,7 @@ from zlib import crc32
 
 from sim.building import ignore, real, remove_abandoned
 from sim.errors import InputError, NoRoomError, Stopped
-from sim.results.compared import Run
+from sim.results.run import Run
 from sim.room import refusing, room_for
 from sim.units import plural
 

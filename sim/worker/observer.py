@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sim.kv.events import KvEvent
 from sim.worker.active import ActiveRequest
 from sim.worker.decode_run import DecodeRun
-from sim.worker.engine import Engine, StepOutput
-from sim.worker.plan import StepPlan
+from sim.worker.engine import Engine
+from sim.worker.plan import StepOutput, StepPlan
 
 
 class RunObserver(Protocol):

@@ -4,8 +4,7 @@ from typing import Protocol
 
 from sim.kv.events import KvEvent
 from sim.worker.active import ActiveRequest
-from sim.worker.engine import StepOutput
-from sim.worker.plan import StepPlan
+from sim.worker.plan import StepOutput, StepPlan
 
 
 class EventOutbox(Protocol):

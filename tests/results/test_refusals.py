@@ -110,16 +110,6 @@ def test_every_reason_has_words(reason: str) -> None:
     assert "{" not in line
 
 
-def test_the_reasons_that_faults_give_have_words() -> None:
-    faults = {WORKER_DIED, DRAIN_TIMEOUT, FRONTEND_RESTARTED, CANNOT_CONNECT, CANCELLED, TIMED_OUT}
-    assert faults <= WORDS.keys()
-    failed = kind(WORKER_DIED, 1) | {"status": "failed"}
-    assert refusals([summary(9) | {"not_completed": [failed]}]) == [
-        "1 of 9 requests failed when a worker died; what helps: frontend.migration_limit, within which "
-        "requests of a lost worker are tried on another one"
-    ]
-
-
 def test_nothing_is_served_if_everything_sent_was_refused() -> None:
     refused, waits, served = (
         summary(2, kind(TOO_LONG, 2)),
