@@ -13,10 +13,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from sim.bounds import MOST
 from sim.errors import InputError
 from sim.model import ModelSettings
 from sim.reading import MOST_TEXT_BYTES, json_file
 
+MOST_LAYERS = 10_000
 _DTYPES = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
 _NOT_MODELLED = {
     "num_experts": "mixture-of-experts layers",
@@ -101,12 +103,12 @@ class _Config:
         value = json.dumps(self.values.get(key, self.outer.get(key)))
         return InputError(f"{self.path}: {self.prefix}{key} = {value[:80]}: {why}")
 
-    def integer(self, key: str) -> int:
+    def integer(self, key: str, most: int = MOST) -> int:
         if key not in self.values:
             raise InputError(f"{self.path}: the key {self.prefix}{key} is missing")
         value = self.values[key]
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise self.refusal(key, "must be a whole number of 1 or more")
+        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
+            raise self.refusal(key, f"must be a whole number of 1 or more, at most {most:,}")
         return value
 
     def dtype(self, *keys: str) -> str:
@@ -133,13 +135,15 @@ def _weights_dtype(config: _Config, dtype: str) -> str:
 
 def _layer_settings(text: _Config, dtype: str) -> dict[str, Any]:
     """Return how many layers are of which kind, and the shape of the linear-attention ones."""
-    layers = text.integer("num_hidden_layers")
+    layers = text.integer("num_hidden_layers", MOST_LAYERS)
     kinds = text.values.get("layer_types")
     if kinds is None:
         interval = text.integer("full_attention_interval") if "full_attention_interval" in text.values else 1
         kinds = [
             "full_attention" if i % interval == interval - 1 else "linear_attention" for i in range(layers)
         ]
+    if not isinstance(kinds, list) or not all(isinstance(kind, str) for kind in kinds):
+        raise text.refusal("layer_types", "must be a list of names")
     if len(kinds) != layers:
         raise text.refusal("layer_types", f"has {len(kinds)} entries for num_hidden_layers = {layers}")
     unknown = set(kinds) - {"full_attention", "linear_attention"}

@@ -179,7 +179,7 @@ def _plainly_once(line: bytes, keys: Collection[str]) -> bool:
     # Every key has its colon, so that one given twice leaves more colons than keys.
     if line.count(b":") == len(keys):
         return True
-    if line.count(b"{") != 1 or b"\\" in line:
+    if not keys or line.count(b"{") != 1 or b"\\" in line:
         return False
     return all(line.count(b'"%b"' % key.encode()) == 1 for key in keys)
 

@@ -100,7 +100,7 @@ def summary_of(cluster: Cluster) -> dict[str, Any]:
         pulls=pulls,
         slo=scenario.slo,
         most_tokens=_most_tokens(cluster),
-        faults=[toll.summary() for toll in cluster.scene.tolls] if scenario.can_break else None,
+        faults=[toll.summary(end_s) for toll in cluster.scene.tolls] if scenario.can_break else None,
     )
     return summarise(recorder.rows.tables["requests"], recorder.itl_s, facts)
 

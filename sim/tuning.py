@@ -33,8 +33,6 @@ WEIGHTS = (
     "router.decode_active_request_weight=0:64",
 )
 """What is searched unless a search says otherwise: the weights of the router's cost."""
-LEAST_CHECK = 3
-"""Seeds that a comparison with the default takes at least."""
 
 
 class Search(NamedTuple):

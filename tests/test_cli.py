@@ -231,8 +231,9 @@ def test_a_full_device_behind_stdout_is_a_message_and_status_2(arguments: list[s
 def test_a_prompt_larger_than_the_pool_is_a_counted_rejection() -> None:
     result = call("run", "agg8", *SMALL, "--set", "engine.kv_blocks=100", "--format", "json")
     summary = json.loads(result.stdout)
-    assert result.exit_code == 0
-    assert summary["requests"]["rejected_by_reason"]["prompt_exceeds_pool"] > 0
+    assert result.exit_code == 3  # nothing was served
+    requests = summary["requests"]
+    assert requests["rejected_by_reason"] == {"prompt_exceeds_pool": requests["total"]}
     add_up(summary)
 
 

@@ -31,7 +31,10 @@ PURE = (
     "worker/timing.py",
     "worker/mocker_law.py",
     "worker/engine.py",
+    "worker/hang.py",
     "capacity.py",
+    "startup.py",
+    "faults/settings.py",
 )
 IMPURE_IMPORTS = {"simpy", "time", "datetime", "random", "pathlib", "os", "io", "tomllib", "json"}
 
@@ -72,12 +75,20 @@ def test_nothing_below_the_commands_imports_them() -> None:
             assert not [name for name in imports(file) if name.startswith(("sim.cli", "sim.commands"))], file
 
 
+def test_contributing_names_every_room() -> None:
+    named = " ".join(re.findall(r"`([^`\n]+)`", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")))
+    for place in (ROOT / "sim").iterdir():
+        if place.suffix == ".py" or (place / "__init__.py").is_file():
+            assert re.search(rf"(?:^|[ /]){re.escape(place.name)}(?:[ /]|$)", named), place.name
+
+
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 @pytest.mark.parametrize(
     ("target", "command"),
     [
         ("run", "sim run scenarios/agg8.toml"),
-        ("test", "python -m pytest -n 2"),
+        ("test", 'python -m pytest -n 2 -m "not slow"'),
+        ("test-slow", "python -m pytest -n 2 -m slow"),
         ("lint", "mypy"),
         ("fast", "sim --version"),
         ("notebooks", "python -m tests.notebooks"),

@@ -19,7 +19,7 @@ from tests.clusters import Pace, scenario, trace, turn
 def result() -> RunResult:
     """Two turns of a session; the first turn's blocks are reused but for the one with the last token."""
     requests = trace(turn(0.0, 64, 2, [1, 2, 3, 4]), turn(10.0, 80, 3, [1, 2, 3, 4, 5]))
-    return run(scenario(workers={"count": 1}), trace=requests, step_time=Pace())
+    return run(scenario(workers={"count": 1}, engine={"kv_blocks": 6251}), trace=requests, step_time=Pace())
 
 
 def test_numbers_have_dotted_names(result: RunResult) -> None:

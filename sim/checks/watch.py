@@ -2,6 +2,8 @@
 
 import os
 from collections.abc import Sequence
+from itertools import chain
+from math import fsum
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -310,7 +312,7 @@ class Watch:
         check_lives(table)
         self._tokens.check_rows(table, recorder.itl_s.n, now_s)
         queues = [(queues.waiting.area(now_s), queues.running.area(now_s)) for queues in self._queues]
-        self._flight.check_rows(table, sum(map(sum, queues)), now_s)
+        self._flight.check_rows(table, fsum(chain.from_iterable(queues)), now_s)
         levels = recorder.rows.tables.get("workers")
         if levels is not None and not self._cluster.scenario.output.worker_interval_s:
             for worker, (waiting_s, running_s) in enumerate(queues):

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import typer
 
-from sim.building import building, real, refusing
+from sim.building import building, real
 from sim.errors import KeptElsewhereError, NoRoomError, Stopped
 from sim.folder import new_folder
-from sim.room import room_for
+from sim.room import refusing, room_for
 from sim.whole_file import check_regular, new_file
 
 
@@ -71,8 +71,8 @@ class OutFolder:
             raise Stopped("nothing is kept") from error
 
     @contextmanager
-    def shown(self, advice: str = "") -> Iterator[None]:
-        """Print results in the block; at its end say where they are kept.
+    def shown(self, advice: str | None = None) -> Iterator[None]:
+        """Print results in the block; at its end say where they are kept, if there is advice to give.
 
         Raises:
             InputError: they are not, or elsewhere.
@@ -90,7 +90,7 @@ class OutFolder:
             raise error.advised(says) if kept else error from error
         if self._problem is not None:
             raise self._problem
-        if self._out is not None:
+        if self._out is not None and advice is not None:
             typer.echo(f"Kept in {self._out}{advice}", err=True)
 
 

@@ -12,8 +12,8 @@ from sim.faults.toll import Toll
 from sim.kv.events import KvEvent
 from sim.worker.active import ActiveRequest
 from sim.worker.engine import StepOutput
+from sim.worker.outbox import Outbox
 from sim.worker.plan import StepPlan
-from sim.worker.worker import Outbox
 
 
 def concerns_events(faults: Sequence[Fault], worker: int) -> bool:

@@ -5,24 +5,23 @@ Dynamo's documentation (1.5.0); a recorded run of Dynamo 1.5.0 that lost a decod
 meets on its way to a worker that does not answer; vLLM 0.28.0 for failed KV transfers.
 """
 
+from math import inf
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, NonNegativeInt, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
+from sim.bounds import CountOrZero
 from sim.settings import Settings
 from sim.units import Seconds
 
-LONGEST_S = 1e9
-
-At = Annotated[Seconds, Field(le=LONGEST_S)]
-For = Annotated[Seconds, Field(gt=0, le=LONGEST_S)]
+For = Annotated[Seconds, Field(gt=0)]
 Share = Annotated[float, Field(gt=0, le=1)]
 
 
 class _Moment(Settings):
     """A fault that begins at a time."""
 
-    at_s: At
+    at_s: Seconds
     """When it begins, in seconds of simulated time."""
 
 
@@ -41,17 +40,17 @@ class WorkerDies(_Moment):
 
     kind: Literal["worker-dies"]
     """What happens."""
-    worker: NonNegativeInt
+    worker: CountOrZero
     """Which one, from 0; of a disaggregated cluster prefill workers come first."""
     back_after_s: For | None = None
     """It comes back after so long, empty; unset: never."""
     connections: Literal["close", "hang"] = "close"
     """A process that is killed closes its connections, and its requests fail at once. A machine that is lost
     leaves them open: requests wait until the router knows."""
-    detected_after_s: At = 10.0
+    detected_after_s: Seconds = 10.0
     """How long the router counts on it, and keeps its blocks in the index: the lease of Dynamo's discovery,
     10 s. A front end that could not reach it leaves it out before."""
-    connect_timeout_s: At = 5.0
+    connect_timeout_s: Seconds = 5.0
     """With hanging connections, how long a new request waits for it before it fails."""
 
 
@@ -60,9 +59,9 @@ class WorkerDrains(_Moment):
 
     kind: Literal["worker-drains"]
     """What happens."""
-    worker: NonNegativeInt
+    worker: CountOrZero
     """Which one, from 0; of a disaggregated cluster prefill workers come first."""
-    grace_s: At = 5.0
+    grace_s: Seconds = 5.0
     """It serves for so long at least, for requests that are on their way to it: Dynamo's
     DYN_GRACEFUL_SHUTDOWN_GRACE_PERIOD_SECS."""
     timeout_s: For = 900.0
@@ -77,7 +76,7 @@ class SlowGpu(_Period):
 
     kind: Literal["slow-gpu"]
     """What happens."""
-    worker: NonNegativeInt | None = None
+    worker: CountOrZero | None = None
     """Which one, from 0; unset: all."""
     factor: Annotated[float, Field(gt=0, le=1e6)]
     """Step times are multiplied by this."""
@@ -90,7 +89,7 @@ class LinkOutage(_Period):
     """What happens."""
     link: Literal["pcie", "nvlink", "roce"]
     """Between a GPU and its host, between the GPUs of a node, between nodes."""
-    owner: NonNegativeInt | None = None
+    owner: CountOrZero | None = None
     """The worker whose link it is, or for roce the node; unset: all."""
 
 
@@ -99,7 +98,7 @@ class KvEventsLost(_Period):
 
     kind: Literal["kv-events-lost"]
     """What happens."""
-    worker: NonNegativeInt | None = None
+    worker: CountOrZero | None = None
     """Which one, from 0; unset: all."""
     share: Share = 1.0
     """Chance that the events of an output are lost."""
@@ -113,7 +112,7 @@ class KvEventsLate(_Period):
 
     kind: Literal["kv-events-late"]
     """What happens."""
-    worker: NonNegativeInt | None = None
+    worker: CountOrZero | None = None
     """Which one, from 0; unset: all."""
     delay_s: For
     """How much longer."""
@@ -128,7 +127,7 @@ class FrontendRestarts(_Moment):
 
     kind: Literal["frontend-restarts"]
     """What happens."""
-    down_s: At = 0.0
+    down_s: Seconds = 0.0
     """How long it is away; requests sent meanwhile are rejected."""
     in_flight: Literal["fail", "keep"] = "fail"
     """Requests on their way fail, and workers abort them, as their connections close; "keep": another process
@@ -144,7 +143,7 @@ class ClientsCancel(_Moment):
     """What happens."""
     for_s: For | None = None
     """Requests sent in this period are meant; unset: all from `at_s` on."""
-    after_s: At
+    after_s: Seconds
     """How long after it was sent a request is given up, if it has not ended."""
     share: Share = 1.0
     """Chance of each request."""
@@ -225,16 +224,16 @@ def _overlap(faults: tuple[Fault, ...]) -> str | None:
 
 
 def _until(at_s: float, back_after_s: float | None) -> float:
-    return float("inf") if back_after_s is None else at_s + back_after_s
+    return inf if back_after_s is None else at_s + back_after_s
 
 
 class FrontendLimits(Settings):
     """What a front end does for requests whose worker is lost."""
 
-    migration_limit: NonNegativeInt = 0
+    migration_limit: CountOrZero = 0
     """How often a request is tried on another worker after its own was lost, with the tokens that it has
     generated appended to its prompt: Dynamo's --migration-limit."""
-    migration_max_seq_len: NonNegativeInt | None = None
+    migration_max_seq_len: CountOrZero | None = None
     """Prompt and generated tokens beyond which a request is not: Dynamo's --migration-max-seq-len."""
 
     @model_validator(mode="after")

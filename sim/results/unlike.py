@@ -21,18 +21,22 @@ def with_late(comparison: Comparison, metrics: Sequence[str]) -> list[str]:
 
 def warnings_of(comparison: Comparison) -> list[str]:
     """Return what would mislead whoever reads the numbers alone: for each scenario, of its worst point."""
-    warnings = [line for name in comparison.scenarios for line in _refused(comparison, name)]
-    warnings += shares(comparison.summaries)
+    warnings = [*_refused(comparison), *shares(comparison.summaries)]
     late: list[str] = []
     for name in comparison.scenarios:
         late += _late(comparison, name, because=not late)
     return warnings + late
 
 
-def _refused(comparison: Comparison, scenario: str) -> Iterator[str]:
-    runs = [run for run in comparison.runs if run.scenario == scenario and run.summary is not None]
-    for line in refusals([run.summary for run in runs if run.summary is not None]):
-        yield _named(comparison, scenario, line)
+def _refused(comparison: Comparison) -> Iterator[str]:
+    """Yield what was refused, once where scenarios refused alike."""
+    names: dict[str, list[str]] = {}
+    for name in comparison.scenarios:
+        runs = [run.summary for run in comparison.runs if run.scenario == name and run.summary is not None]
+        for line in refusals(runs):
+            names.setdefault(line, []).append(name)
+    for line, found in names.items():
+        yield _named(comparison, ", ".join(found), line)
 
 
 def _late(comparison: Comparison, scenario: str, *, because: bool) -> list[str]:

@@ -200,7 +200,7 @@ def test_ctrl_c_ends_all_processes_quietly(tmp_path: Path) -> None:
         os.killpg(process.pid, signal.SIGINT)
         stdout, stderr = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert (stdout, stderr) == (b"", b"")
+    assert (stdout, stderr) == (b"", b"Stopped: nothing is kept\n")
     assert not list(tmp_path.iterdir())
 
 

@@ -97,7 +97,7 @@ def test_what_a_killed_run_left_is_removed_by_the_next_one(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("sweep", "agg8", *SMALL, "--repeat", "12", "--metric", "ttft_s.p50"),
+        ("sweep", "agg8", *SMALL, "--repeat", "6", "--metric", "ttft_s.p50"),
         ("size", "agg8", "--slo", "ttft_s.p50<3", *SMALL, "--max-gpus", "3", "--repeat", "1"),
         (
             *("tune", "agg8", "--objective", "ttft_s.p95", *SMALL, "--trials", "3", "--repeat", "1"),
@@ -120,7 +120,7 @@ def test_a_killed_call_goes_on_to_the_same_end(tmp_path: Path, arguments: Sequen
 
 
 @slow
-@pytest.mark.parametrize("after_s", [0.0, 0.05, 0.1, 0.2, 0.4])
+@pytest.mark.parametrize("after_s", [0.0, 0.1, 0.3])
 def test_a_compare_that_is_killed_while_it_writes_leaves_all_or_nothing(
     tmp_path: Path, after_s: float
 ) -> None:
@@ -140,6 +140,7 @@ def test_a_compare_that_is_killed_while_it_writes_leaves_all_or_nothing(
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
+@slow
 def test_a_killed_report_leaves_the_page_that_was_there(tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert call("run", "agg8", *SMALL, "--out", out).returncode == 0

@@ -3,7 +3,7 @@
 from collections import Counter
 from random import Random
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sim.cluster import Cluster
@@ -87,6 +87,8 @@ def play(scenario: Scenario, trace, law) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(seeds)
+@example(19378)  # a client gives up at the very instant of an output
+@example(20684)  # a front end restarts at the very instant of an output
 def test_aggregated_workers(seed):
     random = RandomCluster(Random(seed))
     until_s = max(row["end_s"] or 1.0 for row in rows(random.run()))

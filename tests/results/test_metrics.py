@@ -9,8 +9,10 @@ import pytest
 from pydantic import ValidationError
 
 from sim.results.account import CAUSES
+from sim.results.distribution import distribution
 from sim.results.gauge import Occupancy
-from sim.results.metrics import RunFacts, distribution, empty_summary, latency, summarise, to_json
+from sim.results.latency import latency
+from sim.results.metrics import RunFacts, empty_summary, summarise, to_json
 from sim.results.quantities import flat
 from sim.results.rows import Rows
 from sim.results.slo import Slo

@@ -5,6 +5,9 @@ from typing import Any
 
 import pytest
 
+from sim.faults.clients import CANCELLED, TIMED_OUT
+from sim.faults.process import DRAIN_TIMEOUT, FRONTEND_RESTARTED, WORKER_DIED
+from sim.frontend import CANNOT_CONNECT
 from sim.results.refusals import (
     WORDS,
     lost,
@@ -107,6 +110,16 @@ def test_every_reason_has_words(reason: str) -> None:
     assert "{" not in line
 
 
+def test_the_reasons_that_faults_give_have_words() -> None:
+    faults = {WORKER_DIED, DRAIN_TIMEOUT, FRONTEND_RESTARTED, CANNOT_CONNECT, CANCELLED, TIMED_OUT}
+    assert faults <= WORDS.keys()
+    failed = kind(WORKER_DIED, 1) | {"status": "failed"}
+    assert refusals([summary(9) | {"not_completed": [failed]}]) == [
+        "1 of 9 requests failed when a worker died; what helps: frontend.migration_limit, within which "
+        "requests of a lost worker are tried on another one"
+    ]
+
+
 def test_nothing_is_served_if_everything_sent_was_refused() -> None:
     refused, waits, served = (
         summary(2, kind(TOO_LONG, 2)),
@@ -133,3 +146,23 @@ def test_counts_that_are_not_zero_everywhere_are_named() -> None:
         {"requests.rejected": 0, "requests.rejected_by_reason.outgrew_pool": 1, "preemptions": 3},
     ]
     assert lost_metrics(numbers) == ["requests.rejected"]
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        CANNOT_CONNECT,
+        WORKER_DIED,
+        DRAIN_TIMEOUT,
+        FRONTEND_RESTARTED,
+        CANCELLED,
+        TIMED_OUT,
+        "frontend_down",
+        "kv_transfer_failed",
+        "no_eligible_worker",
+    ],
+)
+def test_what_faults_do_to_requests_has_words_of_its_own(reason: str) -> None:
+    (said,) = refusals([summary(5) | {"not_completed": [kind(reason, 1, 9)]}])
+    assert said.startswith("1 of 5 requests ")
+    assert reason not in said

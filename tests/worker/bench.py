@@ -83,7 +83,7 @@ class Bench:
         self.tokens += [(request.request_id, end_s) for end_s in ends_s for request in run.requests]
 
     def added(self, worker, request, now_s):
-        """Only checks care."""
+        """The levels say so too."""
 
     def levels(self, worker, engine, now_s):
         self.levels_log.append((now_s, len(engine.scheduler.running), engine.waiting))

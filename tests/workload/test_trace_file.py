@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sim.errors import InputError
-from sim.workload.formats.lines import BUFFER_BYTES
+from sim.reading import BUFFER_BYTES
 from sim.workload.request import Request
 from sim.workload.trace_file import load_trace
 from tests.workload.files import DATA, ROW, SHARED_TRACES, load, needs_shared, refusal
@@ -80,6 +80,7 @@ def test_sessions_takes_the_first_in_order_of_appearance_in_the_file() -> None:
     assert trace.requests[0].timestamp_s == 0.0, "re-based to the first row that is left"
     assert [request.index for request in trace.requests] == [0, 1, 2]
     assert "sessions taken, the first of 2 in the file: 1" in trace.notes
+    assert (trace.in_file, list(trace.lines)) == (5, [1, 2, 3])
     with pytest.raises(InputError, match=r"sessions = 3, but the file holds 2; without sessions .* all are"):
         load_trace(DATA / "sessions.jsonl", sessions=3)
 
