@@ -93,7 +93,7 @@ def test_a_worker_that_is_back_before_it_was_missed_serves_again():
     requests = trace(turn(0, 16, 1, [1], "a"), turn(3, 16, 1, [2], "b"), turn(4, 16, 1, [3], "c"))
     found = by_index(play(requests, DEATH | {"back_after_s": 1.0}))
     assert [row["status"] for row in found] == ["completed"] * 3
-    assert {row["worker"] for row in found} == {0, 1}
+    assert {row["worker"] for row in found[1:]} == {0, 1}
 
 
 def test_a_machine_that_is_lost_leaves_its_requests_hanging_until_it_is_known():
