@@ -222,7 +222,7 @@ def test_what_an_earlier_version_kept_is_compared_by_the_numbers_that_it_has(tmp
         for later in ("late_s", "from_due", "not_completed"):
             del summary[later]
         file.write_text(json.dumps(summary))
-    result = compare(str(tmp_path / "one"), str(tmp_path / "two"))
+    result = call(str(tmp_path / "one"), str(tmp_path / "two"))
     assert result.exit_code == 0
     assert "TTFT p50" in result.stdout
     assert "Sent late by" not in result.stdout
