@@ -213,3 +213,18 @@ def test_help_is_quick_because_it_loads_no_plotting() -> None:
     )
     assert not {"joblib", "matplotlib", "seaborn", "pandas", "numpy"} & set(loaded.stdout.split())
     assert "compare" in CliRunner().invoke(app, ["--help"]).stdout
+
+
+def test_what_an_earlier_version_kept_is_compared_by_the_numbers_that_it_has(tmp_path: Path) -> None:
+    """Before summaries said how late requests left."""
+    for name in ("one", "two"):
+        run("agg4", {"workload.sessions": 2, "workload.turns": 2}).save(tmp_path / name)
+        file = tmp_path / name / "summary.json"
+        summary = json.loads(file.read_text())
+        for later in ("late_s", "from_due", "not_completed"):
+            del summary[later]
+        file.write_text(json.dumps(summary))
+    result = call(str(tmp_path / "one"), str(tmp_path / "two"))
+    assert result.exit_code == 0
+    assert "TTFT p50" in result.stdout
+    assert "Sent late by" not in result.stdout
