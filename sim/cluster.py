@@ -288,7 +288,14 @@ class Cluster:
 
         watch = self._watch
         self.frontend.ended = ended if watch is None else watch.ends(ended)
-        self.scene.start(self.frontend, self.workers, self._agenda, self.recorder, self.pulls)
+        self.scene.start(
+            self.frontend,
+            self.workers,
+            self._agenda,
+            self.recorder,
+            pulls=self.pulls,
+            over=lambda: self.recorder.ended == len(requests),
+        )
         self.client.start()
         with rare_collections():
             run_out(self.env, self._lookout)

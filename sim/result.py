@@ -166,6 +166,7 @@ class RunResult(Shown):
             block_tokens=scenario.block_tokens,
             router=scenario.router,
             notes=self.notes,
+            conditional=scenario.disaggregation.conditional is not None,
         )
 
     # -- pictures -------------------------------------------------------------------------------------------

@@ -14,9 +14,10 @@ from sim.faults.toll import Toll
 from sim.frontend import Frontend
 from sim.recorder import Recorder
 from sim.worker.engine import Engine
+from sim.worker.outbox import Outbox
 from sim.worker.pulls import Pulls
 from sim.worker.timing import StepTime
-from sim.worker.worker import Outbox, Worker
+from sim.worker.worker import Worker
 from sim.workload.request import Request
 
 
@@ -60,13 +61,15 @@ class Scene:
         workers: Sequence[Worker],
         agenda: Agenda,
         recorder: Recorder,
+        *,
         pulls: Pulls | None,
+        over: Callable[[], bool],
     ) -> None:
-        """Arrange the faults. Time 0 is now."""
+        """Arrange the faults. Time 0 is now; `over` says whether every request has ended."""
         if not self._faults:
             return
         events = self._event_faults(frontend)
-        parts = Parts(frontend, workers, self._engines, self._laws, events, agenda, recorder, pulls)
+        parts = Parts(frontend, workers, self._engines, self._laws, events, agenda, recorder, pulls, over)
         FaultProcess(self._env, self.tolls, parts).start()
 
     def _event_faults(self, outbox: Outbox) -> EventFaults:

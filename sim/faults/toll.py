@@ -37,15 +37,17 @@ class Toll:
         elif outcome == "cancelled":
             self.requests_cancelled += 1
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self, end_s: float) -> dict[str, Any]:
         """Return it as it stands in the JSON summary; `worker` is None where it was not one of them.
 
-        `down_s` is how long it lasted, None if it did not end.
+        `down_s` is how long it lasted, None if it did not end before the run did, at `end_s`.
         """
         counts = asdict(self)
         del counts["fault"]
         until_s, began = counts.pop("until_s"), counts.pop("began")
         at_s = self.fault.at_s
+        if until_s is not None and until_s > end_s:
+            until_s = None
         return {
             "kind": self.fault.kind,
             "worker": getattr(self.fault, "worker", None),

@@ -69,6 +69,8 @@ class Explanation(Shown):
     """In order of time; none if it was never routed."""
     fewest: Fewest | None
     """None if it was never routed to a prefill."""
+    conditional: bool = False
+    """Whether the run's disaggregation was conditional."""
 
     def __rich__(self) -> "RenderableType":
         """Return the page that `sim explain` prints."""
@@ -117,6 +119,7 @@ def explain(
     block_tokens: int,
     router: RouterConfig,
     notes: Sequence[str] = (),
+    conditional: bool = False,
 ) -> Explanation:
     """Return how a request was routed.
 
@@ -126,6 +129,7 @@ def explain(
         block_tokens: tokens of a block, as router and engines have them.
         router: what the router was told.
         notes: of the run: whether its choices are the scenario's policy's.
+        conditional: whether disaggregation is.
 
     """
     row = requests[requests["index"] == index]
@@ -143,7 +147,7 @@ def explain(
         best = costs[0]["fewest_worker"]
         (cost,) = expected.loc[expected["worker"] == best, "cost"]
         fewest = Fewest(best, costs[0]["fewest_tokens"], costs[0]["expected_tokens"], cost)
-    return Explanation(block_tokens, plain_rows(row)[0], tuple(choices), fewest)
+    return Explanation(block_tokens, plain_rows(row)[0], tuple(choices), fewest, conditional)
 
 
 def _choice(group: "pd.DataFrame", router: RouterConfig, *, own_policy: bool) -> Choice:

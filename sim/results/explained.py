@@ -11,6 +11,7 @@ from sim.results import show
 from sim.results.account import CAUSES
 from sim.results.explain import Choice, Explanation, Values
 from sim.results.summary import CAUSE_LABELS, footnotes, heading
+from sim.units import plural
 
 _LEGS = {
     "aggregated": "To a worker that computes prompt and answer",
@@ -134,7 +135,8 @@ def _afterwards(request: Values) -> RenderableType:
     """Say what became of the request."""
     facts = {"Status": request["status"] + (f": {request['reason']}" if request["reason"] else "")}
     if request["retries"]:
-        facts["Tried again"] = f"{request['retries']} times, its worker having been lost"
+        times = f"{request['retries']} {plural(request['retries'], 'time')}"
+        facts["Tried again"] = f"{times}, its worker having been lost"
     if request["first_token_s"] is not None:
         facts["TTFT"] = show.seconds(request["ttft_s"])
         if request["queue_s"]:
@@ -192,8 +194,15 @@ def _notes(found: Explanation) -> list[str]:
     if found.fewest is None:
         return []
     notes = ["to recompute: tokens of earlier prompts behind the blocks that the index has of a worker"]
+    if found.request["retries"]:
+        notes.append("what this request's lost workers had computed is in no earlier prompt, and recomputed")
     if found.request["decode_worker"] == found.request["worker"]:
-        notes.append("conditional disaggregation left this prompt to its decode worker")
+        why = (
+            "conditional disaggregation left"
+            if found.conditional
+            else "without any prefill worker Dynamo leaves"
+        )
+        notes.append(f"{why} this prompt to its decode worker")
     return notes
 
 

@@ -45,10 +45,10 @@ def late_sentence(
     since = from_due(metric)
     if since is None or numbers.get(since) is None:
         return says
-    return (
-        f"{says}; from the time they were due {called} is {show.seconds(numbers[since])}, "
-        f"not {show.seconds(numbers.get(metric))}"
-    )
+    due, sent = show.seconds(numbers[since]), show.seconds(numbers.get(metric))
+    if due == sent:  # those that waited were not the ones that count here, or did not complete
+        return says
+    return f"{says}; from the time they were due {called} is {due}, not {sent}"
 
 
 def mean_numbers(runs: Sequence[Numbers]) -> dict[str, float]:

@@ -36,6 +36,7 @@ class Words(NamedTuple):
 _MORE_POOL = (
     "give the KV pool more memory: engine.gpu_memory_utilization, a GPU with more, a kv_dtype of fewer bytes"
 )
+_MIGRATE = "frontend.migration_limit above 0 tries them on another worker, so many times"
 
 WORDS: dict[str, Words] = {
     "exceeds_max_model_len": Words(
@@ -66,6 +67,25 @@ WORDS: dict[str, Words] = {
     "no_eligible_worker": Words(
         "{requests} {were} refused because no worker was left that could take them",
         "more workers, or see why they died",
+    ),
+    "worker_died": Words("{requests} failed: the serving worker died", _MIGRATE),
+    "cannot_connect": Words(
+        "{requests} failed: sent to a worker that was gone, before the router knew", _MIGRATE
+    ),
+    "drain_timeout": Words(
+        "{requests} failed: still on a drained worker when its timeout_s was up",
+        f"a longer timeout_s of that fault; {_MIGRATE}",
+    ),
+    "kv_transfer_failed": Words(
+        "{requests} failed: the decode worker could not read the prompt's KV blocks",
+        'disaggregation.kv_load_failure_policy = "recompute" computes the prompt there',
+    ),
+    "frontend_restarted": Words("{requests} failed: the front end restarted", ""),
+    "frontend_down": Words("{requests} {were} refused because the front end was down", ""),
+    "client_cancelled": Words("{requests} {were} cancelled by clients, as a fault of the scenario says", ""),
+    "client_timeout": Words(
+        "{requests} {were} given up by the client when replay.timeout_s was up, and {are} in no latency",
+        "a longer replay.timeout_s, more workers, or fewer requests at a time",
     ),
     "not sent: waits for an earlier request to end": Words(
         "{requests} {were} never sent, behind an earlier one that does not end", ""
@@ -136,7 +156,7 @@ def lost(summary: Summary) -> int:
 
 
 def nothing_served(summaries: Sequence[Summary]) -> bool:
-    """Whether requests were sent and every one of them was refused."""
+    """Whether requests were sent, and each was rejected, failed or cancelled."""
     sent = any(_count(summary, "total") for summary in summaries)
     return sent and not any(
         _count(summary, "completed") or _count(summary, "unfinished") for summary in summaries

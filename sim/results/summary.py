@@ -20,7 +20,7 @@ WIDTH = 100
 LATENCY_LABELS = {"ttft_s": "TTFT", "itl_s": "ITL", "tpot_s": "TPOT", "e2e_s": "E2E", "queue_s": "Queue"}
 
 LATE_LABEL = "Sent late by"
-NOTHING_SERVED = "Every request was refused: there is nothing to measure."
+NOTHING_SERVED = "No request was served: there is nothing to measure."
 
 SOURCE_LABELS = {
     "local_compute": "computed",

@@ -97,10 +97,13 @@ def test_a_run_that_serves_nothing_is_a_message_with_status_3_and_is_kept(
 ) -> None:
     result = call("run", source, "--set", "engine.max_model_len=100", "--out", str(tmp_path / "out"), *more)
     assert result.exit_code == 3
-    assert "Every request was refused: there is nothing to measure." in result.stdout
+    assert "No request was served: there is nothing to measure." in result.stdout
     assert "are longer than max_model_len 100" in words(result)
     assert "TTFT" not in result.stdout
     assert (tmp_path / "out" / "summary.json").is_file()
+    if not more:
+        assert call("report", str(tmp_path / "out")).exit_code == 0
+        assert "No request was served" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -117,5 +120,5 @@ def test_commands_of_many_runs_that_serve_nothing_end_so_too(source: str, comman
     assert result.exit_code == 3, result.output
     assert "are longer than max_model_len 100" in words(result)
     if name != "size":
-        assert "Every request was refused: there is nothing to measure." in result.stdout
+        assert "No request was served: there is nothing to measure." in result.stdout
         assert "TTFT" not in result.stdout

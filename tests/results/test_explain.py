@@ -176,3 +176,25 @@ def test_an_unknown_request_is_answered_with_those_that_are_known(text: str, mes
 def test_a_session_may_have_a_colon_in_its_name() -> None:
     requests = pd.DataFrame({"index": [7], "session": ["a:b"], "turn": [3]})
     assert find_request(requests, "a:b:3") == 7
+
+
+def test_a_request_that_was_tried_again_says_so_once_and_what_is_not_expected_of_it() -> None:
+    """A worker dies after 50 ms, of steps of 10 ms and 1 ms a token."""
+    broken = scenario(
+        frontend={"migration_limit": 1},
+        faults=[{"kind": "worker-dies", "worker": 0, "at_s": 0.050}],
+        router={"policy": "round-robin"},
+    )
+    says = repr(run(broken, trace=trace(turn(0, 16, 5, [1])), step_time=Pace(0.010, 0.001)).explain(0))
+    assert "1 time, its worker having been lost" in says
+    assert "lost workers had computed is in no earlier prompt" in says
+
+
+def test_a_prompt_that_no_prefill_worker_was_left_for_is_not_said_to_be_conditional() -> None:
+    alone = scenario(
+        workers={"count": None, "prefill": 1, "decode": 1},
+        faults=[{"kind": "worker-dies", "worker": 0, "at_s": 0.5, "detected_after_s": 0}],
+    )
+    says = repr(run(alone, trace=trace(turn(1, 32, 1, [1, 2])), step_time=Pace()).explain(0))
+    assert "without any prefill worker Dynamo leaves this prompt to its decode worker" in says
+    assert "conditional" not in says

@@ -91,3 +91,9 @@ def test_the_reason_is_said_once_and_a_latency_only_if_it_is_known() -> None:
 
 def test_means_are_of_what_all_runs_have() -> None:
     assert mean_numbers([{"a": 1, "b": 2}, {"a": 2, "b": None}]) == {"a": 1.5}
+
+
+def test_a_latency_that_reads_the_same_from_due_is_not_set_against_itself() -> None:
+    """As where all that waited failed."""
+    numbers = {"late_s.mean": 1.0, "ttft_s.p50": 2.7301, "from_due.ttft_s.p50": 2.7302}
+    assert late_sentence(numbers).endswith("does not keep up with the arrivals")

@@ -5,6 +5,9 @@ from typing import Any
 
 import pytest
 
+from sim.faults.clients import CANCELLED, TIMED_OUT
+from sim.faults.process import DRAIN_TIMEOUT, FRONTEND_RESTARTED, WORKER_DIED
+from sim.frontend import CANNOT_CONNECT
 from sim.results.refusals import (
     WORDS,
     lost,
@@ -133,3 +136,23 @@ def test_counts_that_are_not_zero_everywhere_are_named() -> None:
         {"requests.rejected": 0, "requests.rejected_by_reason.outgrew_pool": 1, "preemptions": 3},
     ]
     assert lost_metrics(numbers) == ["requests.rejected"]
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        CANNOT_CONNECT,
+        WORKER_DIED,
+        DRAIN_TIMEOUT,
+        FRONTEND_RESTARTED,
+        CANCELLED,
+        TIMED_OUT,
+        "frontend_down",
+        "kv_transfer_failed",
+        "no_eligible_worker",
+    ],
+)
+def test_what_faults_do_to_requests_has_words_of_its_own(reason: str) -> None:
+    (said,) = refusals([summary(5) | {"not_completed": [kind(reason, 1, 9)]}])
+    assert said.startswith("1 of 5 requests ")
+    assert reason not in said

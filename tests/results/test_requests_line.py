@@ -19,4 +19,4 @@ REQUESTS = {
     ],
 )
 def test_a_part_of_a_file_is_said_on_top(in_file: int | None, start: str) -> None:
-    assert requests_line(REQUESTS, in_file).plain.startswith(start)
+    assert requests_line({"requests": REQUESTS, "requests_in_file": in_file}).plain.startswith(start)
