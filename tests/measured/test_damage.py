@@ -128,9 +128,9 @@ def test_every_command_ends_with_2(command: tuple[str, ...], tmp_path: Path) -> 
 
 def test_keys_that_stand_twice_are_said(tmp_path: Path) -> None:
     bench = (SMALL / "bench.json").read_text(encoding="utf-8").replace("{", '{"duration": 9, ', 1)
-    with pytest.raises(InputError, match="bench.json: .*key 'duration' is given twice; to go on without"):
+    with pytest.raises(InputError, match=r"bench\.json: .*key 'duration' is given twice; to go on without"):
         load_run(copy(tmp_path / "bench", bench_json=bench))
     usage = (SMALL / "usage.jsonl").read_text(encoding="utf-8").splitlines()
     usage[1] = usage[1].replace("{", '{"id": "x", ', 1)
-    with pytest.raises(InputError, match="usage.jsonl, line 2: key 'id' is given twice; to go on without"):
+    with pytest.raises(InputError, match=r"usage\.jsonl, line 2: key 'id' is given twice; to go on without"):
         load_run(copy(tmp_path / "usage", usage_jsonl="\n".join(usage) + "\n"))
