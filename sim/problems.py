@@ -102,6 +102,8 @@ def _value(details: ErrorDetails) -> str:
     value = details["ctx"]["value"] if details["type"] == _DISAGREEMENT else details["input"]
     if isinstance(value, Mapping) or details["type"] == "extra_forbidden":
         return ""
+    if details["type"] == _DISAGREEMENT and isinstance(value, tuple):
+        return ""  # which entry it is, the reason says
     return value_shown(value)
 
 

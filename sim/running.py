@@ -67,7 +67,7 @@ def run(
     own_law, own_policy = step_time is not None, policy is not None
     notes = _hangs(cluster)
     notes += _notes(trace, times, scenario.timing.draw, own_law=own_law, own_policy=own_policy)
-    notes += [*startup, *_without_effect(scenario)]
+    notes += [*startup, *_without_effect(scenario), *_unknown_sessions(scenario, trace)]
     name = scenario.title if isinstance(source, Scenario) else short_name(source)
     return RunResult(
         name,
@@ -141,3 +141,13 @@ def _without_effect(scenario: Scenario) -> list[str]:
     if not changed or scenario.workers.prefill:
         return []
     return [f"without effect on aggregated workers: {', '.join(changed)}"]
+
+
+def _unknown_sessions(scenario: Scenario, trace: Trace) -> list[str]:
+    """Say which faults name sessions that are not in the trace."""
+    known = {request.session for request in trace.requests}
+    return [
+        f"faults, entry {number}, {fault.kind}: no session is called {', '.join(map(repr, unknown))}"
+        for number, fault in enumerate(scenario.faults, start=1)
+        if (unknown := [name for name in getattr(fault, "sessions", ()) if name not in known])
+    ]

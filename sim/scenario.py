@@ -130,7 +130,7 @@ class Scenario(Settings):
             offload=self.offload is not None,
         )
         if reason is not None:
-            raise disagreement("faults", len(self.faults), reason)
+            raise disagreement("faults", self.faults, reason)
 
     @property
     def can_break(self) -> bool:

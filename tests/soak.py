@@ -45,11 +45,11 @@ class Reading(NamedTuple):
 class Sessions(Sequence[Request]):
     """Requests of a soak, made when they are looked at: a trace of 200,000 takes no memory."""
 
-    def __init__(self, count: int, workers: int, seed: int) -> None:
+    def __init__(self, count: int, workers: int, seed: int, turn_s: float = 1.0) -> None:
         self._count = count
         self._at_a_time = LIVE_SESSIONS * workers
         self._seed = seed
-        self.turn_s = 1.0
+        self.turn_s = turn_s
         """From one turn of a session to the next, in seconds."""
 
     def __len__(self) -> int:
@@ -91,7 +91,7 @@ def scenario(workers: int, seed: int, faults: Sequence[dict[str, Any]] = ()) -> 
         "workload": {"profile": "kct", "sessions": 1},  # the trace is another
         "replay": {"client": "max-concurrency", "max_concurrency": LIVE_SESSIONS * workers},
         "workers": {"count": workers},
-        "engine": {"kv_blocks": 1200, "max_num_batched_tokens": 2048},
+        "engine": {"block_size": 64, "kv_blocks": 300, "max_num_batched_tokens": 2048},
         "offload": {"cpu_bytes": "2GiB"},
         "output": {"tables": []},
     }
@@ -107,6 +107,7 @@ def soak(
     seed: int,
     *,
     faults: Faults | None = None,
+    turn_s: float = 1.0,
     readings: int = 10,
     told: Callable[[Reading], None] = lambda reading: None,
 ) -> tuple[Cluster, list[Reading]]:
@@ -116,7 +117,7 @@ def soak(
         InvariantError: a rule was broken.
 
     """
-    sessions = Sessions(requests, workers, seed)
+    sessions = Sessions(requests, workers, seed, turn_s)
     traffic_s = sessions.turn_s * requests / (LIVE_SESSIONS * workers)
     chosen = scenario(workers, seed, faults(Random(seed), workers, traffic_s) if faults else ())
     trace = Trace(sessions, CHUNK_TOKENS, "soak")

@@ -159,6 +159,7 @@ def test_each_run_is_the_one_that_sim_run_makes() -> None:
         assert (found.summary, found.notes) == (alone.to_dict(), alone.notes)
 
 
+@pytest.mark.slow
 def test_processes_change_nothing_but_the_time() -> None:
     made = plan(["agg8", "agg4"], [*SMALL, "router.policy=kv,random"])
     seen: list[Run] = []

@@ -129,6 +129,7 @@ def test_the_readme_opens_with_the_two_commands() -> None:
     assert [line.split("#")[0].strip() for line in first.splitlines()] == ["make run", "make test"]
 
 
+@pytest.mark.slow
 def test_the_output_in_the_readme_is_that_of_the_command() -> None:
     shown = fenced(README, "text")[0].splitlines()
     printed = [line.rstrip() for line in CliRunner().invoke(app, ["run", "agg8"]).stdout.splitlines()]
@@ -142,6 +143,7 @@ def tour() -> list[tuple[str, str]]:
     )
 
 
+@pytest.mark.slow
 def test_the_tour_in_the_readme_prints_what_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "tests").symlink_to(ROOT / "tests")
     monkeypatch.chdir(tmp_path)

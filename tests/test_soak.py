@@ -41,7 +41,7 @@ def test_thousands_of_requests_break_no_rule_and_leave_no_more_than_their_rows()
 
 @pytest.mark.slow
 def test_nor_do_they_where_everything_breaks_now_and_then():
-    cluster, readings = soak(3000, 8, 1, faults=faults_of_a_long_run)
+    cluster, readings = soak(3000, 8, 3, faults=faults_of_a_long_run, turn_s=4.0)
     kinds = {toll.fault.kind for toll in cluster.scene.tolls if toll.began}
     known = Fault.__origin__.__args__
     assert kinds == {kind.model_fields["kind"].annotation.__args__[0] for kind in known}

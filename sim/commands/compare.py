@@ -63,7 +63,7 @@ def compare(
     from sim.results.comparison import render_comparison
     from sim.results.metrics import to_json
     from sim.results.plots import PLOTTED, write_plot
-    from sim.results.quantities import MAIN, select
+    from sim.results.quantities import MAIN, select_or
     from sim.results.refusals import nothing_served
     from sim.results.saved import write_comparison
     from sim.results.summary import WIDTH
@@ -72,10 +72,10 @@ def compare(
         comparison = _run(plan(sources, overrides, repeat, draws), metrics, jobs)
         if len(comparison.failed) == len(comparison.runs):
             raise InputError("\n".join(comparison.failures()))
-        chosen = select(metrics or MAIN, comparison.metrics)
+        chosen = select_or(metrics, MAIN, comparison.metrics)
         kept.write(lambda folder: write_comparison(comparison, chosen, folder))
         if kept.building is not None:
-            folder, plotted = kept.building, select(metrics or PLOTTED, comparison.metrics)
+            folder, plotted = kept.building, select_or(metrics, PLOTTED, comparison.metrics)
             kept.also(
                 lambda: write_plot(comparison, plotted, folder),
                 f"; sim compare {out} --out NEW draws it again",

@@ -168,6 +168,8 @@ def _no_faults(value: object) -> object:
     return () if value is None else value
 
 
+_WITHOUT = " (--set faults=none leaves faults out)"
+
 Faults = Annotated[tuple[Fault, ...], BeforeValidator(_no_faults)]
 
 
@@ -187,7 +189,7 @@ def disagreement_of(
         place = f"entry {number}, {fault.kind}"
         worker = getattr(fault, "worker", None)
         if worker is not None and worker >= workers:
-            return f"{place}: worker = {worker}, but workers go from 0 to {workers - 1}"
+            return f"{place}: worker = {worker}, but workers go from 0 to {workers - 1}{_WITHOUT}"
         if isinstance(fault, LinkOutage):
             if fault.link == "pcie" and not offload:
                 return f"{place}: nothing goes over PCIe without offload"
@@ -197,7 +199,7 @@ def disagreement_of(
                 return f"{place}: all workers are on one node"
             owners, noun = (nodes, "nodes") if fault.link == "roce" else (workers, "workers")
             if fault.owner is not None and fault.owner >= owners:
-                return f"{place}: owner = {fault.owner}, but {noun} go from 0 to {owners - 1}"
+                return f"{place}: owner = {fault.owner}, but {noun} go from 0 to {owners - 1}{_WITHOUT}"
     return _overlap(faults)
 
 

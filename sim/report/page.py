@@ -16,7 +16,7 @@ from sim.report.workers import Room, worker_charts
 from sim.results import show
 from sim.results import summary as words
 from sim.results.faults import fault_rows
-from sim.results.refusals import refusals
+from sim.results.refusals import nothing_served, refusals
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,7 +70,7 @@ def _summary(summary: Mapping[str, Any]) -> dict[str, Any]:
     total = sum(sources.values())
     return {
         "simulated": show.seconds(summary["simulated_s"]),
-        "requests": "\n".join([words.requests_line(summary).plain, *refusals([summary])]),
+        "requests": "\n".join(_requests(summary)),
         "main": words.main_numbers(summary),
         "percentiles": list(summary["ttft_s"]),
         "latencies": words.latency_rows(summary),
@@ -83,6 +83,11 @@ def _summary(summary: Mapping[str, Any]) -> dict[str, Any]:
         },
         "facts": {**words.routing_facts(summary), **words.engine_facts(summary)},
     }
+
+
+def _requests(summary: Mapping[str, Any]) -> list[str]:
+    nothing = [words.NOTHING_SERVED] if nothing_served([summary]) else []
+    return [words.requests_line(summary).plain, *refusals([summary]), *nothing]
 
 
 def _faults(faults: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:

@@ -9,7 +9,7 @@ from sim.results.bands import COVERAGE, Band, band
 from sim.results.compared_rows import Case, Point, Record, Row, Value
 from sim.results.intervals import CONFIDENCE, Interval, interval
 from sim.results.paired import difference, drawn_difference, drawn_ratio, ratio
-from sim.results.quantities import MAIN, names_in, select
+from sim.results.quantities import MAIN, names_in, select, select_or
 from sim.results.run import Run
 from sim.results.shown import Shown
 
@@ -166,7 +166,7 @@ class Comparison(Shown):
         """
         from sim.results.columns import summary_frame  # noqa: PLC0415 - imports this
 
-        return summary_frame(self, select(metrics or MAIN, self.metrics, "metric"))
+        return summary_frame(self, select_or(metrics, MAIN, self.metrics, "metric"))
 
     def plot(self, metric: str, *, ax: "Axes | None" = None) -> "Axes":
         """Draw one number of all scenarios over the points, with 95 % intervals, and return the axes.

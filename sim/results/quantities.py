@@ -140,6 +140,22 @@ def select(names: Sequence[str], known: Collection[str], option: str = "--metric
     return list(dict.fromkeys(chosen))
 
 
+def select_or(
+    names: Sequence[str], usual: Sequence[str], known: Collection[str], option: str = "--metric"
+) -> list[str]:
+    """Return the numbers that these names stand for; without any, those of the usual ones that are known.
+
+    Runs that were kept by an earlier version may be without some.
+
+    Raises:
+        InputError: as `select`.
+
+    """
+    if names:
+        return select(names, known, option)
+    return [name for name in usual if name in known or any(table in known for table in _tables_of(name))]
+
+
 def check_number(name: str, known: Collection[str], option: str) -> None:
     """Refuse what is not the name of one number.
 

@@ -19,7 +19,7 @@ from sim.results.journal import read_journal
 from sim.results.metrics import LATER, empty_summary, to_json
 from sim.results.parquet import write_parquet
 from sim.results.plots import PLOTTED, write_plot
-from sim.results.quantities import MAIN, select
+from sim.results.quantities import MAIN, select_or
 from sim.results.run import Run
 from sim.results.sized import Sized
 from sim.results.stored import StoredComparison, StoredSweep
@@ -84,8 +84,8 @@ def save_comparison(comparison: Comparison, folder: Path, *, replace: bool) -> N
 
     """
     with new_folder(folder, replace=replace) as building:
-        write_comparison(comparison, select(MAIN, comparison.metrics), building)
-        write_plot(comparison, select(PLOTTED, comparison.metrics), building)
+        write_comparison(comparison, select_or((), MAIN, comparison.metrics), building)
+        write_plot(comparison, select_or((), PLOTTED, comparison.metrics), building)
 
 
 def write_comparison(comparison: Comparison, metrics: Sequence[str], folder: Path) -> None:

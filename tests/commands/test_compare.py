@@ -66,6 +66,7 @@ def test_json_has_rows_and_every_summary() -> None:
     assert content["runs"][1]["summary"] == json.loads(alone.stdout)
 
 
+@pytest.mark.slow
 def test_out_is_a_folder_that_can_be_compared_again(tmp_path: Path) -> None:
     out = tmp_path / "out"
     first = call("agg8", "agg4", *SMALL, "--set", "router.policy=kv,random", "--out", str(out))
@@ -100,6 +101,7 @@ def test_folders_of_runs_repeats_and_comparisons(tmp_path: Path) -> None:
     assert content["rows"][0]["against_first"]["agg8"]["ratio"]["value"] == 1
 
 
+@pytest.mark.slow
 def test_comparisons_of_the_same_scenarios_keep_theirs_apart(tmp_path: Path) -> None:
     before, after = str(tmp_path / "before"), str(tmp_path / "after")
     for out in (before, after):
@@ -211,3 +213,18 @@ def test_help_is_quick_because_it_loads_no_plotting() -> None:
     )
     assert not {"joblib", "matplotlib", "seaborn", "pandas", "numpy"} & set(loaded.stdout.split())
     assert "compare" in CliRunner().invoke(app, ["--help"]).stdout
+
+
+def test_what_an_earlier_version_kept_is_compared_by_the_numbers_that_it_has(tmp_path: Path) -> None:
+    """Before summaries said how late requests left."""
+    for name in ("one", "two"):
+        run("agg4", {"workload.sessions": 2, "workload.turns": 2}).save(tmp_path / name)
+        file = tmp_path / name / "summary.json"
+        summary = json.loads(file.read_text())
+        for later in ("late_s", "from_due", "not_completed"):
+            del summary[later]
+        file.write_text(json.dumps(summary))
+    result = call(str(tmp_path / "one"), str(tmp_path / "two"))
+    assert result.exit_code == 0
+    assert "TTFT p50" in result.stdout
+    assert "Sent late by" not in result.stdout

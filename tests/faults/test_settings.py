@@ -54,7 +54,10 @@ def test_an_override_gives_others(file):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (("worker = 1", "worker = 2"), "entry 1, worker-dies: worker = 2, but workers go from 0 to 1"),
+        (
+            ("worker = 1", "worker = 2"),
+            ": faults: entry 1, worker-dies: worker = 2, but workers go from 0 to 1 (--set faults=none",
+        ),
         (('"60s"', '"60 x"'), "line 14: faults[1].at_s: '60 x' is not a time"),
         (('"60s"', "-1"), "faults[1].at_s: -1 is not a time"),
         (

@@ -276,6 +276,7 @@ def test_percentiles_from_too_few_samples_are_named():
     assert thin(19, 0, "e2e_s")[0] == "e2e_s.p50"
 
 
+@pytest.mark.slow
 def test_json_is_the_same_bytes_whatever_the_hash_seed():
     code = (
         "from tests.results.test_metrics import completed, summary, to_json;"

@@ -14,6 +14,7 @@ from sim.results.quantities import (
     label,
     names_in,
     select,
+    select_or,
     unit,
 )
 from tests.results.test_metrics import completed, summary
@@ -125,3 +126,11 @@ def test_a_share_differs_by_percentage_points_and_a_count_has_no_decimals():
     assert (SHARE.show(0.5), SHARE.show_difference(-0.125)) == ("50.0 %", "-12.5 pp")
     assert (COUNT.show(240.0), COUNT.show(239.5), COUNT.show(None)) == ("240", "240", "-")
     assert COUNT.show(11.5) == "11.5"
+
+
+def test_usual_numbers_that_no_run_has_are_left_out_but_not_those_asked_for():
+    """As of runs that an earlier version kept."""
+    known = ["ttft_s.p50", "gpu_hours"]
+    assert select_or((), MAIN, known) == known
+    with pytest.raises(InputError, match=r"--metric late_s\.mean: no number"):
+        select_or(["late_s.mean"], MAIN, known)
