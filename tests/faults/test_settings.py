@@ -56,7 +56,7 @@ def test_an_override_gives_others(file):
     [
         (
             ("worker = 1", "worker = 2"),
-            ": faults: entry 1, worker-dies: worker = 2, but workers go from 0 to 1 (--set faults=none leaves",
+            ": faults: entry 1, worker-dies: worker = 2, but workers go from 0 to 1 (--set faults=none",
         ),
         (('"60s"', '"60 x"'), "line 14: faults[1].at_s: '60 x' is not a time"),
         (('"60s"', "-1"), "faults[1].at_s: -1 is not a time"),
