@@ -14,8 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sim.errors import InputError, KeptElsewhereError, NoRoomError
-from sim.room import NO_ROOM
+from sim.errors import KeptElsewhereError
 
 _MARK = re.compile(r"\.sim-[0-9a-f]{8}\.")
 """What hidden names begin with. No PID: those of two containers may be equal."""
@@ -203,19 +202,3 @@ def real(path: Path) -> Path:
         return Path(os.path.realpath(path))
     except ValueError as error:
         raise OSError(errno.EINVAL, str(error)) from error
-
-
-@contextmanager
-def refusing(path: Path, option: str = "") -> Iterator[None]:
-    """Make what the system says of a path a message.
-
-    Raises:
-        InputError: says it; if the disk is full, it is a `NoRoomError`.
-
-    """
-    try:
-        yield
-    except OSError as error:
-        if error.errno in NO_ROOM:
-            raise NoRoomError(f"{option}{path}", os.strerror(error.errno)) from error
-        raise InputError(f"{option}{path}: {error.strerror}") from error

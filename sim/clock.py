@@ -26,7 +26,7 @@ class Phase(IntEnum):
     SCHEDULE = 4
 
 
-class Watch(Protocol):
+class Onlooker(Protocol):
     """Somebody who looks at the state of things at certain times, and for whom no simulation goes on."""
 
     @property
@@ -37,15 +37,15 @@ class Watch(Protocol):
         """Look as things stood at each of the times up to `until_s`, when the next event is."""
 
 
-def run_out(env: simpy.Environment, watch: Watch) -> None:
-    """Let time run until nothing can happen any more; `watch` looks before the events of its times."""
+def run_out(env: simpy.Environment, onlooker: Onlooker) -> None:
+    """Let time run until nothing can happen any more; `onlooker` looks before the events of its times."""
     queue: list[Any] = env._queue
-    due_s = watch.due_s
+    due_s = onlooker.due_s
     while queue:
         next_s: float = queue[0][0]
         if next_s >= due_s:
-            watch.look(next_s)
-            due_s = watch.due_s
+            onlooker.look(next_s)
+            due_s = onlooker.due_s
         env.step()
 
 

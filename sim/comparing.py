@@ -18,7 +18,8 @@ from sim.overrides import Overrides, as_texts
 from sim.points import combinations, read_axes
 from sim.progress import count_bar
 from sim.result import RunResult
-from sim.results.compared import Comparison, Run
+from sim.results.compared import Comparison
+from sim.results.run import Run
 from sim.results.saved import is_folder, read_runs
 from sim.scenario import Scenario
 from sim.shipped import short_name

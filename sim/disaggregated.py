@@ -21,8 +21,7 @@ from sim.recorder import Recorder, Status
 from sim.router import Booking
 from sim.router.conditional import ConditionalDisaggSettings, decide
 from sim.worker.active import ActiveRequest
-from sim.worker.engine import StepOutput
-from sim.worker.plan import StepPlan
+from sim.worker.plan import StepOutput, StepPlan
 from sim.worker.pulls import Pulls
 from sim.workload.request import Request
 
@@ -106,10 +105,7 @@ class DisaggregatedFrontend(Frontend):
         return peek.chosen.rank if verdict.bypass else None
 
     def _enqueue(self, record: Record, worker: PoolWorker) -> None:
-        record.active = self._prompt_leg(record)
-        if record.queued_s is None:
-            record.queued_s = self._env.now
-        worker.add(record.active)
+        self._enqueue_as(self._prompt_leg(record), record, worker)
 
     def _prompt_leg(self, record: Record) -> ActiveRequest:
         """Return the request as a prefill engine sees it: the prompt, and one token of answer.
@@ -173,12 +169,12 @@ class DisaggregatedFrontend(Frontend):
 
     def died(self, worker: int) -> None:
         """A worker's engine is no more, and with it what it kept for decode workers."""
-        self._bury(self.decode if worker >= self.decode.first else self.pool, worker)
+        super().died(worker)
         self._pulls.lose(worker)
 
     def expired(self, request: int) -> None:
         """A prompt's blocks were let go before they were read: the decode worker has to compute it."""
-        self._recorder.lease_expired(request)
+        self._recorder.lease_expired()
         record = self._recorder.records.get(request)
         decode = record.decode if record is not None else None
         if decode is not None and decode.request_id == request:
@@ -188,7 +184,7 @@ class DisaggregatedFrontend(Frontend):
 
     def pull_failed(self, request: int, worker: int) -> Literal["retried", "failed"] | None:
         """A decode worker could not read a prompt: the request fails, or its prompt is computed there."""
-        target = self.decode.workers[worker - self.decode.first]
+        target = self._worker(worker)
         record = self._recorder.records.get(request)
         leg = record.decode if record is not None else None
         outcome: Literal["retried", "failed"] | None = None
@@ -196,8 +192,7 @@ class DisaggregatedFrontend(Frontend):
             target.abort(leg)
             outcome = "retried" if self._recomputes else "failed"
             if self._recomputes:
-                self._recorder.tried_again(record, self._next_number)
-                self._next_number += 1
+                self._renumber(record)
                 record.drop(leg)
                 record.decode = self._active(record)
                 target.add(record.decode)
@@ -223,12 +218,8 @@ class DisaggregatedFrontend(Frontend):
             self._worker(record.decode_worker).abort(decode)
             if unread:
                 self._pulls.unneeded(decode.request_id)
-        elif record.active is not None and record.worker is not None:
-            self._worker(record.worker).abort(record.active)
-
-    def _worker(self, worker: int) -> PoolWorker:
-        pool = self.decode if worker >= self.decode.first else self.pool
-        return pool.workers[worker - pool.first]
+        else:
+            super()._abort(record)
 
     # -- the way back ---------------------------------------------------------------------------------------
 

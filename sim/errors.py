@@ -18,6 +18,11 @@ def escaped(message: str) -> str:
     return _STEERING.sub(lambda found: ascii(found[0])[1:-1], message)
 
 
+def is_inert(text: str) -> bool:
+    """Whether nothing in a text steers the terminal or page that shows it, and all of it can be written."""
+    return escaped(text) == text and "\n" not in text and "\t" not in text
+
+
 def shown(value: object, most: int = 60) -> str:
     """Return a value as messages have it: escaped, quoted, and cut where it is long."""
     found = repr(value)

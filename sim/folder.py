@@ -15,12 +15,11 @@ from sim.building import (
     keep_beside,
     locked,
     real,
-    refusing,
     remove_abandoned,
     rename_new,
 )
 from sim.errors import InputError, KeptElsewhereError, NoRoomError
-from sim.room import room_for
+from sim.room import refusing, room_for
 
 MARK = "summary.json"
 """Every folder of results has this file,"""

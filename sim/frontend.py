@@ -27,8 +27,7 @@ from sim.record import Record
 from sim.recorder import Recorder, Status
 from sim.router import Booking, Decision, NoEligibleWorkerError, Query
 from sim.worker.active import ActiveRequest
-from sim.worker.engine import StepOutput
-from sim.worker.plan import StepPlan
+from sim.worker.plan import StepOutput, StepPlan
 from sim.workload.request import Request
 
 CANNOT_CONNECT: Final = "cannot_connect"
@@ -215,10 +214,13 @@ class Frontend:
 
     def _enqueue_whole(self, record: Record, worker: PoolWorker) -> None:
         """Queue a request with a worker that computes its prompt and its answer."""
-        record.active = self._active(record)
+        self._enqueue_as(self._active(record), record, worker)
+
+    def _enqueue_as(self, leg: ActiveRequest, record: Record, worker: PoolWorker) -> None:
+        record.active = leg
         if record.queued_s is None:
             record.queued_s = self._env.now
-        worker.add(record.active)
+        worker.add(leg)
 
     def _active(self, record: Record) -> ActiveRequest:
         """Return the request as an engine sees it that computes its answer."""
@@ -292,11 +294,8 @@ class Frontend:
 
     def died(self, worker: int) -> None:
         """A worker's engine is no more: nothing goes there any longer."""
-        self._bury(self.pool, worker)
-
-    @staticmethod
-    def _bury(pool: Pool, worker: int) -> None:
-        pool.leave_out(worker - pool.first)
+        pool, rank = self.place(worker)
+        pool.leave_out(rank)
 
     # -- faults ---------------------------------------------------------------------------------------------
 
@@ -335,8 +334,7 @@ class Frontend:
         if self.retried is not None:
             self.retried(record)
         record.start_over()
-        self._recorder.tried_again(record, self._next_number)
-        self._next_number += 1
+        self._renumber(record)
         if record.sequence is not None:
             full_blocks = record.prompt_tokens // self._prefixes.block_tokens
             record.blocks = BlockRuns(record.sequence.between(0, full_blocks))
@@ -344,6 +342,11 @@ class Frontend:
             self._end(record, "failed", "prompt_exceeds_pool")
             return
         self._route(record)
+
+    def _renumber(self, record: Record) -> None:
+        """Let engines call a request by another number, so that nothing of the lost one is taken for it."""
+        self._recorder.tried_again(record, self._next_number)
+        self._next_number += 1
 
     def _let_go(self, record: Record) -> None:
         """Take a request off the routers' books."""
@@ -353,7 +356,7 @@ class Frontend:
     def _abort(self, record: Record) -> None:
         """Tell the engine that serves a request to let it go."""
         if record.active is not None and record.worker is not None:
-            self.pool.workers[record.worker].abort(record.active)
+            self._worker(record.worker).abort(record.active)
 
     def pulls(self, worker: int, plan: StepPlan) -> None:
         """Aggregated workers read nothing from each other."""
@@ -398,6 +401,15 @@ class Frontend:
     def pools(self) -> Sequence[Pool]:
         """Its workers, by router."""
         return (self.pool,)
+
+    def place(self, worker: int) -> tuple[Pool, int]:
+        """Return the pool of a worker, and its rank there."""
+        pool = next(pool for pool in reversed(self.pools) if worker >= pool.first)
+        return pool, worker - pool.first
+
+    def _worker(self, worker: int) -> PoolWorker:
+        pool, rank = self.place(worker)
+        return pool.workers[rank]
 
     def serving(self, record: Record, pool: Pool) -> tuple[ActiveRequest | None, int | None]:
         """Return as what, and on which worker, a request is served that is booked in a pool."""

@@ -14,9 +14,9 @@ from sim.kv.events import KvEvent
 from sim.record import Record
 from sim.results.account import Account
 from sim.results.gauge import Gauge
+from sim.results.latency import latency
 from sim.results.ledger import Ledger
 from sim.results.levels import Levels
-from sim.results.metrics import latency
 from sim.results.rows import Rows
 from sim.results.tables import ALWAYS_KEPT, GAP_DIGITS
 from sim.results.transfers import LinkRow, PullCounts
@@ -24,8 +24,8 @@ from sim.results.weighted import WeightedSample
 from sim.router import Decision
 from sim.worker.active import ActiveRequest
 from sim.worker.decode_run import DecodeRun
-from sim.worker.engine import Engine, StepOutput
-from sim.worker.plan import Admission, StepPlan
+from sim.worker.engine import Engine
+from sim.worker.plan import Admission, StepOutput, StepPlan
 from sim.workload.request import Request
 
 Status = Literal["completed", "rejected", "failed", "cancelled", "unfinished"]
@@ -113,7 +113,7 @@ class Recorder:
             return  # its client gave up meanwhile
         record.pull_start_s, record.pull_end_s, record.pulled_bytes = start_s, end_s, n_bytes
 
-    def lease_expired(self, request: int) -> None:
+    def lease_expired(self) -> None:
         """A prefill worker let a prompt's blocks go before they were read."""
         self.pulls.leases_expired += 1
 

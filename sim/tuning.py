@@ -16,9 +16,10 @@ from sim.jobs.counts import check_counts
 from sim.jobs.execute import Runner
 from sim.jobs.job import seeded
 from sim.limits import Limit
-from sim.results.compared import Comparison, Run
+from sim.results.compared import Comparison
 from sim.results.quantities import check_number, names_before_runs, names_in
 from sim.results.refusals import lost
+from sim.results.run import Run
 from sim.results.tuned import BEST, DEFAULT, Goal, Trial, Tuned
 from sim.scenario import Scenario, load_scenario, scenario_schema
 from sim.spaces import Space, read_space
@@ -33,8 +34,6 @@ WEIGHTS = (
     "router.decode_active_request_weight=0:64",
 )
 """What is searched unless a search says otherwise: the weights of the router's cost."""
-LEAST_CHECK = 3
-"""Seeds that a comparison with the default takes at least."""
 
 
 class Search(NamedTuple):

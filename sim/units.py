@@ -156,16 +156,6 @@ def format_bytes(n_bytes: float, digits: int = 2) -> str:
     return f"{number.rstrip('0').rstrip('.') if '.' in number else number} {unit}"
 
 
-def format_rate(bytes_per_s: float) -> str:
-    """Return a data rate in decimal units, as link speeds are quoted: "50 GB/s"."""
-    rounded = float(f"{bytes_per_s:.4g}")
-    unit, factor = next(
-        (row for row in (("TB/s", 1e12), ("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3)) if rounded >= row[1]),
-        ("B/s", 1.0),
-    )
-    return f"{rounded / factor:.4g} {unit}"
-
-
 def plural(n: float, noun: str) -> str:
     """Return the noun as it stands behind a number: "1 request", "0 requests"."""
     return noun if n == 1 else f"{noun}s"

@@ -11,12 +11,11 @@ from sim.building import (
     ignore,
     keep_beside,
     real,
-    refusing,
     remove_abandoned,
     rename_new,
 )
 from sim.errors import InputError, KeptElsewhereError, NoRoomError
-from sim.room import room_for
+from sim.room import refusing, room_for
 
 _Identity = tuple[int, int, int, int] | None
 """Device, inode, size and time of change of a file; None where there is none."""

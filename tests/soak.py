@@ -9,6 +9,7 @@ import argparse
 import resource
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from random import Random
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 from sim.cluster import Cluster
 from sim.scenario import Scenario
 from sim.workload.request import Request, Trace
+from tests.faults.random_faults import faults_of_a_long_run
 
 CHUNK_TOKENS = 64
 SHARED_CHUNKS = 16
@@ -43,11 +45,11 @@ class Reading(NamedTuple):
 class Sessions(Sequence[Request]):
     """Requests of a soak, made when they are looked at: a trace of 200,000 takes no memory."""
 
-    def __init__(self, count: int, workers: int, seed: int) -> None:
+    def __init__(self, count: int, workers: int, seed: int, turn_s: float = 1.0) -> None:
         self._count = count
         self._at_a_time = LIVE_SESSIONS * workers
         self._seed = seed
-        self.turn_s = 4.0
+        self.turn_s = turn_s
         """From one turn of a session to the next, in seconds."""
 
     def __len__(self) -> int:
@@ -89,12 +91,13 @@ def scenario(workers: int, seed: int, faults: Sequence[dict[str, Any]] = ()) -> 
         "workload": {"profile": "kct", "sessions": 1},  # the trace is another
         "replay": {"client": "max-concurrency", "max_concurrency": LIVE_SESSIONS * workers},
         "workers": {"count": workers},
-        "engine": {"kv_blocks": 1200, "max_num_batched_tokens": 2048},
+        "engine": {"block_size": 64, "kv_blocks": 300, "max_num_batched_tokens": 2048},
         "offload": {"cpu_bytes": "2GiB"},
         "output": {"tables": []},
     }
     if faults:
         settings["faults"] = [*faults]
+        settings["frontend"] = {"migration_limit": 3}
     return Scenario.model_validate(settings)
 
 
@@ -104,6 +107,7 @@ def soak(
     seed: int,
     *,
     faults: Faults | None = None,
+    turn_s: float = 1.0,
     readings: int = 10,
     told: Callable[[Reading], None] = lambda reading: None,
 ) -> tuple[Cluster, list[Reading]]:
@@ -113,7 +117,7 @@ def soak(
         InvariantError: a rule was broken.
 
     """
-    sessions = Sessions(requests, workers, seed)
+    sessions = Sessions(requests, workers, seed, turn_s)
     traffic_s = sessions.turn_s * requests / (LIVE_SESSIONS * workers)
     chosen = scenario(workers, seed, faults(Random(seed), workers, traffic_s) if faults else ())
     trace = Trace(sessions, CHUNK_TOKENS, "soak")
@@ -152,6 +156,7 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=200_000)
     parser.add_argument("--workers", type=int, default=32)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--no-faults", action="store_true", help="nothing breaks")
     options = parser.parse_args()
 
     def told(reading: Reading) -> None:
@@ -161,12 +166,18 @@ def main() -> None:
             flush=True,
         )
 
-    cluster, readings = soak(options.requests, options.workers, options.seed, told=told)
-    statuses = cluster.recorder.rows.tables["requests"].column("status")
-    counts = ", ".join(f"{statuses.count(status):,} {status}" for status in dict.fromkeys(statuses))
-    print(
-        f"no rule was broken; {counts}; {bytes_a_request(readings):,.0f} bytes a request in the second half"
-    )
+    faults = None if options.no_faults else faults_of_a_long_run
+    cluster, readings = soak(options.requests, options.workers, options.seed, faults=faults, told=told)
+    requests = cluster.recorder.rows.tables["requests"]
+    kinds = Counter(toll.fault.kind for toll in cluster.scene.tolls if toll.began)
+    retries = sum(again or 0 for again in requests.column("retries"))
+    print(f"no rule was broken; {_counted(Counter(requests.column('status')))}; {retries:,} retries")
+    print(f"{kinds.total():,} faults: {_counted(kinds)}" if kinds else "no faults")
+    print(f"{bytes_a_request(readings):,.0f} bytes a request in the second half")
+
+
+def _counted(counts: Counter[str]) -> str:
+    return ", ".join(f"{count:,} {what}" for what, count in counts.most_common())
 
 
 if __name__ == "__main__":

@@ -46,6 +46,7 @@ def add_up(summary: Mapping[str, dict[str, int]]) -> None:
 # sim run
 
 
+@pytest.mark.slow
 def test_run_twice_gives_the_same_bytes_whatever_the_hash_seed() -> None:
     arguments = ("run", "agg8", *SMALL, "--format", "json")
     first, second = (process(*arguments, PYTHONHASHSEED=seed) for seed in ("1", "2"))

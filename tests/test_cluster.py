@@ -4,6 +4,7 @@ from collections import Counter
 from math import inf
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -54,6 +55,7 @@ def count_scheduled_prompt_tokens(cluster: Cluster) -> Counter:
 
 @settings(max_examples=120, deadline=None)
 @given(seeds)
+@pytest.mark.slow
 def test_everything_is_accounted_for(seed):
     random = RandomCluster(Random(seed))
     cluster = build(random)
@@ -141,6 +143,7 @@ def test_every_decision_shows_every_worker(seed):
 
 @settings(max_examples=60, deadline=None)
 @given(seeds)
+@pytest.mark.slow
 def test_events_of_others_at_the_same_instants_change_nothing(seed):
     random = RandomCluster(Random(seed))
     alone = random.run()

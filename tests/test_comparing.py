@@ -10,7 +10,7 @@ import sim.jobs.engine
 import sim.jobs.job
 from sim.comparing import compare, execute, plan
 from sim.errors import InputError
-from sim.results.compared import Run
+from sim.results.run import Run
 from sim.running import run
 from sim.scenario import load_scenario
 
@@ -159,6 +159,7 @@ def test_each_run_is_the_one_that_sim_run_makes() -> None:
         assert (found.summary, found.notes) == (alone.to_dict(), alone.notes)
 
 
+@pytest.mark.slow
 def test_processes_change_nothing_but_the_time() -> None:
     made = plan(["agg8", "agg4"], [*SMALL, "router.policy=kv,random"])
     seen: list[Run] = []

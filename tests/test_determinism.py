@@ -105,6 +105,7 @@ def test_no_result_rests_on_the_builtin_sum_of_floats(name: str, monkeypatch: py
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+@pytest.mark.slow
 def test_what_is_printed_is_utf_8_whatever_the_locale_wants(encoding: str) -> None:
     printed = [
         subprocess.run(

@@ -126,6 +126,7 @@ def test_the_legs_of_a_request_are_drawn_apart():
     offload=st.sampled_from([None, "lru", "arc"]),
     client=st.sampled_from(["open-loop", "max-concurrency", "turn-dependent"]),
 )
+@pytest.mark.slow
 def test_bytes_and_blocks_are_conserved_and_skipping_changes_nothing(
     *, seed, state_groups, blocks, sync, offload, client
 ):

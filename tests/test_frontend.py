@@ -15,8 +15,8 @@ from sim.kv.prefix import PrefixTable
 from sim.pool import Pool
 from sim.recorder import Recorder
 from sim.router import Query, Router, RouterConfig
-from sim.worker.engine import Engine, StepOutput
-from sim.worker.plan import Limits
+from sim.worker.engine import Engine
+from sim.worker.plan import Limits, StepOutput
 from tests.clusters import trace, turn
 
 ATTENTION = 2

@@ -10,6 +10,7 @@ MOST_BYTES = 300_000
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.slow
 def test_a_notebook_gives_what_is_stored(name: str) -> None:
     again = f"store it with `python -m tests.notebooks {name}`"
     assert texts(executed(name)) == texts(read(name)), again

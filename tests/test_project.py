@@ -31,7 +31,10 @@ PURE = (
     "worker/timing.py",
     "worker/mocker_law.py",
     "worker/engine.py",
+    "worker/hang.py",
     "capacity.py",
+    "startup.py",
+    "faults/settings.py",
 )
 IMPURE_IMPORTS = {"simpy", "time", "datetime", "random", "pathlib", "os", "io", "tomllib", "json"}
 
@@ -70,6 +73,13 @@ def test_nothing_below_the_commands_imports_them() -> None:
     for file in (ROOT / "sim").rglob("*.py"):
         if file.parent.name != "commands" and file.name != "cli.py":
             assert not [name for name in imports(file) if name.startswith(("sim.cli", "sim.commands"))], file
+
+
+def test_contributing_names_every_room() -> None:
+    named = " ".join(re.findall(r"`([^`\n]+)`", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")))
+    for place in (ROOT / "sim").iterdir():
+        if place.suffix == ".py" or (place / "__init__.py").is_file():
+            assert re.search(rf"(?:^|[ /]){re.escape(place.name)}(?:[ /]|$)", named), place.name
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
@@ -119,6 +129,7 @@ def test_the_readme_opens_with_the_two_commands() -> None:
     assert [line.split("#")[0].strip() for line in first.splitlines()] == ["make run", "make test"]
 
 
+@pytest.mark.slow
 def test_the_output_in_the_readme_is_that_of_the_command() -> None:
     shown = fenced(README, "text")[0].splitlines()
     printed = [line.rstrip() for line in CliRunner().invoke(app, ["run", "agg8"]).stdout.splitlines()]
@@ -132,6 +143,7 @@ def tour() -> list[tuple[str, str]]:
     )
 
 
+@pytest.mark.slow
 def test_the_tour_in_the_readme_prints_what_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "tests").symlink_to(ROOT / "tests")
     monkeypatch.chdir(tmp_path)

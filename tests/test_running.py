@@ -244,6 +244,7 @@ for seed in (3, 11, 19, 27, 35, 43):
 """
 
 
+@pytest.mark.slow
 def test_the_hash_seed_changes_nothing():
     outputs = []
     for seed in ("1", "2"):

@@ -8,7 +8,7 @@ import pytest
 
 from sim.errors import InputError
 from sim.jobs.job import Job
-from sim.results.compared import Run
+from sim.results.run import Run
 from sim.results.sized import Sized
 from sim.sizing import size
 from tests.jobs.fakes import fake_runner

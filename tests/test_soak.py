@@ -1,7 +1,11 @@
 """A short soak: `python -m tests.soak` is the long one."""
 
+from collections import Counter
+
 import pytest
 
+from sim.faults.settings import Fault
+from tests.faults.random_faults import faults_of_a_long_run
 from tests.soak import LIVE_SESSIONS, TURNS, Sessions, bytes_a_request, soak
 
 ROW_BYTES = 4096
@@ -32,4 +36,19 @@ def test_thousands_of_requests_break_no_rule_and_leave_no_more_than_their_rows()
     assert sum(table.column("evicted_here_tokens")) + sum(table.column("external_hit_tokens")) > 0
     assert len(readings) == 10
     assert readings[-1].ended == 3000
+    assert bytes_a_request(readings) < ROW_BYTES
+
+
+@pytest.mark.slow
+def test_nor_do_they_where_everything_breaks_now_and_then():
+    cluster, readings = soak(3000, 8, 3, faults=faults_of_a_long_run, turn_s=4.0)
+    kinds = {toll.fault.kind for toll in cluster.scene.tolls if toll.began}
+    known = Fault.__origin__.__args__
+    assert kinds == {kind.model_fields["kind"].annotation.__args__[0] for kind in known}
+    requests = cluster.recorder.rows.tables["requests"]
+    counts = Counter(requests.column("status"))
+    assert set(counts) <= {"completed", "failed", "cancelled", "rejected"}
+    assert counts["completed"] > 0.8 * counts.total()
+    assert counts["cancelled"]
+    assert sum(requests.column("retries")) > 0
     assert bytes_a_request(readings) < ROW_BYTES

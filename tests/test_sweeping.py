@@ -8,7 +8,7 @@ import pytest
 from sim.errors import InputError
 from sim.jobs.engine import local
 from sim.jobs.job import Job
-from sim.results.compared import Run
+from sim.results.run import Run
 from sim.results.saved import read_runs, read_sweep
 from sim.running import run
 from sim.scenario import load_scenario
@@ -104,6 +104,7 @@ def test_the_frame_has_a_row_for_each_run_and_a_column_for_each_number() -> None
     assert frame.loc[1, "prefill.by_cause.elsewhere"] == alone["prefill"]["by_cause"]["elsewhere"]
 
 
+@pytest.mark.slow
 def test_what_is_resumed_gives_the_same_bytes(tmp_path: Path) -> None:
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     made = plan("agg8", [*SMALL, CREDITS], repeat=2)

@@ -23,7 +23,6 @@ from sim.units import (
     Seconds,
     Tokens,
     format_bytes,
-    format_rate,
     format_seconds,
     plural,
 )
@@ -183,11 +182,6 @@ def test_format_bytes(n_bytes: float, text: str) -> None:
 def test_format_with_fewer_digits_never_shows_1024_of_a_unit() -> None:
     assert format_bytes(6.573 * 2**30, 1) == "6.6 GiB"
     assert format_bytes(2**30 - 1, 0) == "1 GiB"
-
-
-@pytest.mark.parametrize(("rate", "text"), [(50e9, "50 GB/s"), (12.5e9, "12.5 GB/s"), (3.35e12, "3.35 TB/s")])
-def test_format_rate(rate: float, text: str) -> None:
-    assert format_rate(rate) == text
 
 
 def test_a_noun_behind_a_number() -> None:

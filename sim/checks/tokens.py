@@ -13,8 +13,7 @@ from sim.record import Record
 from sim.results.account import CAUSES
 from sim.results.rows import Table
 from sim.worker.active import ActiveRequest
-from sim.worker.engine import StepOutput
-from sim.worker.plan import StepPlan
+from sim.worker.plan import StepOutput, StepPlan
 
 RULE = "tokens add up"
 
@@ -50,7 +49,7 @@ class Tokens:
             if min(admission.local_tokens, admission.external_tokens) < 0 or hit > request.num_tokens:
                 detail = f"a hit of {hit} tokens of {request.num_tokens}"
                 raise InvariantError(RULE, detail, request=request.request_id, worker=worker, now_s=now_s)
-            self._admitted(request)
+            self._admitted(worker, request, now_s)
             # The last token is computed even if it was loaded.
             self._positions[request.request_id] = min(hit, request.num_tokens - 1)
         for request, tokens in plan.tokens:
@@ -67,9 +66,14 @@ class Tokens:
             if request.computed >= request.prompt_tokens:
                 self._whole.add(index)
 
-    def _admitted(self, request: ActiveRequest) -> None:
+    def _admitted(self, worker: int, request: ActiveRequest, now_s: float) -> None:
+        """Compare its prompt with what was sent, and with what workers generated that are lost."""
         record = self._records[request.request_id]
-        index = record.request.index
+        index, has = record.request.index, request.prompt_tokens + request.truncated
+        if has != record.request.prompt_tokens + record.generated:
+            detail = f"a prompt of {has} tokens came, {record.request.prompt_tokens} were sent"
+            detail += f", {record.generated} generated before" if record.generated else ""
+            raise InvariantError(RULE, detail, request=index, worker=worker, now_s=now_s)
         if request is record.active and self._prompt_legs.get(index) is not request:
             self._prompt_legs[index] = request
             self._of_leg[index] = 0

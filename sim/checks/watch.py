@@ -28,9 +28,9 @@ from sim.recorder import Recorder
 from sim.router import Booking, Decision
 from sim.worker.active import ActiveRequest
 from sim.worker.decode_run import DecodeRun
-from sim.worker.engine import Engine, StepOutput
+from sim.worker.engine import Engine
 from sim.worker.network import Network
-from sim.worker.plan import StepPlan
+from sim.worker.plan import StepOutput, StepPlan
 from sim.workload.client import Act, Client
 from sim.workload.request import Request
 

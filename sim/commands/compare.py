@@ -12,7 +12,8 @@ from sim.errors import InputError
 
 if TYPE_CHECKING:
     from sim.comparing import Plan
-    from sim.results.compared import Comparison, Run
+    from sim.results.compared import Comparison
+    from sim.results.run import Run
 
 
 def compare(

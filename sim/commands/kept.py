@@ -6,10 +6,10 @@ from pathlib import Path
 
 import typer
 
-from sim.building import building, real, refusing
+from sim.building import building, real
 from sim.errors import KeptElsewhereError, NoRoomError, Stopped
 from sim.folder import new_folder
-from sim.room import room_for
+from sim.room import refusing, room_for
 from sim.whole_file import check_regular, new_file
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 UNFINISHED = 3
-"""Exit status where requests were left that can never end, or where every request was refused; the output
+"""Exit status where requests were left that can never end, or where no request was served; the output
 says who waits for what, or why."""
 
 

@@ -13,7 +13,7 @@ from sim.errors import InputError
 
 if TYPE_CHECKING:
     from sim.jobs.engine import Engine
-    from sim.results.compared import Run
+    from sim.results.run import Run
     from sim.results.swept import Sweep
     from sim.sweeping import Plan
 

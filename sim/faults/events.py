@@ -11,9 +11,8 @@ from sim.faults.settings import Fault, KvEventsLate, KvEventsLost
 from sim.faults.toll import Toll
 from sim.kv.events import KvEvent
 from sim.worker.active import ActiveRequest
-from sim.worker.engine import StepOutput
-from sim.worker.plan import StepPlan
-from sim.worker.worker import Outbox
+from sim.worker.outbox import Outbox
+from sim.worker.plan import StepOutput, StepPlan
 
 
 def concerns_events(faults: Sequence[Fault], worker: int) -> bool:

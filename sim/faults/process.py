@@ -13,7 +13,6 @@ from sim.faults.settings import Fault, FrontendRestarts, SlowGpu, WorkerDies, Wo
 from sim.faults.slow import SlowLaw
 from sim.faults.toll import Toll
 from sim.frontend import CANNOT_CONNECT, Frontend
-from sim.pool import Pool
 from sim.recorder import Recorder
 from sim.worker.active import ActiveRequest
 from sim.worker.engine import Engine
@@ -110,7 +109,7 @@ class FaultProcess:
         toll.lost_blocks += engine.cache.pool.filled_blocks
         if engine.offload is not None:
             toll.lost_cpu_blocks += engine.offload.tier.used_blocks
-        pool, rank = self._place(worker)
+        pool, rank = self._parts.frontend.place(worker)
         self._deaths[worker] = toll
         legs = parts.workers[worker].die(parts.engines[worker](), CANNOT_CONNECT)
         # What is on its way by then arrives; a worker that takes steps ahead has sent more than that.
@@ -126,12 +125,12 @@ class FaultProcess:
     def _remove(self, toll: Toll, worker: int) -> None:
         """The router learns that a worker is gone."""
         self._leave_out(worker)
-        pool, rank = self._place(worker)
+        pool, rank = self._parts.frontend.place(worker)
         pool.forget(rank)
         self._interrupt(self._hanging.pop(worker, []), toll, WORKER_DIED)
 
     def _come_back(self, toll: Toll, worker: int) -> None:
-        pool, rank = self._place(worker)
+        pool, rank = self._parts.frontend.place(worker)
         self._parts.workers[worker].come_back()
         pool.let_in(rank)
         toll.until_s = self._env.now
@@ -181,7 +180,7 @@ class FaultProcess:
             self._at(looks_s, partial(self._look, toll, fault, times + 1))
             return
         legs = self._kill(worker, toll)
-        pool, rank = self._place(worker)
+        pool, rank = self._parts.frontend.place(worker)
         pool.forget(rank)
         self._interrupt(legs, toll, DRAIN_TIMEOUT)
         if fault.back_after_s is not None:
@@ -213,24 +212,15 @@ class FaultProcess:
         parts.frontend.closed = False
         sent_s = now_s + parts.frontend.event_delay_s
         parts.agenda.settle(now_s, -1)
+        for pool in parts.frontend.pools:
+            pool.news.open(sent_s, -1)  # what was sent before now
+            if fault.index == "lost":
+                pool.clear()
         if fault.index == "recovered":
             for worker in range(len(parts.workers)):
                 parts.events.ask(worker, now_s)
-        for pool in parts.frontend.pools:
-            if fault.index == "recovered":
-                pool.news.open(sent_s)
-            else:
-                pool.news.open(sent_s, -1)  # what was sent before now
-                pool.clear()
         toll.until_s = self._env.now
 
-    # -- places ---------------------------------------------------------------------------------------------
-
-    def _place(self, worker: int) -> tuple[Pool, int]:
-        """Return the pool of a worker, and its rank there."""
-        pool = next(pool for pool in reversed(self._parts.frontend.pools) if worker >= pool.first)
-        return pool, worker - pool.first
-
     def _leave_out(self, worker: int) -> None:
-        pool, rank = self._place(worker)
+        pool, rank = self._parts.frontend.place(worker)
         pool.leave_out(rank)

@@ -14,9 +14,10 @@ from sim.faults.toll import Toll
 from sim.frontend import Frontend
 from sim.recorder import Recorder
 from sim.worker.engine import Engine
+from sim.worker.outbox import Outbox
 from sim.worker.pulls import Pulls
 from sim.worker.timing import StepTime
-from sim.worker.worker import Outbox, Worker
+from sim.worker.worker import Worker
 from sim.workload.request import Request
 
 

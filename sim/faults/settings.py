@@ -5,6 +5,7 @@ Dynamo's documentation (1.5.0); a recorded run of Dynamo 1.5.0 that lost a decod
 meets on its way to a worker that does not answer; vLLM 0.28.0 for failed KV transfers.
 """
 
+from math import inf
 from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -13,17 +14,14 @@ from sim.bounds import CountOrZero
 from sim.settings import Settings
 from sim.units import Seconds
 
-LONGEST_S = 1e9
-
-At = Annotated[Seconds, Field(le=LONGEST_S)]
-For = Annotated[Seconds, Field(gt=0, le=LONGEST_S)]
+For = Annotated[Seconds, Field(gt=0)]
 Share = Annotated[float, Field(gt=0, le=1)]
 
 
 class _Moment(Settings):
     """A fault that begins at a time."""
 
-    at_s: At
+    at_s: Seconds
     """When it begins, in seconds of simulated time."""
 
 
@@ -49,10 +47,10 @@ class WorkerDies(_Moment):
     connections: Literal["close", "hang"] = "close"
     """A process that is killed closes its connections, and its requests fail at once. A machine that is lost
     leaves them open: requests wait until the router knows."""
-    detected_after_s: At = 10.0
+    detected_after_s: Seconds = 10.0
     """How long the router counts on it, and keeps its blocks in the index: the lease of Dynamo's discovery,
     10 s. A front end that could not reach it leaves it out before."""
-    connect_timeout_s: At = 5.0
+    connect_timeout_s: Seconds = 5.0
     """With hanging connections, how long a new request waits for it before it fails."""
 
 
@@ -63,7 +61,7 @@ class WorkerDrains(_Moment):
     """What happens."""
     worker: CountOrZero
     """Which one, from 0; of a disaggregated cluster prefill workers come first."""
-    grace_s: At = 5.0
+    grace_s: Seconds = 5.0
     """It serves for so long at least, for requests that are on their way to it: Dynamo's
     DYN_GRACEFUL_SHUTDOWN_GRACE_PERIOD_SECS."""
     timeout_s: For = 900.0
@@ -129,7 +127,7 @@ class FrontendRestarts(_Moment):
 
     kind: Literal["frontend-restarts"]
     """What happens."""
-    down_s: At = 0.0
+    down_s: Seconds = 0.0
     """How long it is away; requests sent meanwhile are rejected."""
     in_flight: Literal["fail", "keep"] = "fail"
     """Requests on their way fail, and workers abort them, as their connections close; "keep": another process
@@ -145,7 +143,7 @@ class ClientsCancel(_Moment):
     """What happens."""
     for_s: For | None = None
     """Requests sent in this period are meant; unset: all from `at_s` on."""
-    after_s: At
+    after_s: Seconds
     """How long after it was sent a request is given up, if it has not ended."""
     share: Share = 1.0
     """Chance of each request."""
@@ -228,7 +226,7 @@ def _overlap(faults: tuple[Fault, ...]) -> str | None:
 
 
 def _until(at_s: float, back_after_s: float | None) -> float:
-    return float("inf") if back_after_s is None else at_s + back_after_s
+    return inf if back_after_s is None else at_s + back_after_s
 
 
 class FrontendLimits(Settings):

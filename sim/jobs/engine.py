@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from functools import cache
 
 from sim.jobs.job import Job, attempt
-from sim.results.compared import Run
+from sim.results.run import Run
 
 Outcomes = Generator[tuple[int, Run], None, None]
 """The place of every job in its list and what it came to, in the order in which they end."""

@@ -9,8 +9,9 @@ from sim.errors import InputError
 from sim.jobs.engine import Engine
 from sim.jobs.fingerprint import fingerprint
 from sim.jobs.job import Job
-from sim.results.compared import Comparison, Run
+from sim.results.compared import Comparison
 from sim.results.journal import Journal
+from sim.results.run import Run
 
 AnyRuns = TypeVar("AnyRuns", bound=Comparison)
 Runner = Callable[[Sequence[Job]], Sequence[Run]]

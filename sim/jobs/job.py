@@ -7,7 +7,7 @@ from typing import Any
 
 from sim.errors import InputError
 from sim.jobs.counts import check_counts, check_runs
-from sim.results.compared import Run
+from sim.results.run import Run
 from sim.running import run
 from sim.scenario import Scenario, load_scenario
 

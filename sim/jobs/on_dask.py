@@ -7,7 +7,7 @@ from sim.errors import InputError
 from sim.jobs.engine import Engine, Outcomes
 from sim.jobs.fingerprint import code
 from sim.jobs.job import Job, attempt
-from sim.results.compared import Run
+from sim.results.run import Run
 
 if TYPE_CHECKING:
     from distributed import Client, Future

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from sim.errors import InputError
 from sim.measured.roles import ABOUT, KEYS, Role
+from sim.reading import json_object, lines
 from sim.units import plural
-from sim.workload.formats.lines import json_object, lines
 
 _HEAD_BYTES = 1 << 16
 _NAMES = (

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sim.errors import InputError
-from sim.workload.formats.lines import json_object, lines
+from sim.reading import json_object, lines
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _LINE = re.compile(

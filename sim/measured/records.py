@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from sim.errors import InputError
 from sim.first_problem import first_problem
-from sim.workload.formats.lines import json_object, lines
+from sim.reading import json_object, lines
 
 
 class Record(BaseModel):

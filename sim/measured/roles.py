@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sim.errors import InputError
 from sim.measured.log_lines import is_log_line
-from sim.workload.formats.lines import json_object, lines
+from sim.reading import json_object, lines
 
 _HEAD_LINES = 40
 _SAMPLE = re.compile(rb"[a-zA-Z_:][\w:]*(?:\{.*\})?\s+[-+\d.eENaInf]+(?:\s+\d+)?\s*$")

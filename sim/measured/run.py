@@ -9,7 +9,6 @@ from sim.errors import InputError
 from sim.measured.bench import Bench, read_bench
 from sim.measured.commands import Commands, commands
 from sim.measured.damage import log_notes
-from sim.measured.duplicates import repeated_keys
 from sim.measured.flags import Command
 from sim.measured.folder import Folder, RunFile, read_folder, way_out
 from sim.measured.join import Sources, join
@@ -118,7 +117,7 @@ def _load(path: Path, folder: Folder) -> MeasuredRun:
         windows=windows,
         kv_events=kv_events,
         commands=started,
-        notes=(*notes, *folder.notes, *repeated_keys(folder.files), *log_notes(logs)),
+        notes=(*notes, *folder.notes, *log_notes(logs)),
     )
 
 

@@ -3,14 +3,14 @@
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, PositiveInt
+from pydantic import BeforeValidator, Field
 
+from sim.bounds import Count, Factor
 from sim.measured.records import checked
 from sim.measured.roles import Role
 from sim.settings import Settings
 from sim.shipped import read_toml
 from sim.workload.formats import FormatName
-from sim.workload.settings import Positive
 
 NAME = "run.toml"
 
@@ -33,9 +33,9 @@ class TraceSettings(Settings):
 
     format: FormatName = "auto"
     """Format of the file."""
-    chunk_tokens: PositiveInt | None = None
+    chunk_tokens: Count | None = None
     """Tokens of one hash id."""
-    sec_multiplier: Positive | None = None
+    sec_multiplier: Factor | None = None
     """Seconds of a unit of a `timed_trace` timestamp."""
 
 

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from sim.measured.roles import ABOUT, Role
 from sim.results import show
-from sim.results.metrics import PERMILLES, percentile_name
+from sim.results.distribution import PERMILLES, percentile_name
 from sim.results.summary import LATENCY_LABELS, SOURCE_LABELS, footnotes, heading, table, thin_note
 from sim.units import plural
 

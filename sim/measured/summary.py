@@ -19,7 +19,7 @@ from sim.measured.router_log import Decision
 from sim.measured.run import MeasuredRun
 from sim.measured.windows import FRONTEND
 from sim.measured.workers import DURATIONS, SOURCES, Worker
-from sim.results.metrics import PERMILLES, distribution, percentile_name
+from sim.results.distribution import PERMILLES, distribution, percentile_name
 from sim.results.weighted import WeightedSample
 
 SCHEMA_VERSION = 1

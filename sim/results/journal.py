@@ -13,10 +13,10 @@ from types import TracebackType
 from typing import Any, Self
 from zlib import crc32
 
-from sim.building import ignore, real, refusing, remove_abandoned
+from sim.building import ignore, real, remove_abandoned
 from sim.errors import InputError, NoRoomError, Stopped
-from sim.results.compared import Run
-from sim.room import room_for
+from sim.results.run import Run
+from sim.room import refusing, room_for
 from sim.units import plural
 
 NAME = "runs.jsonl"

@@ -23,12 +23,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sim.results.account import CAUSES
+from sim.results.distribution import distribution, thin
 from sim.results.gauge import Occupancy
 from sim.results.refusals import not_completed
 from sim.results.rows import Rows, Table, Values
@@ -38,53 +39,12 @@ from sim.results.weighted import WeightedSample
 
 SCHEMA_VERSION = 1
 
-PERMILLES = (500, 900, 950, 990, 999)
-"""The percentiles that are reported, in tenths of a percent."""
-
 LATENCIES = ("ttft_s", "itl_s", "tpot_s", "e2e_s", "queue_s")
 _ENDS = {"ttft_s": "first_token_s", "e2e_s": "end_s"}
 """Which latencies also count from the time when a request was due, and what ends them."""
 
-
 LATER = ("not_completed", "late_s", "from_due", "uncounted_tokens")
 """Keys that summaries of earlier versions do not have."""
-
-
-class Latency(NamedTuple):
-    """The durations of one request, in seconds; None where an end is missing."""
-
-    ttft_s: float | None
-    tpot_s: float | None
-    e2e_s: float | None
-    queue_s: float | None
-
-
-def latency(
-    send_s: float,
-    queued_s: float | None,
-    first_scheduled_s: float | None,
-    first_token_s: float | None,
-    end_s: float | None,
-    *,
-    output_tokens: int,
-) -> Latency:
-    """Return a request's latencies from its times; `end_s` is None unless it completed.
-
-    TPOT = (E2E - TTFT) / (output tokens - 1), undefined below two tokens.
-    """
-    tpot_s = None
-    if end_s is not None and first_token_s is not None and output_tokens > 1:
-        tpot_s = (end_s - first_token_s) / (output_tokens - 1)
-    return Latency(
-        _difference(first_token_s, send_s),
-        tpot_s,
-        _difference(end_s, send_s),
-        _difference(first_scheduled_s, queued_s),
-    )
-
-
-def _difference(end_s: float | None, start_s: float | None) -> float | None:
-    return None if end_s is None or start_s is None else end_s - start_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +83,7 @@ def summarise(requests: Table, itl_s: WeightedSample, facts: RunFacts) -> dict[s
         "not_completed": not_completed(requests, facts.most_tokens),
         **distributions,
         "from_due": from_due,
-        "thin_percentiles": _thin(
+        "thin_percentiles": thin(
             distributions | {f"from_due.{name}": found for name, found in from_due.items()}
         ),
         "prefill": _prefill(columns),
@@ -170,28 +130,6 @@ def to_json(summary: Mapping[str, Any]) -> str:
 
     """
     return json.dumps(summary, indent=2, allow_nan=False) + "\n"
-
-
-def percentile_name(permille: int) -> str:
-    """Return "p50" for 500, "p99.9" for 999."""
-    return f"p{permille / 10:g}"
-
-
-def distribution(sample: WeightedSample) -> dict[str, float | int | None]:
-    """Return size, mean, percentiles by linear interpolation and maximum; None each of an empty sample."""
-    values = sample.percentiles(permille / 10 for permille in PERMILLES)
-    percentiles = dict(zip(map(percentile_name, PERMILLES), values, strict=True))
-    return {"n": sample.n, "mean": sample.mean, **percentiles, "max": sample.max}
-
-
-def _thin(distributions: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Name the percentiles with fewer than ten samples expected beyond them: n < 10 / (1 - q)."""
-    return [
-        f"{name}.{percentile_name(permille)}"
-        for name, numbers in distributions.items()
-        for permille in PERMILLES
-        if 0 < numbers["n"] * (1000 - permille) < 10_000
-    ]
 
 
 class _Columns:

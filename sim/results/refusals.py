@@ -156,7 +156,7 @@ def lost(summary: Summary) -> int:
 
 
 def nothing_served(summaries: Sequence[Summary]) -> bool:
-    """Whether requests were sent and every one of them was refused, failed or was given up."""
+    """Whether requests were sent, and each was rejected, failed or cancelled."""
     sent = any(_count(summary, "total") for summary in summaries)
     return sent and not any(
         _count(summary, "completed") or _count(summary, "unfinished") for summary in summaries

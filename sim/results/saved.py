@@ -13,13 +13,14 @@ from sim.first_problem import first_problem
 from sim.folder import new_folder
 from sim.reading import json_file
 from sim.results.columns import long_table, wide_table
-from sim.results.compared import SCHEMA_VERSION, Comparison, Run
+from sim.results.compared import SCHEMA_VERSION, Comparison
 from sim.results.journal import NAME as JOURNAL
 from sim.results.journal import read_journal
 from sim.results.metrics import LATER, empty_summary, to_json
 from sim.results.parquet import write_parquet
 from sim.results.plots import PLOTTED, write_plot
 from sim.results.quantities import MAIN, select_or
+from sim.results.run import Run
 from sim.results.sized import Sized
 from sim.results.stored import StoredComparison, StoredSweep
 from sim.results.swept import Sweep

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from sim.layouts import Configuration
 from sim.limits import Limit
-from sim.results.compared import Run
 from sim.results.lateness import LATE, from_due, mean_numbers
 from sim.results.refusals import lost
+from sim.results.run import Run
 
 if TYPE_CHECKING:
     import pyarrow as pa

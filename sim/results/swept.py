@@ -5,8 +5,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sim.errors import InputError
-from sim.results.compared import Comparison, Run
+from sim.results.compared import Comparison
 from sim.results.quantities import select
+from sim.results.run import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

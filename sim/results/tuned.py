@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sim.limits import Limit
-from sim.results.compared import Comparison, Run
+from sim.results.compared import Comparison
 from sim.results.intervals import CONFIDENCE
 from sim.results.paired import Estimate, bootstrap_difference
+from sim.results.run import Run
 from sim.results.swept import SHOWN
 from sim.results.unlike import warnings_of, with_late, with_lost
 from sim.sums import added

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from sim.results.compared import Comparison, Run
+from sim.results.compared import Comparison
 from sim.results.compared_rows import Point
 from sim.results.lateness import LATE, is_notable, late_sentence, mean_numbers
 from sim.results.refusals import lost_metrics, refusals, shares
+from sim.results.run import Run
 
 
 def with_lost(comparison: Comparison, metrics: Sequence[str]) -> list[str]:

@@ -11,8 +11,8 @@ from sim.jobs.engine import Engine
 from sim.jobs.execute import execute
 from sim.jobs.fingerprint import fingerprint
 from sim.jobs.job import Job
-from sim.results.compared import Run
 from sim.results.journal import Journal
+from sim.results.run import Run
 from sim.scenario import Scenario, load_scenario
 from sim.talk.cells import Cell, Numbers, Point
 from sim.talk.targets import Target

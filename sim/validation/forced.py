@@ -11,7 +11,7 @@ from sim.validation.blocks import HeldBlocks, held_blocks
 from sim.validation.choices import Choices, compare_choices
 from sim.validation.quantities import Numbers, measured_numbers, predicted_numbers, requests
 from sim.validation.recording import Recording, recording
-from sim.validation.refused import Refused, refused
+from sim.validation.refused import Refused, refused, unserved
 from sim.validation.replay import replay
 
 
@@ -72,11 +72,10 @@ def forced(run: MeasuredRun, scenario: Scenario) -> Forced:
     replayed = replay(recorded, scenario, forced=True)
     rows = requests(replayed)
     predicted = {row["index"]: _cached_tokens(row) for row in rows}
-    lost = [index for index in recorded.completed if rows[index]["status"] != "completed"]
     return Forced(
         measured_numbers(run, replayed.block_bytes),
         predicted_numbers(replayed),
-        lru.numbers(recorded, scenario, lost),
+        lru.numbers(recorded, scenario, unserved(recorded, rows)),
         _agreement(recorded, predicted, lru.cached_tokens(recorded, scenario)),
         tuple(held_blocks(replayed)),
         compare_choices(replayed),

@@ -42,12 +42,17 @@ class Refused:
 
 def refused(recorded: Recording, rows: Sequence[Mapping[str, Any]]) -> Refused:
     """Return what a replay did not serve; `rows`: its requests by index."""
-    lost = [index for index in recorded.completed if rows[index]["status"] != "completed"]
+    lost = unserved(recorded, rows)
     reasons = Counter(
         "unfinished" if rows[index]["status"] == "unfinished" else rows[index]["reason"] for index in lost
     )
     found = tuple(sorted(recorded.requests[index].row for index in lost))
     return Refused(len(recorded.completed), found, dict(reasons.most_common()))
+
+
+def unserved(recorded: Recording, rows: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Return the requests that completed in the recording and not in a replay; `rows`: its own by index."""
+    return [index for index in recorded.completed if rows[index]["status"] != "completed"]
 
 
 def most(found: Sequence[Refused]) -> Refused:

@@ -7,39 +7,16 @@ only what was processed before), or, for the blocks that it takes, when somebody
 from bisect import bisect_left, bisect_right
 from collections import deque
 from math import inf
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sim.agenda import Agenda
-from sim.kv.events import KvEvent
 from sim.worker.decode_run import DecodeRun, commit, decode_run, output_times, settle, takings
 from sim.worker.engine import Engine
+from sim.worker.observer import RunObserver
+from sim.worker.outbox import EventOutbox
 from sim.worker.timing import StepTime
-
-
-class RunObserver(Protocol):
-    """Who is told what runs do; `worker` is its index, times are seconds."""
-
-    def decoded(self, worker: int, run: DecodeRun, ends_s: NDArray[np.float64]) -> None:
-        """Every request of a run received one token at each of these times."""
-
-    def grew(self, worker: int, used_blocks: int, now_s: float) -> None:
-        """A run took blocks: so many of the pool are in use from then on; nothing else changed."""
-
-    def kv(self, worker: int, events: list[KvEvent]) -> None:
-        """What the blocks that a run took did to the cache."""
-
-
-class EventOutbox(Protocol):
-    """Where KV events are sent."""
-
-    event_delay_s: float
-    """How long they are on their way."""
-
-    def kv_events(self, worker: int, events: list[KvEvent], output_s: float) -> None:
-        """KV events that are published with the output of this time."""
 
 
 class Ahead:

@@ -15,26 +15,11 @@ from sim.kv.offload import Key
 from sim.worker.active import ActiveRequest, Status
 from sim.worker.connector import OffloadingConnector
 from sim.worker.nixl import NixlConnector
-from sim.worker.plan import Limits, StepPlan
+from sim.worker.plan import Limits, StepOutput, StepPlan
 from sim.worker.scheduler import Scheduler
 
 LIVELOCK_STEPS = 1000
 """Steps that preempt, without a token between them, after which none is expected any more."""
-
-
-class StepOutput:
-    """What processing one step's output gave."""
-
-    __slots__ = ("events", "finished", "tokens")
-
-    def __init__(
-        self, tokens: list[ActiveRequest], finished: list[ActiveRequest], events: list[KvEvent]
-    ) -> None:
-        self.tokens = tokens
-        """Requests that received a token, in scheduling order."""
-        self.finished = finished
-        self.events = events
-        """KV events to publish: the GPU's first, then the CPU tier's."""
 
 
 class Engine:

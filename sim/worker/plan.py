@@ -1,7 +1,8 @@
-"""What bounds a step of an engine, and what was decided for one."""
+"""What bounds a step of an engine, what was decided for one, and what it gave."""
 
 from dataclasses import dataclass
 
+from sim.kv.events import KvEvent
 from sim.kv.stretch import Part
 from sim.worker.active import ActiveRequest
 from sim.worker.connector import TransferJob
@@ -92,3 +93,18 @@ class StepPlan:
         """Every running request computes one token, and nothing changed that a later step could notice."""
         self.freed_after: list[Part] = []
         """Blocks that return to the pool when this step's output has been processed."""
+
+
+class StepOutput:
+    """What processing one step's output gave."""
+
+    __slots__ = ("events", "finished", "tokens")
+
+    def __init__(
+        self, tokens: list[ActiveRequest], finished: list[ActiveRequest], events: list[KvEvent]
+    ) -> None:
+        self.tokens = tokens
+        """Requests that received a token, in scheduling order."""
+        self.finished = finished
+        self.events = events
+        """KV events to publish: the GPU's first, then the CPU tier's."""

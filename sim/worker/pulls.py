@@ -81,10 +81,10 @@ class _Held:
         """When that gave it up, or was gone."""
         self.pulling = False
         """From here on the lease is kept up to the end of the transfer."""
+        self.over = False
+        """Nobody will ask for them."""
         self.lost = False
         """The prefill worker is gone: there is nothing to read."""
-        self.over = False
-        """The request has ended: nobody will ask."""
 
 
 class Pulls:
@@ -143,7 +143,7 @@ class Pulls:
             self._watch(held)
 
     def over(self, request: int) -> None:
-        """A request has ended; what was lost of it is asked for no more."""
+        """Nobody will ask for the blocks of a request any more: they are kept until their lease ends."""
         held = self._held.get(request)
         if held is None:
             return

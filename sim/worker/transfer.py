@@ -108,7 +108,7 @@ class Stream:
         moved_s = max(0.0, now_s - copy.start_s - stood_s)
         self.jobs -= 1
         self.n_bytes -= copy.n_bytes
-        self.busy_s -= took_s - min(moved_s, took_s)
+        self.busy_s = max(0.0, self.busy_s - max(0.0, took_s - moved_s))
         self.busy_until_s = min(self.busy_until_s, now_s)
 
     def remaining_s(self, now_s: float) -> float:

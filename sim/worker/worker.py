@@ -16,55 +16,18 @@ import simpy
 
 from sim.agenda import Agenda
 from sim.clock import Phase, at_time, comes_next
-from sim.kv.events import KvEvent
 from sim.worker.active import ActiveRequest, Status
-from sim.worker.ahead import Ahead, EventOutbox, RunObserver
-from sim.worker.engine import Engine, StepOutput
+from sim.worker.ahead import Ahead
+from sim.worker.engine import Engine
 from sim.worker.host_link import HostLink
 from sim.worker.lookup import EngineDiedError
+from sim.worker.observer import Observer
+from sim.worker.outbox import Outbox
 from sim.worker.plan import StepPlan
 from sim.worker.timing import StepTime
 
 ENGINE_DIED = "engine_died"
 """Why requests of a worker are given up whose engine met a fault of vLLM 0.28.0."""
-
-
-class Observer(RunObserver, Protocol):
-    """Who is told what a worker does; `worker` is its index, times are seconds."""
-
-    def planned(self, worker: int, plan: StepPlan, events: list[KvEvent], now_s: float) -> None:
-        """A step was planned; `events` are what that did to the caches."""
-
-    def processed(self, worker: int, output: StepOutput, events: list[KvEvent], now_s: float) -> None:
-        """An output was processed, with what that did to the caches."""
-
-    def added(self, worker: int, request: ActiveRequest, now_s: float) -> None:
-        """A request came to the queue."""
-
-    def aborted(self, worker: int, request: ActiveRequest, now_s: float) -> None:
-        """A request was taken out that nobody waits for any more."""
-
-    def lost(self, worker: int, requests: Sequence[ActiveRequest], now_s: float) -> None:
-        """The process is about to end, with all that it holds; it serves these requests."""
-
-    def levels(self, worker: int, engine: Engine, now_s: float) -> None:
-        """Queues and caches stand as the engine says from now on."""
-
-
-class Outbox(EventOutbox, Protocol):
-    """Where a worker sends what others must know: the way there takes time, the sending does not."""
-
-    def output(self, worker: int, output: StepOutput) -> None:
-        """Tokens and ends of one step, whose output is processed now."""
-
-    def given_up(self, worker: int, request: ActiveRequest, reason: str) -> None:
-        """A request will never be served: it has outgrown the pool, or the engine has died."""
-
-    def pulls(self, worker: int, plan: StepPlan) -> None:
-        """Reads from other workers that a step posts now."""
-
-    def died(self, worker: int) -> None:
-        """The engine is no more: its requests were given up, and what it held for others is lost."""
 
 
 class Pace(Protocol):
@@ -246,7 +209,7 @@ class Worker:
                 if engine.alone and not (plan.tokens or plan.preempted):
                     break  # the next one could do no more than this one
         except EngineDiedError:
-            self._die()
+            self._engine_died()
             return
         self._observer.levels(self._index, engine, now_s)
         if self._busy(now_s):
@@ -257,7 +220,7 @@ class Worker:
         else:
             self._wait_for_copies(now_s)
 
-    def _die(self) -> None:
+    def _engine_died(self) -> None:
         """Give up every request; the steps in flight come to nothing."""
         self._gone = ENGINE_DIED
         for request in self.engine.requests:

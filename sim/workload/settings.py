@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from sim.bounds import Count
+from sim.bounds import Count, Factor
 from sim.settings import Settings
 from sim.units import Seconds
 from sim.workload.agent import ProfileName, Window
@@ -19,9 +19,7 @@ NOT_BESIDE = {
 }
 """Keys without a meaning beside `path` or `profile`: an override that sets one of these two drops them."""
 
-Positive = Annotated[float, Field(ge=1e-9, le=1e9, allow_inf_nan=False)]
 _Count = Annotated[int, Field(gt=0, le=10_000_000)]
-_Duration = Annotated[Seconds, Field(le=1e9)]
 
 
 class WorkloadSettings(Settings):
@@ -43,18 +41,18 @@ class WorkloadSettings(Settings):
     """Whether what is left of a prompt after its full chunks has an id; "floor" (kv-cache-tester): none."""
     chunk_tokens: Count | None = None
     """Tokens that one hash id of the file stands for; found from the id counts if absent."""
-    sec_multiplier: Positive | None = None
+    sec_multiplier: Factor | None = None
     """Seconds a unit of a `timed_trace` timestamp, as vLLM's --timed-trace-sec-multiplier; 1 if absent."""
 
     turns: _Count | None = None
     """Turns of each generated session; as many as its profile draws if absent."""
     window: Window = "middle"
     """Which turns those are: the first, or those around the middle of the session."""
-    max_think_s: _Duration = 60.0
+    max_think_s: Seconds = 60.0
     """Generated think times are cut to this."""
-    start_gap_s: _Duration = 0.5
+    start_gap_s: Seconds = 0.5
     """Time from the start of one generated session to the next."""
-    output_factor: Positive = 1.0
+    output_factor: Factor = 1.0
     """Output lengths are multiplied by this and rounded up; prompts stay as they are."""
 
     @model_validator(mode="after")
@@ -79,7 +77,7 @@ class ReplaySettings(Settings):
     """At its timestamp; the same behind a limit on requests in flight; or after the previous answer."""
     max_concurrency: Count | Literal["sessions"] = "sessions"
     """Limit of client "max-concurrency" on requests in flight; "sessions": the number of sessions."""
-    speedup: Positive = 1.0
+    speedup: Factor = 1.0
     """Timestamps are divided by this; think times are not."""
-    timeout_s: Annotated[Seconds, Field(gt=0, le=1e9)] | None = None
+    timeout_s: Annotated[Seconds, Field(gt=0)] | None = None
     """How long after it was sent a client gives a request up that has not ended; unset: never."""

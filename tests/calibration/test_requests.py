@@ -85,6 +85,7 @@ def test_a_step_leads_to_the_least_squares_within_bounds() -> None:
         assert found["a"] <= most
 
 
+@pytest.mark.slow
 def test_a_fit_finds_the_true_coefficients_from_any_start(data: RequestsFile) -> None:
     problem = Problem(engine(), [window(data.run("fast"), 30)], jobs=1)
     bounds = {"c_tok_s_per_token": Bounds(32e-6, 30e-6, 48e-6), "alpha_in_s": Bounds(2e-3, 0.0, 20e-3)}
@@ -112,6 +113,7 @@ def test_a_fit_goes_on_past_worse_points_and_keeps_the_best() -> None:
     assert problem.steps > 1
 
 
+@pytest.mark.slow
 def test_a_calibration_is_a_file_of_coefficients(data: RequestsFile, tmp_path: Path) -> None:
     start = engine("timing.c_tok_s_per_token=40.2us", "frontend.alpha_in_s=11.8ms")
     settings = Settings(free=FREE, window=40, starts=1, iterations=3, draws=20, jobs=1)

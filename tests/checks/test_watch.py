@@ -22,6 +22,7 @@ from tests.test_disaggregated import FAST_LINKS, some_turns
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32), st.booleans())
+@pytest.mark.slow
 def test_checks_change_nothing(seed, fast_forward):
     random = RandomCluster(Random(seed))
     engine = random.scenario.engine.model_copy(update={"fast_forward": fast_forward})
@@ -67,6 +68,7 @@ def random_pair(random, *, fast_forward):
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32), st.booleans())
+@pytest.mark.slow
 def test_random_pairs_break_no_rule(seed, fast_forward):
     random = Random(seed)
     chosen = random_pair(random, fast_forward=fast_forward)

@@ -66,6 +66,7 @@ def test_json_has_rows_and_every_summary() -> None:
     assert content["runs"][1]["summary"] == json.loads(alone.stdout)
 
 
+@pytest.mark.slow
 def test_out_is_a_folder_that_can_be_compared_again(tmp_path: Path) -> None:
     out = tmp_path / "out"
     first = call("agg8", "agg4", *SMALL, "--set", "router.policy=kv,random", "--out", str(out))
@@ -100,6 +101,7 @@ def test_folders_of_runs_repeats_and_comparisons(tmp_path: Path) -> None:
     assert content["rows"][0]["against_first"]["agg8"]["ratio"]["value"] == 1
 
 
+@pytest.mark.slow
 def test_comparisons_of_the_same_scenarios_keep_theirs_apart(tmp_path: Path) -> None:
     before, after = str(tmp_path / "before"), str(tmp_path / "after")
     for out in (before, after):

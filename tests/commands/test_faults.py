@@ -81,6 +81,7 @@ def is_whole(folder: Path) -> bool:
 # Killed
 
 
+@pytest.mark.slow
 def test_what_a_killed_run_left_is_removed_by_the_next_one(tmp_path: Path) -> None:
     out = tmp_path / "out"
     killed = start("run", "agg8", *LONG, "--out", out)
@@ -217,6 +218,7 @@ def test_output_that_nobody_reads_is_status_141_without_a_word(arguments: Sequen
     assert (ended.returncode, ended.stderr) == (141, b"")
 
 
+@pytest.mark.slow
 def test_a_closed_stdout_changes_nothing(tmp_path: Path) -> None:
     script = 'exec "$0" -m sim.cli run agg8 "$@" >&-'
     ended = subprocess.run(
@@ -231,6 +233,7 @@ def test_a_closed_stdout_changes_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="the system has no full device")
+@pytest.mark.slow
 def test_a_full_device_behind_stdout_costs_no_results(tmp_path: Path) -> None:
     with Path("/dev/full").open("w") as device:
         ended = subprocess.run(
@@ -261,6 +264,7 @@ def limited(file_bytes: int, *arguments: str | Path) -> "subprocess.CompletedPro
     )
 
 
+@pytest.mark.slow
 def test_a_journal_without_room_keeps_the_runs_before(tmp_path: Path) -> None:
     sweep = ("sweep", "agg8", *SMALL, "--jobs", "1", "--metric", "gpu_hours", "--out", tmp_path)
     ended = limited(8_000, *sweep, "--repeat", "4")
@@ -287,6 +291,7 @@ def small_disk(folder: Path, size: str) -> Iterator[Path]:
         subprocess.run(["umount", str(folder)], check=True)
 
 
+@pytest.mark.slow
 def test_a_mounted_folder_is_filled_and_never_replaced(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", "4m") as disk:
         assert call("run", "agg8", *SMALL, "--out", disk).returncode == 0

@@ -96,6 +96,7 @@ def test_a_full_disk_leaves_the_summary_on_the_screen(
         assert not names(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_full_disk_at_the_picture_costs_no_comparison(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

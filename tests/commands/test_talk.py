@@ -91,6 +91,7 @@ def test_a_recorded_workload_stands_beside(tmp_path: Path) -> None:
     assert overview.split() == ["All", "workloads", "target", "generated", "mine"]
 
 
+@pytest.mark.slow
 def test_baselines_stand_beside_each_other(rows: tuple[str, ...], tmp_path: Path) -> None:
     result = call(*rows, "--seeds", "1", "--baselines", "--out", str(tmp_path / "out"))
     assert result.exit_code == 0, result.stderr
@@ -102,6 +103,7 @@ def test_baselines_stand_beside_each_other(rows: tuple[str, ...], tmp_path: Path
     assert float(found["peak roofline", "easy"]) < float(found["priors", "easy"])
 
 
+@pytest.mark.slow
 def test_the_sensitivity_study_says_a_sentence_for_each_row(tmp_path: Path) -> None:
     targets = write_targets(tmp_path, line(id="hard", low="500", high="900"))
     out = tmp_path / "out"
@@ -163,6 +165,7 @@ def test_a_fit_looks_where_it_writes_before_it_starts(tmp_path: Path) -> None:
     assert path.read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_a_fit_writes_a_file_that_runs_take(tmp_path: Path) -> None:
     targets, path = write_targets(tmp_path, EASY), tmp_path / "fit.toml"
     effort = ("--seeds", "1", "--rounds", "1")

@@ -3,36 +3,8 @@
 import pytest
 
 from sim.running import run, summary_of
-from tests.clusters import HOST_BLOCK_BYTES, Pace, rows, run_cluster, scenario, trace, turn
-from tests.test_disaggregated import FAST_LINKS
-
-LAW = Pace(0.010, 0.001)
-ROUND_ROBIN = {"policy": "round-robin"}
-
-
-def play(requests, *faults, law=LAW, engine=None, **sections):
-    """Two workers in turn, one step after another."""
-    settings = scenario(
-        engine={"async_scheduling": False} | (engine or {}),
-        **{"router": ROUND_ROBIN} | sections,
-        faults=list(faults),
-    )
-    return run_cluster(settings, requests, law)
-
-
-def two(*, at_s=0.0):
-    """A prompt of 16 tokens (26 ms) and four more tokens (11 ms each) for either worker: done after 70 ms."""
-    return trace(turn(at_s, 16, 5, [1], "a"), turn(at_s, 16, 5, [2], "b"))
-
-
-def by_index(cluster):
-    return sorted(rows(cluster), key=lambda row: row["index"])
-
-
-def only(cluster):
-    (fault,) = summary_of(cluster)["faults"]
-    return fault
-
+from tests.clusters import HOST_BLOCK_BYTES, rows, run_cluster, scenario, trace, turn
+from tests.faults.by_hand import LAW, by_index, only, play, two
 
 DEATH = {"kind": "worker-dies", "worker": 0, "at_s": 0.050}
 
@@ -116,6 +88,14 @@ def test_until_it_is_known_requests_are_sent_to_it_and_fail():
     assert found[1]["end_s"] == pytest.approx(1.1)
 
 
+def test_a_worker_that_is_back_before_it_was_missed_serves_again():
+    """Nobody had noticed within the 10 s of its lease."""
+    requests = trace(turn(0, 16, 1, [1], "a"), turn(3, 16, 1, [2], "b"), turn(4, 16, 1, [3], "c"))
+    found = by_index(play(requests, DEATH | {"back_after_s": 1.0}))
+    assert [row["status"] for row in found] == ["completed"] * 3
+    assert {row["worker"] for row in found[1:]} == {0, 1}
+
+
 def test_a_machine_that_is_lost_leaves_its_requests_hanging_until_it_is_known():
     found = by_index(play(two(), DEATH | {"connections": "hang", "detected_after_s": 2.0}))
     assert (found[0]["reason"], found[0]["end_s"]) == ("worker_died", pytest.approx(2.05))
@@ -195,22 +175,17 @@ def test_the_router_credits_nothing_of_which_it_has_not_heard():
 
 def test_the_next_event_that_arrives_brings_those_that_were_lost():
     lost = {"kind": "kv-events-lost", "at_s": 0.0, "for_s": 0.5}
-    others = [turn(at_s, 17, 1, [8, 9], "b") for at_s in (1,)]
-    requests = trace(*_turns_of_one_prompt(0).requests, *others, turn(2, 33, 1, [1, 2, 3], "a"))
-    pinned = {"policy": lambda terms, query, draw: 0}
-    settings = scenario(faults=[lost])
-    first, _, last = by_index(run_cluster(settings, requests, LAW, **pinned))
+    other = turn(1, 17, 1, [8, 9], "b")
+    requests = trace(*_turns_of_one_prompt(0).requests, other, turn(2, 33, 1, [1, 2, 3], "a"))
+    to_worker_0 = run_cluster(scenario(faults=[lost]), requests, LAW, policy=lambda terms, query, draw: 0)
+    first, _, last = by_index(to_worker_0)
     assert (first["credit_tokens"], last["credit_tokens"]) == (0, 32)
 
 
 def test_late_events_are_heard_later():
     late = {"kind": "kv-events-late", "at_s": 0.0, "for_s": 0.5, "delay_s": 1.5}
     cluster = play(_turns_of_one_prompt(0, 1, 2), late, router={"policy": "kv"})
-    worker = by_index(cluster)[0]["worker"]
-    found = [row["credit_tokens"] for row in by_index(cluster)]
-    assert found[:2] == [0, 0]
-    assert found[2] == 32
-    assert worker in (0, 1)
+    assert [row["credit_tokens"] for row in by_index(cluster)] == [0, 0, 32]
 
 
 def test_a_front_end_that_restarts_fails_what_is_on_its_way_and_forgets_bookings():
@@ -272,80 +247,15 @@ def test_a_copy_that_is_due_while_the_link_is_out_begins_when_it_is_back():
     assert max(worker.link.to_host.busy_until_s for worker in cluster.workers) == pytest.approx(3.0)
 
 
-# -- prefill and decode workers -----------------------------------------------------------------------------
-
-
-def pair(requests, *faults, prefill=1, decode=1, law=None, **sections):
-    joined = sections.pop("disaggregation", {})
-    settings = scenario(
-        workers={"count": None, "prefill": prefill, "decode": decode},
-        disaggregation={"network": FAST_LINKS, **joined},
-        faults=list(faults),
-        **sections,
-    )
-    return run_cluster(settings, requests, law or Pace())
-
-
-ONE = trace(turn(0.0, 33, 3, (1, 2, 3)))  # a step of 1 s, a pull of 0.25 s, a step of 1 s for each token
-
-
-def test_a_pull_stands_still_while_its_link_is_out():
-    outage = {"kind": "link-outage", "link": "nvlink", "at_s": 1.1, "for_s": 5.0}
-    (row,) = rows(pair(ONE, outage))
-    assert row["pull_end_s"] == pytest.approx(6.1, abs=1e-4)
-
-
-def test_a_request_fails_whose_prompt_cannot_be_read_any_more():
-    death = {"kind": "worker-dies", "worker": 0, "at_s": 1.1}
-    cluster = pair(ONE, death)
-    (row,) = rows(cluster)
-    assert (row["status"], row["reason"], row["end_s"]) == ("failed", "kv_transfer_failed", 1.1)
-    assert only(cluster)["requests_failed"] == 1
-    assert [worker.engine.cache.pool.used_blocks for worker in cluster.workers] == [0, 0]
-
-
-def test_or_its_decode_worker_computes_the_prompt():
-    death = {"kind": "worker-dies", "worker": 0, "at_s": 1.1}
-    (row,) = rows(pair(ONE, death, disaggregation={"kv_load_failure_policy": "recompute"}))
-    assert (row["status"], row["end_s"]) == ("completed", pytest.approx(4.1))
-    assert (row["computed_prompt_tokens"], row["gone_tokens"]) == (66, 32)
-
-
-def test_after_its_decode_worker_died_a_request_takes_both_legs_again():
-    """Tokens at 2.25 and 3.25 s; at 3.5 s it starts over with 35: a step, a pull, a step for the last."""
-    death = {"kind": "worker-dies", "worker": 1, "at_s": 3.5}
-    cluster = pair(ONE, death, decode=2, router=ROUND_ROBIN, frontend={"migration_limit": 1})
-    (row,) = rows(cluster)
-    assert (row["status"], row["decode_worker"], row["retries"]) == ("completed", 2, 1)
-    assert row["end_s"] == pytest.approx(3.5 + 1 + 0.25 + 1, abs=1e-3)
-    assert row["output_tokens"] == 3
-    assert row["local_hit_tokens"] == 32  # two blocks of the prompt are on the prefill worker
-
-
-def test_blocks_that_nobody_reads_any_more_are_kept_until_their_lease_ends():
-    death = {"kind": "worker-dies", "worker": 1, "at_s": 1.1}
-    cluster = pair(ONE, death)
-    (row,) = rows(cluster)
-    assert (row["status"], row["reason"]) == ("failed", "worker_died")
-    assert cluster.recorder.pulls.leases_expired == 1
-    used = [(row["now_s"], row["used_blocks"]) for row in rows(cluster, "workers") if row["worker"] == 0]
-    assert used[-1][1] == 0
-    assert used[-1][0] == pytest.approx(31.0)
-
-
-def test_without_prefill_workers_decode_workers_serve_alone():
-    death = {"kind": "worker-dies", "worker": 0, "at_s": 0.0, "detected_after_s": 0.0}
-    (row,) = rows(pair(trace(turn(0.5, 33, 3, (1, 2, 3))), death))
-    assert (row["status"], row["worker"], row["decode_worker"]) == ("completed", 1, 1)
-    assert row["end_s"] == pytest.approx(3.5)
-
-
-def test_blocks_into_which_a_pull_writes_return_when_it_has_ended():
-    cluster = pair(ONE, replay={"client": "open-loop", "timeout_s": 1.1})
-    (row,) = rows(cluster)
-    assert (row["status"], row["end_s"], row["pull_end_s"]) == ("cancelled", 1.1, None)
-    used = [(row["now_s"], row["used_blocks"]) for row in rows(cluster, "workers") if row["worker"] == 1]
-    assert used[-2:] == [(1.1, 3), (pytest.approx(1.25, abs=1e-3), 0)]
+def test_preemptions_of_workers_that_were_lost_count():
+    """Two answers outgrow eight blocks: the second request is preempted, and its worker dies after that."""
+    requests = trace(turn(0, 48, 40, [1, 2, 3], "a"), turn(0, 48, 40, [4, 5, 6], "b"))
+    pool = {"engine": {"kv_blocks": 9}, "workers": {"count": 1}, "frontend": {"migration_limit": 1}}
+    death = {"kind": "worker-dies", "worker": 0, "at_s": 0.5, "back_after_s": 0.1, "detected_after_s": 0.0}
+    before = sum(row["preemptions"] for row in rows(play(requests, **pool)))
+    with_death = sum(row["preemptions"] for row in rows(play(requests, death, **pool)))
+    assert before > 0
+    assert with_death > 0
 
 
 def test_a_fault_after_the_last_request_does_not_begin_and_costs_nothing():

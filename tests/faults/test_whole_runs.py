@@ -3,6 +3,7 @@
 from collections import Counter
 from random import Random
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -89,6 +90,7 @@ def play(scenario: Scenario, trace, law) -> None:
 @given(seeds)
 @example(19378)  # a client gives up at the very instant of an output
 @example(20684)  # a front end restarts at the very instant of an output
+@pytest.mark.slow
 def test_aggregated_workers(seed):
     random = RandomCluster(Random(seed))
     until_s = max(row["end_s"] or 1.0 for row in rows(random.run()))
@@ -97,6 +99,7 @@ def test_aggregated_workers(seed):
 
 @settings(max_examples=40, deadline=None)
 @given(seeds, st.sampled_from([0, 2]), st.sampled_from(["fail", "recompute"]))
+@pytest.mark.slow
 def test_disaggregated_workers(seed, state_groups, policy):
     random = Random(seed)
     engine = {"kv_blocks": random.randint(40, 70), "async_scheduling": random.random() < 0.5}

@@ -5,7 +5,7 @@ from typing import Any
 
 from sim.jobs.engine import Engine, Outcomes
 from sim.jobs.job import Job
-from sim.results.compared import Run
+from sim.results.run import Run
 
 Summary = Callable[[Job], Mapping[str, Any]]
 

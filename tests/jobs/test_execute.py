@@ -4,8 +4,8 @@ from pathlib import Path
 
 from sim.jobs.execute import execute
 from sim.jobs.job import Job, jobs_at
-from sim.results.compared import Run
 from sim.results.journal import journal_in
+from sim.results.run import Run
 from tests.jobs.fakes import fake_engine
 
 SMALL = ["workload.sessions=2", "workload.turns=2"]

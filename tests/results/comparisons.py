@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sim.results.compared import Comparison, Run
+from sim.results.compared import Comparison
+from sim.results.run import Run
 
 
 def made(

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.errors import InputError
-from sim.results.compared import Run
 from sim.results.journal import NAME, Journal, journal_in, read_journal
+from sim.results.run import Run
 
 
 def made(value: float, error: str = "") -> Run:

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from sim.results.compared import Comparison, Run
+from sim.results.compared import Comparison
 from sim.results.labels import as_label, as_labels
 from sim.results.plots import plot, write_plot
+from sim.results.run import Run
 from sim.results.style import style
 
 ODD = [

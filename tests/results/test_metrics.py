@@ -9,8 +9,10 @@ import pytest
 from pydantic import ValidationError
 
 from sim.results.account import CAUSES
+from sim.results.distribution import distribution
 from sim.results.gauge import Occupancy
-from sim.results.metrics import RunFacts, distribution, empty_summary, latency, summarise, to_json
+from sim.results.latency import latency
+from sim.results.metrics import RunFacts, empty_summary, summarise, to_json
 from sim.results.quantities import flat
 from sim.results.rows import Rows
 from sim.results.slo import Slo
@@ -274,6 +276,7 @@ def test_percentiles_from_too_few_samples_are_named():
     assert thin(19, 0, "e2e_s")[0] == "e2e_s.p50"
 
 
+@pytest.mark.slow
 def test_json_is_the_same_bytes_whatever_the_hash_seed():
     code = (
         "from tests.results.test_metrics import completed, summary, to_json;"

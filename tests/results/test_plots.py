@@ -8,8 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sim.errors import InputError
-from sim.results.compared import Comparison, Run
+from sim.results.compared import Comparison
 from sim.results.plots import PLOTTED, plot, write_plot
+from sim.results.run import Run
 from tests.results.comparisons import drawn, made, swept, two_points
 
 

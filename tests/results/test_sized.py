@@ -8,7 +8,7 @@ from rich.console import Console
 
 from sim.layouts import Configuration, Layout
 from sim.limits import Limit
-from sim.results.compared import Run
+from sim.results.run import Run
 from sim.results.sized import Sized, Tried, by_size
 from sim.results.sized_plots import plot_frontier, write_frontier
 from sim.results.sized_table import render_sized

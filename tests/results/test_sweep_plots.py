@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sim.errors import InputError
-from sim.results.compared import Run
+from sim.results.run import Run
 from sim.results.sweep_plots import plot_sweep, write_sweep_plots
 from sim.results.swept import Sweep
 

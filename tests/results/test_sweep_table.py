@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from sim.results.compared import Run
+from sim.results.run import Run
 from sim.results.sweep_table import point_line, render_sweep
 from sim.results.swept import Sweep
 from tests.results.comparisons import made, swept

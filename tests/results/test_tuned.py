@@ -7,7 +7,8 @@ import pytest
 from rich.console import Console
 
 from sim.limits import Limit
-from sim.results.compared import Comparison, Run
+from sim.results.compared import Comparison
+from sim.results.run import Run
 from sim.results.tuned import Goal, Trial, Tuned
 from sim.results.tuned_table import render_tuned
 

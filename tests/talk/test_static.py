@@ -10,6 +10,7 @@ STATIC = read_targets(shipped_targets()).of_kind("static")
 
 
 @pytest.mark.parametrize("row", STATIC, ids=[row.id for row in STATIC])
+@pytest.mark.slow
 def test_every_static_row_of_the_talk_holds(row: Target) -> None:
     found = score_static(row)
     assert found.holds, found

@@ -7,8 +7,8 @@ import pytest
 
 from sim.errors import InputError
 from sim.jobs.engine import local
-from sim.results.compared import Run
 from sim.results.journal import journal_in
+from sim.results.run import Run
 from sim.scenario import load_scenario
 from sim.talk.cells import Point, cells, points
 from sim.talk.study import (

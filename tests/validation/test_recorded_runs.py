@@ -53,6 +53,7 @@ pytestmark = pytest.mark.skipif(not RUNS.is_dir(), reason=f"no recorded runs at 
 
 
 @pytest.mark.parametrize(("name", "run"), FORCED)
+@pytest.mark.slow
 def test_caching_is_predicted(name: str, run: str) -> None:
     recorded = load_run(RUNS / run)
     found = forced(recorded, scenario_of(recorded, name, ())[0])

@@ -44,7 +44,7 @@ def test_a_refused_request_is_a_miss_without_a_number() -> None:
 
 def test_free_and_timed_compare_nothing_either() -> None:
     run = load_run(SMALL)
-    scenario = scenario_of(run, "cpu-agg2", ["engine.kv_blocks=4"])[0]
+    scenario = scenario_of(run, "cpu-agg2", ["engine.kv_blocks=4", "engine.max_model_len=none"])[0]
     for found in (free(run, scenario, 1), timed(run, scenario, 1)):
         assert found.refused == ONE
         assert {one.inside for one in found.predictions.values()} == {None}
@@ -54,7 +54,7 @@ def test_free_and_timed_compare_nothing_either() -> None:
 @pytest.mark.parametrize("step", ["forced", "free", "timed"])
 def test_they_are_named_before_the_numbers(step: str) -> None:
     arguments = ["validate", "cpu-agg2", "--measured", str(SMALL), "--step", step, "--seeds", "1"]
-    arguments += ["--set", "engine.kv_blocks=4"]
+    arguments += ["--set", "engine.kv_blocks=4", "--set", "engine.max_model_len=none"]
     text = " ".join(CliRunner().invoke(app, arguments, terminal_width=100).stdout.split())
     assert (
         "Refused: 1 of 3 requests that the measured cluster served is refused here (prompt_exceeds_pool 1; "

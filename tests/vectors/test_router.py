@@ -20,6 +20,7 @@ def test_recorded_decisions_agree(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="../shared/vectors/router is not there")
+@pytest.mark.slow
 def test_all_recorded_decisions_agree_and_what_cannot_be_replayed_is_named(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -36,6 +36,7 @@ def test_recorded_decisions_agree() -> None:
 
 
 @pytest.mark.skipif(not ALL_RECORDED.is_dir(), reason="../shared/vectors/vllm is not there")
+@pytest.mark.slow
 def test_all_recorded_decisions_agree() -> None:
     run = command(ALL_RECORDED)
     assert run.returncode == 0, run.stdout

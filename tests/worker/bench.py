@@ -82,6 +82,9 @@ class Bench:
     def decoded(self, worker, run, ends_s):
         self.tokens += [(request.request_id, end_s) for end_s in ends_s for request in run.requests]
 
+    def added(self, worker, request, now_s):
+        """The levels say so too."""
+
     def levels(self, worker, engine, now_s):
         self.levels_log.append((now_s, len(engine.scheduler.running), engine.waiting))
 

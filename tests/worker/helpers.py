@@ -7,8 +7,8 @@ from sim.kv.hybrid import KvCache
 from sim.kv.offload import POLICIES, Key
 from sim.worker.active import ActiveRequest
 from sim.worker.connector import OffloadingConnector, TransferJob
-from sim.worker.engine import Engine, StepOutput
-from sim.worker.plan import Limits, StepPlan
+from sim.worker.engine import Engine
+from sim.worker.plan import Limits, StepOutput, StepPlan
 
 
 class CopyEngine:

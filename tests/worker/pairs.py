@@ -6,9 +6,9 @@ from sim.kv.hybrid import KvCache
 from sim.kv.offload import Key, LruTier
 from sim.worker.active import ActiveRequest
 from sim.worker.connector import OffloadingConnector
-from sim.worker.engine import Engine, StepOutput
+from sim.worker.engine import Engine
 from sim.worker.nixl import NixlConnector, Pull
-from sim.worker.plan import Limits, StepPlan
+from sim.worker.plan import Limits, StepOutput, StepPlan
 from tests.worker.helpers import Driver
 
 ROLES = {"kv_both": (True, True), "kv_producer": (True, False), "kv_consumer": (False, True)}

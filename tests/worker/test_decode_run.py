@@ -40,6 +40,7 @@ def everything(cluster):
 
 @settings(max_examples=150, deadline=None)
 @given(st.integers(0, 2**32))
+@pytest.mark.slow
 def test_fast_forward_changes_nothing(seed):
     cluster = RandomCluster(Random(seed))
     assert everything(cluster.run(fast_forward=True)) == everything(cluster.run(fast_forward=False))

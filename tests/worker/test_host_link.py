@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from sim.worker.connector import TransferJob
 from sim.worker.host_link import HostLink
-from sim.worker.transfer import LinkSettings
+from sim.worker.transfer import LinkSettings, Outage
 
 
 def job(number, blocks, *, load=False):
@@ -81,3 +81,26 @@ def test_every_job_is_reported_at_its_end_and_no_earlier(jobs):
         for number in done:
             del ends[number]
     assert both.next_s() == pytest.approx(inf)
+
+
+def test_what_is_under_way_when_its_process_ends_is_not_carried():
+    """Of three jobs of a second each one is done, one is half done, one waits; a fourth starts far ahead."""
+    both = link()
+    for number in range(3):
+        both.submit(job(number, 2), 0.0)
+    both.submit(job(3, 2, load=True), 10.0)
+    both.cut(1.5)
+    assert [(stream.jobs, stream.n_bytes, stream.busy_s) for stream in (both.to_host, both.to_gpu)] == [
+        (1, 100, 1.5),
+        (0, 0, 0.0),
+    ]
+    assert both.take_done(99.0) == []
+    assert both.submit(job(0, 2), 2.0) == 3.0
+
+
+def test_a_job_moves_nothing_while_its_link_is_out():
+    settings = LinkSettings(bandwidth_bytes_per_s=100, latency_s=0, per_piece_s=0)
+    both = HostLink(settings, 50, 4, [Outage(0.25, 1.25)])
+    assert both.submit(job(0, 2), 0.0) == 2.0
+    both.cut(1.5)
+    assert (both.to_host.jobs, both.to_host.busy_s) == (0, 0.5)

@@ -248,3 +248,17 @@ def test_ends_are_the_same_again_and_however_often_one_asks(
     first = play(Network(NetworkSettings(sharing=sharing), NODES), starts)
     again = play(Network(NetworkSettings(sharing=sharing), NODES), starts, extra_s)
     assert list(first.items()) == list(again.items())
+
+
+def test_a_transfer_that_is_stopped_is_not_counted_even_at_the_instant_of_its_end() -> None:
+    network = Network(settings(), (0, 0))
+    network.start(7, 100, 1, 0, 1, now_s=0.0)
+    network.start(8, 50, 1, 1, 0, now_s=0.0)
+    network.cancel(7, now_s=1.0)
+    assert network.finish(1.0) == [8]
+    assert {use[:3]: (use.transfers, use.n_bytes, use.busy_s) for use in network.links(1.0)} == {
+        ("nvlink", 0, "out"): (0, 0, 1.0),
+        ("nvlink", 1, "in"): (0, 0, 1.0),
+        ("nvlink", 1, "out"): (1, 50, 0.5),
+        ("nvlink", 0, "in"): (1, 50, 0.5),
+    }

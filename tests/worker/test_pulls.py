@@ -253,11 +253,34 @@ def test_what_a_dead_worker_held_is_lost_at_once() -> None:
     ]
 
 
-def test_what_a_request_left_behind_that_has_ended_goes_with_its_prefill_worker() -> None:
-    """Nobody asks for it any more."""
-    stage = Stage(NO_HEARTBEATS)
-    stage.hold(0.0, 1)
+# -- workers whose process ends -----------------------------------------------------------------------------
+
+
+def test_a_lease_of_which_nobody_is_left_to_read_ends_after_the_last_heartbeat() -> None:
+    stage = Stage(HEARTBEATS)
+    stage.hold(0.0, 7)
+    stage.awaited(0.0, 7)
+    stage.start(30.0, 7, blocks=40)
+    stage.at(31.0, lambda: stage.pulls.target_gone(7))
+    beat_s = HEARTBEATS.heartbeat_interval_s * (31 // HEARTBEATS.heartbeat_interval_s)
+    end_s = beat_s + HEARTBEATS.extension_s
+    assert stage.run() == [(0.0, "awaited", 7, True), (end_s, "expired", 7), (end_s, "worker 0", [], [7])]
+
+
+def test_whom_a_request_never_reached_has_prolonged_nothing() -> None:
+    stage = Stage(HEARTBEATS)
+    stage.hold(0.0, 7)
+    stage.awaited(9.0, 7)
+    stage.at(9.0, lambda: stage.pulls.target_gone(7, reached=False))
+    assert stage.run()[1:] == [(10.0, "expired", 7), (10.0, "worker 0", [], [7])]
+
+
+def test_what_is_lost_is_forgotten_when_nobody_will_ask_for_it() -> None:
+    stage = Stage(HEARTBEATS)
+    for request in (1, 2, 3):
+        stage.hold(0.0, request)
     stage.at(1.0, lambda: stage.pulls.over(1))
     stage.at(2.0, lambda: stage.pulls.source_gone(0))
-    stage.run()
-    assert not stage.pulls.held
+    stage.at(3.0, lambda: stage.pulls.over(2))
+    stage.at(4.0, lambda: stage.log.append((4.0, "held", [*stage.pulls.held])))
+    assert stage.run() == [(4.0, "held", [3])]

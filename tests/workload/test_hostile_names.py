@@ -73,6 +73,7 @@ class _Tags(HTMLParser):
         self._inside = False
 
 
+@pytest.mark.slow
 def test_markup_in_ids_acts_nowhere(tmp_path: Path) -> None:
     rows = [
         {"session_id": name, "timestamp": 1000 * turn, "input_length": 1600 + 800 * turn, "output_length": 3}

@@ -1,11 +1,8 @@
-"""What goes wrong in the lines of a JSONL file; how they are read is `sim.reading`'s."""
+"""What goes wrong in the lines of a JSONL file."""
 
 from pathlib import Path
 
 from sim.errors import InputError
-from sim.reading import BUFFER_BYTES, json_object, lines
-
-__all__ = ["BUFFER_BYTES", "MOST_PROBLEMS", "Problems", "json_object", "lines"]
 
 MOST_PROBLEMS = 10
 

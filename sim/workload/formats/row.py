@@ -1,6 +1,5 @@
 """One row of a trace file, and how its fields are read."""
 
-import unicodedata
 from array import array
 from collections import Counter
 from collections.abc import Mapping
@@ -8,11 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sim.errors import InputError, shown
+from sim.errors import InputError, is_inert, shown
 from sim.workload.formats.foreign import foreign_format
 
-_ACTING_CATEGORIES = {"Cc", "Cs", "Zl", "Zp"}
-_ACTING_DIRECTIONS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 LARGEST_LENGTH = 10**9
 LARGEST_TIME = 1e15
 LARGEST_ID = 2**64 - 1
@@ -131,7 +128,7 @@ def _time(key: str | None, value: Any, at_least: float) -> float:
 
 def _name(key: str | None, value: Any) -> str:
     if type(value) is str:
-        if len(value) > LONGEST_NAME or not (value.isprintable() or _inert(value)):
+        if len(value) > LONGEST_NAME or not (value.isprintable() or is_inert(value)):
             raise InputError(
                 f"{key} = {shown(value)}: must have at most {LONGEST_NAME:,} characters, and none that "
                 "controls a terminal or is half of a surrogate pair"
@@ -155,12 +152,3 @@ def _ids(key: str | None, value: Any, *, empty: bool) -> "array[int]":
             return array("Q", value)
     bad = next(item for item in value if type(item) is not int or not 0 <= item <= LARGEST_ID)
     raise InputError(f"{key} holds {shown(bad)}: every id must be a whole number from 0 to 2^64 - 1")
-
-
-def _inert(name: str) -> bool:
-    """Whether no character of a name steers the terminal or page that shows it, and all can be written."""
-    return all(
-        unicodedata.category(character) not in _ACTING_CATEGORIES
-        and unicodedata.bidirectional(character) not in _ACTING_DIRECTIONS
-        for character in name
-    )

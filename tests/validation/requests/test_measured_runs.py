@@ -35,6 +35,7 @@ def test_the_shipped_coefficients_name_their_data(file: RequestsFile) -> None:
 
 
 @pytest.mark.parametrize("name", ["sweep_tenants/1T_agg_2rps/vanilla", "sweep_tenants/2T_agg_4rps/vanilla"])
+@pytest.mark.slow
 def test_held_out_runs_are_predicted(file: RequestsFile, name: str) -> None:
     run = file.run(name)
     off = dict(

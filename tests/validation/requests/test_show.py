@@ -22,6 +22,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_csv(path, [simulated_run(engine("timing.c_step_s=2ms"), "steady", 8.0, 40)])
 
 
+@pytest.mark.slow
 def test_errors_of_every_run_and_of_every_law_are_printed(runs: Path) -> None:
     result = call("--requests", str(runs), *KERNELS)
     assert result.exit_code == 0

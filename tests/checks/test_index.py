@@ -1,0 +1,40 @@
+"""An index that is not what its events come to is seen."""
+
+import pytest
+
+from sim.checks import index
+from sim.clock import Phase, at_time
+from sim.errors import InvariantError
+from tests.checks.broken import aggregated, build, violation
+
+
+def test_an_event_that_gets_lost_on_its_way_is_seen():
+    def lost(cluster):
+        cluster.frontend.pools[0].news._messages.pop()
+
+    slow = aggregated(frontend={"event_delay_s": 8.0})
+    error = violation(lost, slow)
+    assert error.rule == index.RULE
+    assert "messages of KV events were sent" in error.detail
+
+
+def test_a_block_that_the_index_forgets_is_seen():
+    def forgotten(cluster):
+        for rank in (0, 1):
+            cluster.frontend.pools[0].router.removed(rank, [1], "device")
+
+    error = violation(forgotten)
+    assert error.rule == index.RULE
+
+
+def test_a_block_that_the_index_invents_is_seen_at_the_decision():
+    cluster = build(aggregated(), check=True)
+    watched = cluster._watch._indexes[0]
+    watched._every = watched._until_look = 1
+    moment = at_time(cluster.env, 30, Phase.ARRIVAL, 1 << 20)
+    moment.callbacks.append(
+        lambda _: [cluster.frontend.pools[0].router.stored(r, None, [0, 1], "device") for r in (0, 1)]
+    )
+    with pytest.raises(InvariantError) as caught:
+        cluster.run()
+    assert (caught.value.rule, caught.value.request, caught.value.now_s) == (index.RULE, 4, 40)

@@ -1,0 +1,38 @@
+"""Bytes, copies and reads that links should not have carried, or should have, are seen."""
+
+from sim.checks import links
+from sim.worker.nixl import Pull, RemoteBlocks
+from tests.checks.broken import violation
+from tests.test_disaggregated import pair
+
+
+def test_a_copy_that_was_not_planned_is_seen():
+    error = violation(lambda cluster: cluster.workers[1].link.to_gpu.submit(4096, 1, 6.5))
+    assert (error.rule, error.worker) == (links.RULE, 1)
+    assert "to_gpu: 1 copies of 4096 bytes" in error.detail
+
+
+def test_a_copy_that_nobody_waits_for_is_seen():
+    def unasked(cluster):
+        cluster.workers[0].link.done_s[999] = 1e9
+
+    assert violation(unasked, at_s=60).rule == links.RULE
+
+
+def test_bytes_that_are_lost_between_workers_are_seen():
+    def shorter(cluster):
+        cluster.pulls.network.start(99, 5, 1, 0, 1, now_s=cluster.env.now)
+        cluster.pulls.network.finish(1e6)
+
+    error = violation(shorter, pair(), at_s=90)
+    assert error.rule == links.RULE
+    assert "reads of" in error.detail
+
+
+def test_a_read_that_never_ends_is_seen():
+    def posted(cluster):
+        pull = Pull(3, RemoteBlocks(16, (1,)), (1,))
+        cluster._watch._transfers.started(1, pull, cluster.env.now)
+
+    error = violation(posted, pair(), at_s=90)
+    assert (error.rule, error.request, error.worker) == (links.RULE, 3, 1)

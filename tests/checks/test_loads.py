@@ -1,0 +1,47 @@
+"""Loads that do not return, or too early, are seen."""
+
+from sim.checks import loads
+from sim.router import Booking
+from tests.checks.broken import violation
+
+
+def test_a_load_that_does_not_return_is_seen():
+    def booked_again(cluster):
+        cluster.frontend.pools[0].router.loads.book(Booking(**OF_NOBODY))
+
+    error = violation(booked_again)
+    assert (error.rule, error.worker) == (loads.RULE, 1)
+    assert "1 requests are booked, 0 are there" in error.detail
+
+
+OF_NOBODY = {
+    "request": 77,
+    "rank": 1,
+    "booked_s": 6.5,
+    "isl_tokens": 16,
+    "expected_osl": None,
+    "credit_tokens": 0,
+    "prefill_tokens": 0,
+    "blocks": (),
+    "own_blocks": 0,
+    "total_blocks": 1,
+}
+
+
+def test_a_load_that_returns_too_early_is_seen():
+    def freed(cluster):
+        pool = cluster.frontend.pools[0]
+        pool.router.loads.free(cluster.recorder.records[1].booking)
+        cluster._watch._loads[0].check_sums(cluster.env.now)
+
+    error = violation(freed)
+    assert (error.rule, error.now_s) == (loads.RULE, 6.5)
+    assert error.detail == "1 requests are booked, 2 are there"
+
+
+def test_a_negative_load_is_seen_at_the_next_booking():
+    def taken_twice(cluster):
+        cluster.frontend.pools[0].router.loads._numbers[0, 1] -= 1
+
+    error = violation(taken_twice)
+    assert (error.rule, error.worker, error.now_s) == (loads.RULE, 1, 9.0)
