@@ -8,10 +8,12 @@ LAW = Pace(0.010, 0.001)
 ROUND_ROBIN = {"policy": "round-robin"}
 
 
-def play(requests, *faults, **sections):
+def play(requests, *faults, engine=None, **sections):
     """Two workers in turn, one step after another."""
     settings = scenario(
-        engine={"async_scheduling": False}, **{"router": ROUND_ROBIN} | sections, faults=list(faults)
+        engine={"async_scheduling": False} | (engine or {}),
+        **{"router": ROUND_ROBIN} | sections,
+        faults=list(faults),
     )
     return run_cluster(settings, requests, LAW)
 
