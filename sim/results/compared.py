@@ -277,7 +277,7 @@ class Comparison(Shown):
 
     def _values(self, metric: str, scenario: str, point: Point) -> dict[Case, float]:
         """Return a number by seed and draw, where it was measured."""
-        values = {(run.seed, run.draw): run.numbers.get(metric) for run in self.runs_at(scenario, point)}
+        values = {(run.seed, run.draw): run.number(metric) for run in self.runs_at(scenario, point)}
         return {case: value for case, value in values.items() if value is not None}
 
     def _is_thin(self, metric: str, scenario: str, point: Point) -> bool:

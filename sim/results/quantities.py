@@ -168,6 +168,13 @@ def check_number(name: str, known: Collection[str], option: str) -> None:
         raise InputError(f"{option} {name}: is a table; give one of its numbers: {', '.join(within)}")
 
 
+def counts_requests(name: str) -> bool:
+    """Whether a number counts requests of a kind that only runs have in which there may be some."""
+    return name in {"requests.failed", "requests.cancelled", "requests.retries"} or (
+        name.startswith("requests.") and "_by_reason." in name
+    )
+
+
 def label(name: str) -> str:
     """Return what a person calls a number."""
     table, _, last = name.rpartition(".")

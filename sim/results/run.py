@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from sim.results.compared_rows import Value
-from sim.results.quantities import flat
+from sim.results.quantities import counts_requests, flat
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,11 @@ class Run:
     def numbers(self) -> dict[str, float | None]:
         """The numbers of its summary by dotted name; none if it failed."""
         return {} if self.summary is None else flat(self.summary)
+
+    def number(self, metric: str) -> float | None:
+        """Return one of them; None if it was not measured; 0 for requests of a kind that there are none of."""
+        value = self.numbers.get(metric)
+        return 0.0 if value is None and self.numbers and counts_requests(metric) else value
 
     @property
     def thin_percentiles(self) -> Sequence[str]:

@@ -44,7 +44,7 @@ def refused(recorded: Recording, rows: Sequence[Mapping[str, Any]]) -> Refused:
     """Return what a replay did not serve; `rows`: its requests by index."""
     lost = unserved(recorded, rows)
     reasons = Counter(
-        rows[index]["reason"] if rows[index]["status"] == "rejected" else "unfinished" for index in lost
+        "unfinished" if rows[index]["status"] == "unfinished" else rows[index]["reason"] for index in lost
     )
     found = tuple(sorted(recorded.requests[index].row for index in lost))
     return Refused(len(recorded.completed), found, dict(reasons.most_common()))

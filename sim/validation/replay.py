@@ -82,10 +82,11 @@ def replay(
         limit: requests that the client lets be in flight at once.
 
     Raises:
-        InputError: the scenario has fewer workers than the run.
+        InputError: the scenario has fewer workers than the run, or faults, which have no recorded times.
 
     """
     check_workers(recording, scenario)
+    _check_faults(scenario)
     timing = timing or RecordedTimes(recording.times)
     changed = _as_recorded(scenario, limit, ("decisions",) if forced else ())
     logs = engine_logs(recording, scenario.block_tokens) if forced else []
@@ -158,6 +159,16 @@ def median_s(workers: Iterable[Worker], name: Literal["itl_s", "pull_s"]) -> flo
         if worker.counters and (histogram := getattr(worker.counters, name)) is not None
     ]
     return reduce(add, found).quantile(0.5) if found else None
+
+
+def _check_faults(scenario: Scenario) -> None:
+    found = [("faults", scenario.faults), ("replay.timeout_s", scenario.replay.timeout_s)]
+    keys = [key for key, value in found if value]
+    if keys:
+        ways = " ".join(f"--set {key}=none" for key in keys)
+        raise InputError(
+            f"{' and '.join(keys)}: nothing breaks in a replay at recorded times; leave it out ({ways})"
+        )
 
 
 def check_workers(recording: Recording, scenario: Scenario) -> None:

@@ -102,7 +102,7 @@ def test_a_run_that_serves_nothing_is_a_message_with_status_3_and_is_kept(
     assert "TTFT" not in result.stdout
     assert (tmp_path / "out" / "summary.json").is_file()
     if not more:
-        assert call("report", str(tmp_path / "out")).exit_code == 0
+        assert CliRunner().invoke(app, ["report", str(tmp_path / "out")]).exit_code == 0
         assert "No request was served" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
 
 

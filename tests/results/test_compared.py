@@ -173,3 +173,14 @@ def test_every_seed_has_every_draw():
     runs = [made("a", seed + draw / 10, seed, draw=draw) for seed in (0, 1) for draw in (1, 2, 3)]
     row = rows(Comparison(["a"], runs))[()]
     assert (row.spreads["a"].n, row.spreads["a"].least, row.spreads["a"].most) == (6, 0.1, 1.3)
+
+
+def test_requests_of_a_kind_that_a_run_has_none_of_are_0() -> None:
+    """As of one in which nothing could fail, beside one in which something could."""
+    broken, whole = made("broken", 1.0), made("whole", 1.0)
+    assert broken.summary is not None
+    broken.summary["requests"] |= {"failed": 2, "failed_by_reason": {"worker_died": 2}}
+    comparison = Comparison(["broken", "whole"], [broken, whole])
+    for metric in ("requests.failed", "requests.failed_by_reason.worker_died"):
+        (row,) = comparison.rows([metric])
+        assert [row.spreads[name].mean for name in ("broken", "whole")] == [2, 0], metric

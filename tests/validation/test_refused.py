@@ -74,3 +74,24 @@ def test_they_are_named_before_the_numbers(step: str) -> None:
 def test_a_run_that_serves_all_refuses_none() -> None:
     run = load_run(SMALL)
     assert not forced(run, scenario_of(run, "cpu-agg2", [])[0]).refused
+
+
+@pytest.mark.parametrize(
+    ("override", "says"),
+    [
+        ("replay.timeout_s=0.01", "replay.timeout_s: nothing breaks in a replay at recorded times"),
+        ('faults=[{kind="worker-dies",worker=0,at_s=1}]', "leave it out (--set faults=none)"),
+    ],
+)
+@pytest.mark.parametrize("step", ["forced", "free"])
+def test_nothing_breaks_in_a_replay_at_recorded_times(step: str, override: str, says: str) -> None:
+    arguments = ["validate", "cpu-agg2", "--measured", str(SMALL), "--step", step, "--set", override]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 2
+    assert says in result.stderr
+
+
+def test_clients_that_give_up_at_simulated_times_are_named_as_that() -> None:
+    run = load_run(SMALL)
+    found = timed(run, scenario_of(run, "cpu-agg2", ["replay.timeout_s=0.000001"])[0], 1)
+    assert found.refused.by_reason == {"client_timeout": 3}
