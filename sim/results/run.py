@@ -47,7 +47,7 @@ class Run:
         return {} if self.summary is None else flat(self.summary)
 
     def number(self, metric: str) -> float | None:
-        """Return one of them; None if it was not measured; 0 for requests of a kind that there are none of."""
+        """Return one of them; None if it was not measured; 0 for requests of a kind that never came up."""
         value = self.numbers.get(metric)
         return 0.0 if value is None and self.numbers and counts_requests(metric) else value
 

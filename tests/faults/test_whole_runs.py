@@ -12,6 +12,7 @@ from sim.results.account import CAUSES
 from sim.results.metrics import to_json
 from sim.running import summary_of
 from sim.scenario import Scenario
+from tests.checks.test_watch import random_pair
 from tests.clusters import Pace, RandomCluster, rows, run_cluster
 from tests.faults.random_faults import random_faults, random_limits
 from tests.test_disaggregated import pair, some_turns
@@ -90,6 +91,7 @@ def play(scenario: Scenario, trace, law) -> None:
 @given(seeds)
 @example(19378)  # a client gives up at the very instant of an output
 @example(20684)  # a front end restarts at the very instant of an output
+@example(10022)  # the only copy of a worker comes to nothing before a byte of it has moved
 @pytest.mark.slow
 def test_aggregated_workers(seed):
     random = RandomCluster(Random(seed))
@@ -109,3 +111,15 @@ def test_disaggregated_workers(seed, state_groups, policy):
         state_groups, prefill=random.randint(1, 2), decode=random.randint(1, 2), engine=engine, **joined
     )
     play(broken(scenario, random, 100.0), some_turns(seed), Pace(0.1, 0.01))
+
+
+@settings(max_examples=25, deadline=None)
+@given(seeds)
+@example(19)  # a prefill worker dies that keeps a prompt of a request that has ended
+def test_pairs_under_pressure(seed):
+    """With CPU tiers, conditional disaggregation and short leases, each now and then."""
+    random = Random(seed)
+    scenario = random_pair(random, fast_forward=True)
+    law = random.choice([Pace(), Pace(0.1, 0.01)])
+    scenario = broken(scenario, random, random.choice([20.0, 100.0]))
+    play(scenario, some_turns(seed, sessions=random.randint(1, 8), turns=4), law)
