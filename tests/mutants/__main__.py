@@ -107,7 +107,7 @@ def _try(copies: "SimpleQueue[Path]", mutant: Mutant) -> Verdict:
 
 
 def _run(copy: Path, tests: tuple[str, ...]) -> "subprocess.CompletedProcess[str]":
-    """Run tests in a copy; status 1 is a failure of theirs. Nothing is cached: two texts may be of one time."""
+    """Run tests in a copy; status 1 is a failure. Nothing is cached: two texts may be of one time."""
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--hypothesis-seed=0", *tests],
         cwd=copy,
