@@ -11,7 +11,7 @@ from sim.errors import shown as value_shown
 from sim.overrides import Override
 from sim.schema import JsonSchema, KeyPath, description, known_part, unknown_key
 from sim.shipped import read_text
-from sim.toml_text import line_of
+from sim.toml_text import is_place, line_of
 
 MOST_PROBLEMS = 20
 _DISAGREEMENT = "disagreement"
@@ -94,8 +94,13 @@ def _key(details: ErrorDetails, schema: JsonSchema) -> KeyPath:
 
 def _shown(key: KeyPath) -> str:
     """Return a key as a person writes it; entries of a list by number, from 1."""
-    parts = [f"[{int(part) + 1}]" if part.isdigit() else f".{part}" for part in key]
-    return "".join(parts).removeprefix(".")
+    others = (f"[{int(part) + 1}]" if is_place(part) else f".{part}" for part in key[1:])
+    return "".join([*key[:1], *others])
+
+
+def _without_places(key: KeyPath) -> KeyPath:
+    """Return a key without the places of entries in lists before its last part."""
+    return (*(part for part in key[:-1] if not is_place(part)), *key[-1:])
 
 
 def _value(details: ErrorDetails) -> str:
@@ -112,13 +117,13 @@ def _message(details: ErrorDetails, key: KeyPath, schema: JsonSchema) -> str:
     if kind == _DISAGREEMENT:
         return str(details["ctx"]["reason"])
     if kind == "extra_forbidden":
-        return unknown_key(schema, tuple(part for part in key if not part.isdigit()))
+        return unknown_key(schema, _without_places(key))
     if kind.startswith("union_tag"):
         return "has no kind that is known; there are " + ", ".join(_kinds(schema, key))
     if kind == "missing":
         in_list = isinstance(details["loc"][-1], int)
-        keys = tuple(part for part in key if not part.isdigit())
-        return "has too few values" if in_list else f"is missing: {description(schema, keys)}"
+        missing = f"is missing: {description(schema, _without_places(key))}"
+        return "has too few values" if in_list else missing
     if kind in _SHAPES:
         return _SHAPES[kind]
     return message.removeprefix("Value error, ").replace("Input should be", "must be")

@@ -69,9 +69,14 @@ def _each_statement(lines: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:
         start = end
 
 
+def is_place(part: str) -> bool:
+    """Whether a part of a key may be the place of an entry in a list."""
+    return len(part) < 10 and part.isascii() and part.isdecimal()
+
+
 def _has(data: Any, key: tuple[str, ...]) -> bool:
     for part in key:
-        if isinstance(data, list) and part.isdigit() and int(part) < len(data):
+        if isinstance(data, list) and is_place(part) and int(part) < len(data):
             data = data[int(part)]
             continue
         if not isinstance(data, Mapping) or part not in data:

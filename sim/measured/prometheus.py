@@ -9,14 +9,20 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import inf
+from math import inf, isfinite, isnan
 from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
 
 from sim.errors import InputError
 from sim.measured.records import Record, read_lines, text_of
 from sim.sums import added
+
+_LONGEST = 200
+"""Characters of what the parser says: it may quote a whole line."""
+_OURS = ("vllm:", "dynamo_")
+"""Metrics of engines and of Dynamo: none of them is ever infinite, or not a number."""
 
 Labels = frozenset[tuple[str, str]]
 Samples = Mapping[str, Mapping[Labels, float]]
@@ -62,12 +68,12 @@ def parse(text: str, where: str, time_s: float | None = None) -> Scrape:
     """
     samples: defaultdict[str, dict[Labels, float]] = defaultdict(dict)
     try:
-        for family in text_string_to_metric_families(text):
-            for sample in family.samples:
-                float(sample.value)  # a whole number may be too large for one
-                samples[sample.name][frozenset(sample.labels.items())] = sample.value
+        for sample in _samples(text):
+            samples[sample.name][frozenset(sample.labels.items())] = sample.value
     except (ValueError, KeyError, IndexError, OverflowError) as error:
-        raise InputError(f"{where}: {_bad_line(text)}not Prometheus text ({error})") from error
+        raise InputError(
+            f"{where}: {_bad_line(text)}not Prometheus text ({str(error)[:_LONGEST]})"
+        ) from error
     return Scrape(dict(samples), time_s)
 
 
@@ -210,12 +216,24 @@ class Window:
         return scrape.samples.get(name, {}).get(labels, 0.0)
 
 
+def _samples(text: str) -> Iterator[Sample]:
+    """Yield the samples of Prometheus text; raises what its parser does, ValueError for what is no number."""
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            value = float(sample.value)  # a whole number may be too large for one
+            if sample.name.startswith(_OURS) and not isfinite(value):
+                raise ValueError(f"{sample.name} is {value}")
+            if isnan(float(sample.labels.get("le", "0"))):
+                raise ValueError(f"{sample.name} has a bucket without an end")
+            yield sample
+
+
 def _bad_line(text: str) -> str:
     """Return "line n: content: " of the first line that cannot be parsed by itself, "" if all can."""
     for number, line in enumerate(text.splitlines(), start=1):
         try:
-            for family in text_string_to_metric_families(line + "\n"):
-                _ = [float(sample.value) for sample in family.samples]
+            for _ in _samples(line + "\n"):
+                pass
         except (ValueError, KeyError, IndexError, OverflowError):
             return f"line {number}: {line[:60]!r}: "
     return ""

@@ -1,4 +1,5 @@
 import json
+import re
 from itertools import accumulate
 from math import inf
 from pathlib import Path
@@ -124,3 +125,24 @@ def test_a_series_line_without_text_is_named(tmp_path: Path) -> None:
     path.write_text('{"t": 1, "target": "w0"}\n', encoding="utf-8")
     with pytest.raises(InputError, match="line 1: text is missing"):
         read_series(path, ["n"])
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ('vllm:prompt_tokens_total{engine="0"} +Inf', "vllm:prompt_tokens_total is inf"),
+        ("dynamo_component_requests_total NaN", "dynamo_component_requests_total is nan"),
+        ('vllm:x_bucket{le="+Infnan"} 1', "could not convert string to float"),
+        ('vllm:x_bucket{le="nan"} 1', "vllm:x_bucket has a bucket without an end"),
+    ],
+)
+def test_what_is_no_number_is_refused_with_its_line(line: str, says: str) -> None:
+    with pytest.raises(InputError, match=f"here: line 2: .*{re.escape(says)}"):
+        parse(f"vllm:a 1\n{line}\n", "here")
+    assert parse("python_gc NaN\n", "here").has("python_gc")
+
+
+def test_a_message_does_not_quote_a_whole_line() -> None:
+    with pytest.raises(InputError) as caught:
+        parse("a" * 50_000 + "{{ 1\n", "here")
+    assert len(str(caught.value)) < 400
