@@ -41,14 +41,13 @@ def test_thousands_of_requests_break_no_rule_and_leave_no_more_than_their_rows()
 
 @pytest.mark.slow
 def test_nor_do_they_where_everything_breaks_now_and_then():
-    cluster, readings = soak(3000, 8, 3, faults=faults_of_a_long_run, turn_s=4.0)
+    cluster, readings = soak(3000, 8, 2, faults=faults_of_a_long_run, turn_s=4.0)
     kinds = {toll.fault.kind for toll in cluster.scene.tolls if toll.began}
     known = Fault.__origin__.__args__
     assert kinds == {kind.model_fields["kind"].annotation.__args__[0] for kind in known}
     requests = cluster.recorder.rows.tables["requests"]
     counts = Counter(requests.column("status"))
-    assert set(counts) <= {"completed", "failed", "cancelled", "rejected"}
+    assert set(counts) == {"completed", "failed", "cancelled", "rejected"}
     assert counts["completed"] > 0.8 * counts.total()
-    assert counts["cancelled"]
     assert sum(requests.column("retries")) > 0
     assert bytes_a_request(readings) < ROW_BYTES
