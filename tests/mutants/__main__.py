@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple
 from tests.mutants.mutant import ROOT, Mutant, read_mutants
 
 COPIED = ("sim", "tests", "scenarios", "calibration", "pyproject.toml")
-LONGEST_S = 300
+LONGEST_S = 120
 """A mistake that makes tests hang is caught as well."""
 
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
