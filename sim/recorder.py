@@ -58,7 +58,8 @@ class Recorder:
         self.cpu_tier = [Gauge() for _ in range(workers)]
         self.ended = 0
         self.last_end_s = 0.0
-        self._sent: set[int] = set()
+        self._sent = bytearray()
+        """By index, whether a client sent it."""
         self._continued: set[int] = set()
         """Requests whose prompt a decode worker did not have to compute."""
         self._ledger = Ledger(block_tokens, attention_group > 0, workers)
@@ -71,7 +72,9 @@ class Recorder:
         """A client sent a request; no earlier prompt had the last `required_tokens` of this one."""
         request = record.request
         self.records[request.index] = record
-        self._sent.add(request.index)
+        if request.index >= len(self._sent):
+            self._sent.extend(bytes(request.index + 1 - len(self._sent)))
+        self._sent[request.index] = 1
         self._ledger.sent(request.index, record.blocks, request.prompt_tokens, required_tokens)
 
     def tried_again(self, record: Record, request_id: int) -> None:
@@ -132,10 +135,9 @@ class Recorder:
         left = list(dict.fromkeys(self.records.values()))
         for record in left:
             self.end(record, now_s, "unfinished", _waits_for(record, waits))
-        if len(self._sent) < len(requests):
-            for request in requests:
-                if request.index not in self._sent:
-                    self._not_sent(request, len(left))
+        for request in requests:
+            if request.index >= len(self._sent) or not self._sent[request.index]:
+                self._not_sent(request, len(left))
         table = self.rows.tables.get("workers")
         if table is not None:
             for row in self._levels.rest():

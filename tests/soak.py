@@ -1,8 +1,9 @@
 """A soak: many requests over many workers under all checks, memory watched: `python -m tests.soak`.
 
 Sessions share a system prompt and grow by turns, on a cluster with little room: blocks are evicted, requests
-wait, a CPU tier fills. A request that has ended leaves its row, and its prompt in the tree of prompts: memory
-may grow by no more than these.
+wait, a CPU tier fills. A run keeps a row of each request, the gaps between tokens and each distinct prompt by
+design: rows and gaps are told apart here, and after some generations the prompts come again, long evicted.
+Whatever else memory grows by is a leak.
 """
 
 import argparse
@@ -16,6 +17,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from sim.cluster import Cluster
+from sim.recorder import Recorder
 from sim.scenario import Scenario
 from sim.workload.request import Request, Trace
 from tests.faults.random_faults import faults_of_a_long_run
@@ -25,6 +27,8 @@ SHARED_CHUNKS = 16
 LIVE_SESSIONS = 4
 """Of each worker, at a time."""
 TURNS = 10
+GENERATIONS = 4
+"""Of sessions whose prompts differ; then they come again."""
 
 Faults = Callable[[Random, int, float], Sequence[dict[str, Any]]]
 """Makes entries of `[[faults]]`: random numbers, workers, seconds of traffic."""
@@ -38,6 +42,8 @@ class Reading(NamedTuple):
     wall_s: float
     memory_bytes: int
     """Resident set of the process."""
+    kept_bytes: int
+    """Of it, results of requests that ended: rows, and gaps between tokens."""
     live: int
     """Requests in flight."""
 
@@ -69,13 +75,13 @@ class Sessions(Sequence[Request]):
         """Turns go around the sessions that are alive; after `TURNS` of them others take their places."""
         round_, place = divmod(index, self._at_a_time)
         generation, turn = divmod(round_, TURNS)
-        session = generation * self._at_a_time + place
+        session = generation % GENERATIONS * self._at_a_time + place
         chunks = [*range(SHARED_CHUNKS)]
         for number in range(turn + 1):
             grown = Random(f"{self._seed} {session} {number}").randint(1, 12)
             first = SHARED_CHUNKS + session * 1000 + number * 20
             chunks += range(first, first + grown)
-        random = Random(f"{self._seed} {index}")
+        random = Random(f"{self._seed} {session} {turn}")
         at_s = self.turn_s * (round_ + place / self._at_a_time)
         tokens = len(chunks) * CHUNK_TOKENS - random.randrange(CHUNK_TOKENS)
         return Request(index, f"s{session}", turn, at_s, None, tokens, random.randint(1, 60), tuple(chunks))
@@ -127,8 +133,9 @@ def soak(
 
     def on_progress(now_s: float, ended: int, total: int) -> None:
         if ended * readings // total > (ended - 1) * readings // total:
-            live = len(cluster.recorder.records)
-            found.append(Reading(ended, now_s, time.monotonic() - started_s, resident_bytes(), live))
+            recorder = cluster.recorder
+            live, wall_s = len(recorder.records), time.monotonic() - started_s
+            found.append(Reading(ended, now_s, wall_s, resident_bytes(), kept_bytes(recorder), live))
             told(found[-1])
 
     cluster.run(on_progress)
@@ -144,10 +151,23 @@ def resident_bytes() -> int:
     return most if sys.platform == "darwin" else most * 1024
 
 
+def kept_bytes(recorder: Recorder) -> int:
+    """Return what the tables and the sample of gaps take; equal texts of a column count once."""
+    total = recorder.itl_s.nbytes
+    for table in recorder.rows.tables.values():
+        for column in table.columns:
+            values, measured = table.values(column.name)
+            total += values.nbytes + measured.nbytes
+            if column.kind == "text":
+                total += sum(map(sys.getsizeof, {id(text): text for text in values.tolist()}.values()))
+    return total
+
+
 def bytes_a_request(readings: Sequence[Reading]) -> float:
-    """Return by how much memory grew a request in the second half."""
+    """Return by how much memory besides results grew a request in the second half."""
     middle, last = readings[len(readings) // 2 - 1], readings[-1]
-    return (last.memory_bytes - middle.memory_bytes) / (last.ended - middle.ended)
+    grown = (last.memory_bytes - last.kept_bytes) - (middle.memory_bytes - middle.kept_bytes)
+    return grown / (last.ended - middle.ended)
 
 
 def main() -> None:
@@ -162,7 +182,8 @@ def main() -> None:
     def told(reading: Reading) -> None:
         print(
             f"{reading.ended:>9,} ended  {reading.live:>4} in flight {reading.simulated_s:>7,.0f} s "
-            f"{reading.wall_s:>7,.1f} s  {reading.memory_bytes / 2**20:>7,.1f} MiB",
+            f"{reading.wall_s:>7,.1f} s  {reading.memory_bytes / 2**20:>7,.1f} MiB, "
+            f"of which results {reading.kept_bytes / 2**20:>6,.1f}",
             flush=True,
         )
 
@@ -173,7 +194,7 @@ def main() -> None:
     retries = sum(again or 0 for again in requests.column("retries"))
     print(f"no rule was broken; {_counted(Counter(requests.column('status')))}; {retries:,} retries")
     print(f"{kinds.total():,} faults: {_counted(kinds)}" if kinds else "no faults")
-    print(f"{bytes_a_request(readings):,.0f} bytes a request in the second half")
+    print(f"besides results, {bytes_a_request(readings):,.0f} bytes a request in the second half")
 
 
 def _counted(counts: Counter[str]) -> str:

@@ -8,8 +8,8 @@ from sim.faults.settings import Fault
 from tests.faults.random_faults import faults_of_a_long_run
 from tests.soak import LIVE_SESSIONS, TURNS, Sessions, bytes_a_request, soak
 
-ROW_BYTES = 4096
-"""Well above what a request leaves in the tables and in the trees of known prompts."""
+LEAK_BYTES = 1024
+"""A request, besides its results: one object with its attributes takes more. Longer soaks are flatter."""
 
 
 def test_turns_go_around_sessions_that_others_follow():
@@ -36,7 +36,7 @@ def test_thousands_of_requests_break_no_rule_and_leave_no_more_than_their_rows()
     assert sum(table.column("evicted_here_tokens")) + sum(table.column("external_hit_tokens")) > 0
     assert len(readings) == 10
     assert readings[-1].ended == 3000
-    assert bytes_a_request(readings) < ROW_BYTES
+    assert bytes_a_request(readings) < LEAK_BYTES
 
 
 @pytest.mark.slow
@@ -50,4 +50,4 @@ def test_nor_do_they_where_everything_breaks_now_and_then():
     assert set(counts) == {"completed", "failed", "cancelled", "rejected"}
     assert counts["completed"] > 0.8 * counts.total()
     assert sum(requests.column("retries")) > 0
-    assert bytes_a_request(readings) < ROW_BYTES
+    assert bytes_a_request(readings) < LEAK_BYTES

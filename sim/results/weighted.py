@@ -57,6 +57,12 @@ class WeightedSample:
                 self._compact()
 
     @property
+    def nbytes(self) -> int:
+        """What the sample takes in memory, in bytes."""
+        self._compact()
+        return self._values.nbytes + self._counts.nbytes
+
+    @property
     def max(self) -> float | None:
         """The largest value; None of an empty sample."""
         self._compact()
