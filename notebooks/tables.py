@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from sim.errors import InputError
-from sim.jobs.engine import local
-from sim.jobs.fingerprint import fingerprint
-from sim.overrides import as_texts
-from sim.progress import count_bar
-from sim.sweeping import execute_plan, plan
+from sim.base.errors import InputError
+from sim.base.progress import count_bar
+from sim.experiments.jobs.engine import local
+from sim.experiments.jobs.fingerprint import fingerprint
+from sim.experiments.sweep import execute_plan, plan
+from sim.scenario.overrides import as_texts
 
 DATA = Path(__file__).parent / "data"
 

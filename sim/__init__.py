@@ -12,19 +12,19 @@ put it in the function's place here.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sim.comparing import compare
-    from sim.loading import load
-    from sim.running import run
-    from sim.sweeping import sweep
+    from sim.experiments.compare import compare
+    from sim.experiments.load import load
+    from sim.experiments.sweep import sweep
+    from sim.simulation.run import run
 
 __all__ = ["compare", "load", "run", "sweep"]
 
 if not TYPE_CHECKING:
     _HOMES = {
-        "compare": "sim.comparing",
-        "load": "sim.loading",
-        "run": "sim.running",
-        "sweep": "sim.sweeping",
+        "compare": "sim.experiments.compare",
+        "load": "sim.experiments.load",
+        "run": "sim.simulation.run",
+        "sweep": "sim.experiments.sweep",
     }
 
     def __getattr__(name: str) -> object:

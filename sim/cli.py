@@ -10,6 +10,8 @@ from typing import Annotated, Any, NoReturn, TextIO
 import typer
 from typer.core import TyperGroup
 
+from sim.base.disk_room import room_for
+from sim.base.errors import InputError, InvariantError, KeptElsewhereError, escaped
 from sim.commands import (
     calibrate,
     capacity,
@@ -29,8 +31,6 @@ from sim.commands import (
     validate,
     version,
 )
-from sim.errors import InputError, InvariantError, KeptElsewhereError, escaped
-from sim.room import room_for
 
 WRONG_INPUT, KEPT_ELSEWHERE, INVARIANT, STOPPED, NOBODY_READS = 2, 4, 5, 130, 141
 """Exit statuses; README lists all."""

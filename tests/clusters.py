@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from sim.cluster import Cluster
+from sim.cluster.build import Cluster
 from sim.results.rows import Rows
-from sim.scenario import Scenario
+from sim.scenario.scenario import Scenario
 from sim.workload.request import Request, Trace
 
 NO_DELAYS = dict.fromkeys(

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sim.measured.requests_csv import COLUMNS, RequestsRun
-from sim.scenario import Scenario, load_scenario
+from sim.measured.formats.requests_csv import COLUMNS, RequestsRun
+from sim.scenario.scenario import Scenario, load_scenario
 from sim.validation.requests.latencies import predicted
 
 HEADER = ",".join(COLUMNS)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from sim.errors import InputError
-from sim.scenario import load_scenario
+from sim.base.errors import InputError
+from sim.scenario.scenario import load_scenario
 
 MINIMAL = """\
 model = "qwen3-14b-bf16"

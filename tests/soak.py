@@ -16,11 +16,11 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from sim.cluster import Cluster
-from sim.recorder import Recorder
-from sim.scenario import Scenario
+from sim.cluster.build import Cluster
+from sim.cluster.recorder import Recorder
+from sim.scenario.scenario import Scenario
 from sim.workload.request import Request, Trace
-from tests.faults.random_faults import faults_of_a_long_run
+from tests.cluster.faults.random_faults import faults_of_a_long_run
 
 CHUNK_TOKENS = 64
 SHARED_CHUNKS = 16

@@ -87,7 +87,7 @@ def test_the_number_of_processes_changes_no_byte() -> None:
 
 @pytest.mark.parametrize("name", ["pair", "aggregated"])
 def test_no_result_rests_on_the_builtin_sum_of_floats(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """That rounds otherwise from Python 3.12 on; `sim.sums` and `math.fsum` do not."""
+    """That rounds otherwise from Python 3.12 on; `sim.base.sums` and `math.fsum` do not."""
     plain = sum
     seen = set()
 

@@ -33,7 +33,11 @@ def test_all_is_what_there_is() -> None:
 
 
 @pytest.mark.parametrize(
-    "first", ["from sim import compare", "import sim.running, sim.comparing, sim.sweeping, sim.loading"]
+    "first",
+    [
+        "from sim import compare",
+        "import sim.simulation.run, sim.experiments.compare, sim.experiments.sweep, sim.experiments.load",
+    ],
 )
 def test_no_module_that_was_imported_before_takes_the_place_of_a_function(first: str) -> None:
     script = f"{first}\nfrom sim import compare, load, run, sweep"

@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sim.cli import app
-from sim.scenario import Scenario, load_scenario
+from sim.scenario.scenario import Scenario, load_scenario
 from sim.workload.trace_file import load_trace
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -27,14 +27,13 @@ PROJECT = PYPROJECT["project"]
 PURE = (
     "kv",
     "router",
-    "worker/scheduler.py",
-    "worker/timing.py",
-    "worker/mocker_law.py",
-    "worker/engine.py",
-    "worker/hang.py",
-    "capacity.py",
-    "startup.py",
-    "faults/settings.py",
+    "engine",
+    "ledger",
+    "hardware/step_time.py",
+    "hardware/mocker_law.py",
+    "hardware/capacity.py",
+    "simulation/startup.py",
+    "scenario/faults.py",
 )
 IMPURE_IMPORTS = {"simpy", "time", "datetime", "random", "pathlib", "os", "io", "tomllib", "json"}
 

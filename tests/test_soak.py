@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
-from sim.faults.settings import Fault
-from tests.faults.random_faults import faults_of_a_long_run
+from sim.scenario.faults import Fault
+from tests.cluster.faults.random_faults import faults_of_a_long_run
 from tests.soak import LIVE_SESSIONS, TURNS, Sessions, bytes_a_request, soak
 
 LEAK_BYTES = 1024

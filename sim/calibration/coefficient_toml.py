@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sim.coefficient_file import Coefficient, CoefficientFile
+from sim.hardware.coefficient_file import Coefficient, CoefficientFile
 
 _UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9), ("ps", 1e-12))
 _WITHOUT_UNIT = {"smooth_max_p", "tile_tokens"}

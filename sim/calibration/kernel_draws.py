@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.base.uniform import draw_bits
 from sim.calibration.kernel_fit import Kernel, resampled
 from sim.calibration.kernel_laws import Rates
 from sim.calibration.model_kernels import matrices
-from sim.draw import draw_bits
-from sim.model import ModelSettings
+from sim.hardware.model import ModelSettings
 
 
 def drawn_rates(model: ModelSettings, kernels: Mapping[str, Kernel], k: int) -> dict[str, Rates]:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.base.errors import InputError
+from sim.base.uniform import draw_bits
 from sim.calibration.kernel_laws import Floats, KernelLaw, Rates, Sizes
-from sim.draw import draw_bits
-from sim.errors import InputError
 
 _LEAST_FITTED = 2
 """Shapes to fit while others are held out."""

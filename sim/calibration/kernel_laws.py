@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.model import DTYPE_BYTES
+from sim.hardware.model import DTYPE_BYTES
 
 Floats = NDArray[np.float64]
 Sizes = Mapping[str, Floats]
@@ -127,7 +127,7 @@ def attention_traffic(q_heads: Number, kv_heads: Number, head_dim: Number, kv_by
 
 
 def soft_max(x: Floats, y: Floats, p: float) -> Floats:
-    """Return (x^p + y^p)^(1/p) of positive numbers (`sim.worker.timing.smooth_max` for arrays)."""
+    """Return (x^p + y^p)^(1/p) of positive numbers (`sim.hardware.step_time.smooth_max` for arrays)."""
     high, low = np.maximum(x, y), np.minimum(x, y)
     found: Floats = high * (1.0 + (low / high) ** p) ** (1.0 / p)
     return found

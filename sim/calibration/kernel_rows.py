@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim.base.errors import InputError
 from sim.calibration.kernel_fit import Kernel
 from sim.calibration.kernel_laws import (
     KernelLaw,
@@ -21,8 +22,7 @@ from sim.calibration.kernel_laws import (
 )
 from sim.calibration.kernel_tables import KernelTable, Kind
 from sim.calibration.model_kernels import matrices
-from sim.errors import InputError
-from sim.model import DTYPE_BYTES, ModelSettings
+from sim.hardware.model import DTYPE_BYTES, ModelSettings
 
 if TYPE_CHECKING:
     import pandas as pd

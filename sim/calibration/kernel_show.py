@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from sim.base import words
+from sim.base.units import format_seconds
 from sim.calibration.kernel_file import KernelCalibration, KernelFit
-from sim.results import show
-from sim.results.summary import footnotes, heading, table
-from sim.units import format_seconds
+from sim.show.text.summary import footnotes, heading, table
 
 _RATES = {
     "flop_per_s": ("", 1e12, "TFLOP/s"),
@@ -62,7 +62,7 @@ def rates_text(one: KernelFit) -> str:
     texts = []
     for name, value in one.rates.items():
         before, scale, unit = _RATES[name]
-        texts.append(f"{before}{show.number(value / scale)} {unit}".strip())
+        texts.append(f"{before}{words.number(value / scale)} {unit}".strip())
     return ", ".join(texts)
 
 
@@ -77,10 +77,10 @@ def _errors(fits: Sequence[KernelFit]) -> RenderableType:
         rows.add_row(
             one.kernel.name,
             one.kernel.version,
-            show.count(len(one.kernel.measured_s)),
-            show.count(one.kernel.shapes),
-            show.count(errors.shapes),
-            *map(show.percent, (errors.mape, errors.median, errors.own)),
+            words.count(len(one.kernel.measured_s)),
+            words.count(one.kernel.shapes),
+            words.count(errors.shapes),
+            *map(words.percent, (errors.mape, errors.median, errors.own)),
         )
     return rows
 
@@ -97,7 +97,7 @@ def _coefficients(found: KernelCalibration) -> RenderableType:
     rows = table("Coefficient", "value", "95 % interval", "made of")
     rows.columns[3].justify, rows.columns[3].no_wrap = "left", False
     for name, entry in found.content.step.items():
-        shown = show.number if name == "smooth_max_p" else format_seconds
+        shown = words.number if name == "smooth_max_p" else format_seconds
         low, high = entry.range
         rows.add_row(name, shown(entry.value), f"{shown(low)} to {shown(high)}", entry.source)
     return rows

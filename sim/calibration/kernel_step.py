@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from sim.base.sums import added
 from sim.calibration.kernel_laws import Rates, attention_traffic
 from sim.calibration.model_kernels import Matrix, elementwise_bytes_per_token, matrices
-from sim.model import DTYPE_BYTES, ModelSettings
-from sim.sums import added
-from sim.worker.timing import smooth_max
+from sim.hardware.model import DTYPE_BYTES, ModelSettings
+from sim.hardware.step_time import smooth_max
 
 
 class StepPart(NamedTuple):

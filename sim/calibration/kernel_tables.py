@@ -19,7 +19,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from sim.errors import InputError
+from sim.base.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from sim.model import DTYPE_BYTES, ModelSettings
+from sim.hardware.model import DTYPE_BYTES, ModelSettings
 
 
 class Matrix(NamedTuple):

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from sim.base.errors import InputError
 from sim.calibration.requests_draws import joint_draws
 from sim.calibration.requests_file import fitted_file
 from sim.calibration.requests_fit import Bounds, Fit, Problem, fit, with_coefficients
 from sim.calibration.requests_windows import window
-from sim.coefficient_file import CoefficientFile, FittedRun
-from sim.errors import InputError
-from sim.measured.requests_csv import RequestsFile
-from sim.scenario import Scenario
+from sim.hardware.coefficient_file import CoefficientFile, FittedRun
+from sim.measured.formats.requests_csv import RequestsFile
+from sim.scenario.scenario import Scenario
 from sim.validation.requests.validate import validate_requests
 
 FREE = (

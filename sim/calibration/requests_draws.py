@@ -11,8 +11,8 @@ from math import log
 
 import numpy as np
 
+from sim.base.uniform import draw
 from sim.calibration.requests_fit import STEP, Bounds, Fit, Problem, optimum, robust
-from sim.draw import draw
 
 
 def joint_draws(

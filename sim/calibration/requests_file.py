@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from sim.calibration.coefficient_toml import rounded
-from sim.coefficient_file import Coefficient, CoefficientFile, DataFile, FittedRun, HeldOut
-from sim.measured.requests_csv import RequestsFile
+from sim.hardware.coefficient_file import Coefficient, CoefficientFile, DataFile, FittedRun, HeldOut
+from sim.measured.formats.requests_csv import RequestsFile
 
 INTERVAL = (2.5, 97.5)
 """Percentiles of the draws that are a fitted coefficient's range."""

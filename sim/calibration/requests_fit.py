@@ -13,10 +13,10 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from sim.base.uniform import draw
 from sim.calibration.coefficient_toml import rounded
 from sim.calibration.requests_windows import Window
-from sim.draw import draw
-from sim.scenario import Scenario
+from sim.scenario.scenario import Scenario
 
 _Key = tuple[str, frozenset[tuple[str, float]]]
 """A run's name and coefficients."""

@@ -7,8 +7,8 @@ from rich.text import Text
 from sim.calibration.coefficient_toml import shown
 from sim.calibration.requests import Calibration
 from sim.calibration.requests_file import INTERVAL
-from sim.coefficient_file import CoefficientFile
-from sim.results.summary import footnotes, table
+from sim.hardware.coefficient_file import CoefficientFile
+from sim.show.text.summary import footnotes, table
 from sim.validation.requests import show as accuracy
 
 

@@ -12,9 +12,9 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.errors import InputError
-from sim.measured.requests_csv import RequestsRun
-from sim.scenario import Scenario
+from sim.base.errors import InputError
+from sim.measured.formats.requests_csv import RequestsRun
+from sim.scenario.scenario import Scenario
 from sim.validation.requests.kinds import is_saturated
 from sim.validation.requests.latencies import Latencies, measured, predicted
 

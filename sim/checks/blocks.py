@@ -6,11 +6,11 @@ What the caches hold is counted a second time, from their KV events.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from sim.errors import InvariantError
+from sim.base.errors import InvariantError
+from sim.engine.engine import Engine
 from sim.kv.events import KvEvent
 from sim.kv.groups import Table
 from sim.kv.stretch import Part, Stretch
-from sim.worker.engine import Engine
 
 RULE = "blocks are conserved"
 

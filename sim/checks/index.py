@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 
-from sim.errors import InvariantError
+from sim.base.errors import InvariantError
+from sim.cluster.pool import Pool
+from sim.cluster.request_record import Record
 from sim.kv.events import KvEvent
 from sim.kv.runs import BlockRuns, runs_of
-from sim.pool import Pool
-from sim.record import Record
 from sim.router import Decision, Tier
 
 RULE = "the index is the fold of its events"

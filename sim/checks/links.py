@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable
 
-from sim.errors import InvariantError
-from sim.worker.connector import TransferJob
-from sim.worker.engine import Engine
-from sim.worker.host_link import HostLink
-from sim.worker.network import LinkUse
-from sim.worker.nixl import Pull
-from sim.worker.plan import StepPlan
-from sim.worker.transfer import Stream
-from sim.worker.worker import Worker
+from sim.base.errors import InvariantError
+from sim.cluster.worker import Worker
+from sim.engine.connector import TransferJob
+from sim.engine.engine import Engine
+from sim.engine.nixl import Pull
+from sim.engine.plan import StepPlan
+from sim.links.host_link import HostLink
+from sim.links.network import LinkUse
+from sim.links.transfer import Stream
 
 RULE = "links carry what was sent"
 ROUNDING = 1e-9

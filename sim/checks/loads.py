@@ -1,8 +1,8 @@
 """What is booked on a rank is what the requests there put on it; at the end that is nothing."""
 
-from sim.errors import InvariantError
+from sim.base.errors import InvariantError
+from sim.cluster.pool import Pool
 from sim.kv.runs import runs_of
-from sim.pool import Pool
 from sim.router import Booking
 
 RULE = "booked loads return"

@@ -8,12 +8,12 @@ from the plans that let them run. These are the queues of workers, of those that
 from collections.abc import Sequence
 from typing import NoReturn
 
-from sim.errors import InvariantError
-from sim.record import Record
+from sim.base.errors import InvariantError
+from sim.cluster.request_record import Record
+from sim.engine.active import ActiveRequest
+from sim.engine.engine import Engine
+from sim.engine.plan import StepPlan
 from sim.results.gauge import Gauge
-from sim.worker.active import ActiveRequest
-from sim.worker.engine import Engine
-from sim.worker.plan import StepPlan
 
 RULE = "Little's law"
 ROUNDING = 1e-9

@@ -4,9 +4,9 @@ from array import array
 
 import numpy as np
 
-from sim.errors import InvariantError
+from sim.base.errors import InvariantError
+from sim.cluster.client import Client
 from sim.results.rows import Table
-from sim.workload.client import Client
 from sim.workload.request import Request
 
 RULE = "requests are conserved"

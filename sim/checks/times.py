@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.errors import InvariantError
+from sim.base.errors import InvariantError
 from sim.results.rows import Table
 
 RULE = "time never runs back"

@@ -8,12 +8,12 @@ from array import array
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.errors import InvariantError
-from sim.record import Record
-from sim.results.account import CAUSES
+from sim.base.errors import InvariantError
+from sim.cluster.request_record import Record
+from sim.engine.active import ActiveRequest
+from sim.engine.plan import StepOutput, StepPlan
+from sim.ledger.account import CAUSES
 from sim.results.rows import Table
-from sim.worker.active import ActiveRequest
-from sim.worker.plan import StepOutput, StepPlan
 
 RULE = "tokens add up"
 

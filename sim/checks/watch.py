@@ -20,22 +20,22 @@ from sim.checks.queues import WorkerQueues
 from sim.checks.requests import Requests
 from sim.checks.times import Times, check_lives
 from sim.checks.tokens import Tokens
-from sim.frontend import CANNOT_CONNECT, Frontend
+from sim.cluster.client import Act, Client
+from sim.cluster.frontend import CANNOT_CONNECT, Frontend
+from sim.cluster.pool import Pool
+from sim.cluster.recorder import Recorder
+from sim.cluster.request_record import Record
+from sim.engine.active import ActiveRequest
+from sim.engine.decode_run import DecodeRun
+from sim.engine.engine import Engine
+from sim.engine.plan import StepOutput, StepPlan
 from sim.kv.events import KvEvent
-from sim.pool import Pool
-from sim.record import Record
-from sim.recorder import Recorder
+from sim.links.network import Network
 from sim.router import Booking, Decision
-from sim.worker.active import ActiveRequest
-from sim.worker.decode_run import DecodeRun
-from sim.worker.engine import Engine
-from sim.worker.network import Network
-from sim.worker.plan import StepOutput, StepPlan
-from sim.workload.client import Act, Client
 from sim.workload.request import Request
 
 if TYPE_CHECKING:
-    from sim.cluster import Cluster
+    from sim.cluster.build import Cluster
 
 SWITCH = "SIM_CHECK"
 """Environment variable that, if set and not 0, has every simulation checked that does not say otherwise."""

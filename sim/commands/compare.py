@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sim.base.errors import InputError
 from sim.commands.options import Draws, Format, Jobs
 from sim.commands.run import UNFINISHED
-from sim.errors import InputError
 
 if TYPE_CHECKING:
-    from sim.comparing import Plan
-    from sim.results.compared import Comparison
-    from sim.results.run import Run
+    from sim.experiments.compare import Plan
+    from sim.runs.comparison import Comparison
+    from sim.runs.run import Run
 
 
 def compare(
@@ -59,14 +59,14 @@ def compare(
     """Run scenarios with the same seeds, or read saved results, and print them side by side."""
     from sim.commands.console import console
     from sim.commands.kept import out_folder
-    from sim.comparing import plan
-    from sim.results.comparison import render_comparison
+    from sim.experiments.compare import plan
     from sim.results.metrics import to_json
-    from sim.results.plots import PLOTTED, write_plot
     from sim.results.quantities import MAIN, select_or
     from sim.results.refusals import nothing_served
-    from sim.results.saved import write_comparison
-    from sim.results.summary import WIDTH
+    from sim.runs.saved import write_comparison
+    from sim.show.pictures.comparison import PLOTTED, write_plot
+    from sim.show.text.comparison import render_comparison
+    from sim.show.text.summary import WIDTH
 
     with out_folder(out, force=force) as kept:
         comparison = _run(plan(sources, overrides, repeat, draws), metrics, jobs)
@@ -94,8 +94,8 @@ def compare(
 
 
 def _run(plan: "Plan", metrics: Sequence[str], jobs: int | None) -> "Comparison":
-    from sim.comparing import execute
-    from sim.progress import count_bar
+    from sim.base.progress import count_bar
+    from sim.experiments.compare import execute
     from sim.results.quantities import names_before_runs, names_in, select
 
     numbers = {run.scenario: run.numbers for run in plan.saved}

@@ -18,9 +18,9 @@ def explain(
 ) -> None:
     """Explain a routing decision: each worker's terms, who won and why, what it cost afterwards."""
     from sim.commands.console import console
-    from sim.loading import load_run
+    from sim.experiments.load import load_run
     from sim.results.metrics import to_json
-    from sim.results.summary import WIDTH
+    from sim.show.text.summary import WIDTH
 
     found = load_run(folder).explain(request)
     if format is Format.JSON:

@@ -31,15 +31,15 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Let --out replace a file.")] = False,
 ) -> None:
     """Write the scenario that mirrors a running cluster, as far as its files and command lines tell."""
+    from sim.base.errors import InputError
+    from sim.base.whole_file import to_utf8
     from sim.commands.kept import out_file
-    from sim.errors import InputError
     from sim.measured.commands import Commands
-    from sim.measured.flags import parse_command
+    from sim.measured.formats.flags import parse_command
     from sim.measured.mirror.cluster import Cluster, mirror
     from sim.measured.mirror.toml import check, examples, remarks, to_toml
     from sim.measured.run import load_run
     from sim.measured.windows import read_windows
-    from sim.whole_file import to_utf8
 
     if not (measured or metrics or engines or frontend):
         raise InputError("nothing to mirror: give --measured, --metrics, --engine or --frontend")

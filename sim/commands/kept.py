@@ -6,11 +6,11 @@ from pathlib import Path
 
 import typer
 
-from sim.building import building, real
-from sim.errors import KeptElsewhereError, NoRoomError, Stopped
-from sim.folder import new_folder
-from sim.room import refusing, room_for
-from sim.whole_file import check_regular, new_file
+from sim.base.building import building, real
+from sim.base.disk_room import refusing, room_for
+from sim.base.errors import KeptElsewhereError, NoRoomError, Stopped
+from sim.base.folder import new_folder
+from sim.base.whole_file import check_regular, new_file
 
 
 class OutFolder:

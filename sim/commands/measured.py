@@ -32,7 +32,7 @@ def inspect(
     from sim.measured.show import render
     from sim.measured.summary import summarise
     from sim.results.metrics import to_json
-    from sim.results.summary import WIDTH
+    from sim.show.text.summary import WIDTH
 
     run = load_run(folder)
     summary = summarise(run)

@@ -17,11 +17,11 @@ def report(
     force: Annotated[bool, typer.Option("--force", help="Let --out replace a file.")] = False,
 ) -> None:
     """Write a page about a saved run: charts, session maps, the costliest decisions."""
+    from sim.base.whole_file import to_utf8, whole_file
+    from sim.base.words import count
     from sim.commands.kept import keeping_nothing, out_file, say_removed
-    from sim.loading import load_run
+    from sim.experiments.load import load_run
     from sim.report.page import render_page
-    from sim.results.show import count
-    from sim.whole_file import to_utf8, whole_file
 
     path = directory / NAME if out is None else out
     with keeping_nothing():

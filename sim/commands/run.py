@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sim.base.errors import InputError
 from sim.commands.options import Draws, Format, Overrides, ScenarioName
-from sim.errors import InputError
 
 if TYPE_CHECKING:
     from sim.commands.kept import OutFolder
-    from sim.result import RunResult
-    from sim.scenario import Scenario
+    from sim.scenario.scenario import Scenario
+    from sim.simulation.result import RunResult
 
 
 UNFINISHED = 3
@@ -53,10 +53,10 @@ def run(
 ) -> None:
     """Simulate a scenario and print what came of it."""
     from sim.commands.kept import check_place, out_folder
-    from sim.jobs.counts import check_counts
+    from sim.experiments.jobs.counts import check_counts
     from sim.results.metrics import to_json
     from sim.results.refusals import nothing_served
-    from sim.scenario import load_scenario
+    from sim.scenario.scenario import load_scenario
 
     check_counts(repeat=repeat, draws=draws)
     chosen = load_scenario(scenario, overrides)
@@ -85,8 +85,8 @@ def run(
 
 
 def _simulate(scenario: "Scenario", *, check: bool) -> "RunResult":
-    from sim.progress import progress_bar
-    from sim.running import run as simulate
+    from sim.base.progress import progress_bar
+    from sim.simulation.run import run as simulate
 
     draw = f", draw {scenario.timing.draw}" if scenario.timing.draw else ""
     with progress_bar(f"seed {scenario.seed}{draw}") as on_progress:
@@ -97,10 +97,10 @@ def _repeat(
     scenario: "Scenario", repeat: int, draws: int | None, kept: "OutFolder", *, check: bool
 ) -> tuple[dict[str, Any], list[str], list[dict[str, Any]]]:
     """Return the combined summary of every draw of every seed, their notes, and each one's summary."""
-    from sim.results.intervals import combine
+    from sim.base.whole_file import write_text
     from sim.results.metrics import to_json
-    from sim.results.repeats import trace_note
-    from sim.whole_file import write_text
+    from sim.runs.intervals import combine
+    from sim.show.text.repeats import trace_note
 
     drawn = scenario.draws(draws)
     summaries: list[dict[str, Any]] = []
@@ -143,8 +143,8 @@ def _write_part(result: "RunResult", name: str, folder: Path) -> None:
 
 def _print(summary: Mapping[str, Any], title: str, notes: Sequence[str], *, repeated: bool) -> None:
     from sim.commands.console import console
-    from sim.results.repeats import render_repeats
-    from sim.results.summary import WIDTH, render
+    from sim.show.text.repeats import render_repeats
+    from sim.show.text.summary import WIDTH, render
 
     shown = render_repeats if repeated else render
     console(WIDTH).print(shown(summary, title, notes))

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sim.jobs.engine import local
-from sim.jobs.execute import Runner, execute
-from sim.progress import count_bar
-from sim.results.journal import journal_in
+from sim.base.progress import count_bar
+from sim.experiments.jobs.engine import local
+from sim.experiments.jobs.execute import Runner, execute
+from sim.runs.journal import journal_in
 
 
 @contextmanager

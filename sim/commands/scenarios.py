@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from sim.scenario import Scenario
+    from sim.scenario.scenario import Scenario
 
 
 def scenarios() -> None:
     """List the shipped scenarios."""
-    from sim.scenario import load_scenario
-    from sim.shipped import scenario_names
+    from sim.base.shipped import scenario_names
+    from sim.scenario.scenario import load_scenario
 
     names = scenario_names()
     width = max(map(len, names), default=0)
@@ -22,7 +22,7 @@ def scenarios() -> None:
 
 
 def _in_a_line(scenario: "Scenario") -> str:
-    from sim.units import plural
+    from sim.base.units import plural
 
     workload = scenario.workload
     which, origin = workload.sessions or "all", workload.profile or (workload.path and workload.path.name)

@@ -41,13 +41,13 @@ def size(
     """Find how many GPUs, aggregated or split, and how much host RAM keep limits."""
     from sim.commands.console import console
     from sim.commands.runner import runner
+    from sim.experiments.size import size as find_smallest
     from sim.results.metrics import to_json
     from sim.results.refusals import nothing_served
-    from sim.results.saved import write_sized
-    from sim.results.sized_plots import write_frontier
-    from sim.results.sized_table import render_sized
-    from sim.results.summary import WIDTH
-    from sim.sizing import size as find_smallest
+    from sim.runs.saved import write_sized
+    from sim.show.pictures.sizing import write_frontier
+    from sim.show.text.sizing import render_sized
+    from sim.show.text.summary import WIDTH
 
     fixed = [*overrides, *([f"workload.sessions={sessions}"] if sessions else [])]
     with runner(out, jobs, "sizing", None) as run:

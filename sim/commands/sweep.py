@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sim.base.errors import InputError
 from sim.commands.options import Format, Jobs, Resumed, ScenarioName
 from sim.commands.run import UNFINISHED
-from sim.errors import InputError
 
 if TYPE_CHECKING:
-    from sim.jobs.engine import Engine
-    from sim.results.run import Run
-    from sim.results.swept import Sweep
-    from sim.sweeping import Plan
+    from sim.experiments.jobs.engine import Engine
+    from sim.experiments.sweep import Plan
+    from sim.runs.run import Run
+    from sim.runs.sweep import Sweep
 
 
 class EngineName(StrEnum):
@@ -78,16 +78,16 @@ def sweep(
 ) -> None:
     """Run a scenario at many points with the same seeds, and print them in a table."""
     from sim.commands.console import console
-    from sim.jobs.counts import check_counts
-    from sim.results.journal import going_on
+    from sim.experiments.jobs.counts import check_counts
+    from sim.experiments.sweep import plan
     from sim.results.metrics import to_json
     from sim.results.quantities import select
     from sim.results.refusals import nothing_served
-    from sim.results.summary import WIDTH
-    from sim.results.sweep_plots import write_sweep_plots
-    from sim.results.sweep_table import render_sweep
-    from sim.results.swept import SHOWN
-    from sim.sweeping import plan
+    from sim.runs.journal import going_on
+    from sim.runs.sweep import SHOWN
+    from sim.show.pictures.sweep import write_sweep_plots
+    from sim.show.text.summary import WIDTH
+    from sim.show.text.sweep import render_sweep
 
     check_counts(draws=draws)
     if draws is not None:
@@ -113,7 +113,7 @@ def sweep(
 
 
 def _engine(name: EngineName, scheduler: str | None, jobs: int | None) -> "Engine":
-    from sim.jobs.engine import local
+    from sim.experiments.jobs.engine import local
 
     if name is EngineName.LOCAL:
         if scheduler is not None:
@@ -123,18 +123,18 @@ def _engine(name: EngineName, scheduler: str | None, jobs: int | None) -> "Engin
         raise InputError("--engine dask: give the cluster's --scheduler, such as tcp://10.0.0.1:8786")
     if jobs is not None:
         raise InputError(f"--jobs {jobs}: is for --engine local; a Dask cluster has its own workers")
-    from sim.jobs.on_dask import dask
+    from sim.experiments.jobs.on_dask import dask
 
     return dask(scheduler)
 
 
 def _run(plan: "Plan", metrics: Sequence[str], engine: "Engine", out: Path | None) -> "Sweep":
     """Make the runs; tell on stderr of each point when its last seed has ended."""
-    from sim.progress import count_bar
+    from sim.base.progress import count_bar
+    from sim.experiments.sweep import execute_plan
     from sim.results.quantities import names_before_runs, names_in, select
-    from sim.results.sweep_table import point_line
-    from sim.results.swept import SHOWN, Sweep
-    from sim.sweeping import execute_plan
+    from sim.runs.sweep import SHOWN, Sweep
+    from sim.show.text.sweep import point_line
 
     # A misspelt name is worth a message now, not after hours.
     select(metrics, names_before_runs())

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sim.base.errors import InputError
 from sim.commands.options import Format, Jobs, Overrides, Resumed
-from sim.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from sim.talk.study import Maker, Plans, Replicate, Workload
-    from sim.talk.targets import TargetFile
+    from sim.published.study import Maker, Plans, Replicate, Workload
+    from sim.published.targets import TargetFile
 
 
 Traces = Annotated[
@@ -62,12 +62,12 @@ def talk(
     the same --out was stopped.
     """
     from sim.commands.console import console
-    from sim.jobs.engine import local
-    from sim.results.journal import journal_in
+    from sim.experiments.jobs.engine import local
+    from sim.published.study import GENERATED, Maker, Plans, Workload, replicates
+    from sim.published.targets import read_targets, shipped_targets
     from sim.results.metrics import to_json
-    from sim.results.summary import WIDTH
-    from sim.talk.study import GENERATED, Maker, Plans, Workload, replicates
-    from sim.talk.targets import read_targets, shipped_targets
+    from sim.runs.journal import journal_in
+    from sim.show.text.summary import WIDTH
 
     if baselines and sensitivity:
         raise InputError("--baselines and --sensitivity: give one of them")
@@ -88,10 +88,10 @@ Answer = tuple[dict[str, Any], "RenderableType"]
 
 
 def _rows(rows: "TargetFile", plans: "Plans", maker: "Maker", out: Path | None) -> Answer:
-    from sim.talk.cells import points
-    from sim.talk.result import result, to_dict, write
-    from sim.talk.show import render
-    from sim.talk.study import make
+    from sim.published.cells import points
+    from sim.published.result import result, to_dict, write
+    from sim.published.show import render
+    from sim.published.study import make
 
     found = result(rows, make(points(rows.of_kind("dynamic")), plans, maker))
     if out is not None:
@@ -100,9 +100,9 @@ def _rows(rows: "TargetFile", plans: "Plans", maker: "Maker", out: Path | None) 
 
 
 def _baselines(rows: "TargetFile", plans: "Plans", maker: "Maker", out: Path | None) -> Answer:
-    from sim.talk.baselines import STEP_TIMES, score_timeless
-    from sim.talk.beside import render, to_dict, write
-    from sim.talk.variants import Variant, score_variants
+    from sim.published.baselines import STEP_TIMES, score_timeless
+    from sim.published.beside import render, to_dict, write
+    from sim.published.variants import Variant, score_variants
 
     timing = tuple(text for text in plans.overrides if text.startswith("timing."))
     asked = [Variant("as set", timing)] if timing else []
@@ -116,9 +116,9 @@ def _baselines(rows: "TargetFile", plans: "Plans", maker: "Maker", out: Path | N
 
 
 def _sensitivity(rows: "TargetFile", plans: "Plans", maker: "Maker", out: Path | None) -> Answer:
-    from sim.talk.beside import to_dict, write
-    from sim.talk.plots import write_sensitivity
-    from sim.talk.sensitivity import render_sentences, study, write_sentences
+    from sim.published.beside import to_dict, write
+    from sim.published.plots import write_sensitivity
+    from sim.published.sensitivity import render_sentences, study, write_sentences
 
     found = study(rows.of_kind("dynamic"), plans, maker)
     if out is not None:
@@ -130,7 +130,7 @@ def _sensitivity(rows: "TargetFile", plans: "Plans", maker: "Maker", out: Path |
 
 def _recorded(traces: list[str], replicates: list["Replicate"]) -> list["Workload"]:
     """Return what `--trace` names."""
-    from sim.talk.study import GENERATED, Workload
+    from sim.published.study import GENERATED, Workload
 
     found: dict[str, Workload] = {}
     for text in traces:
@@ -146,7 +146,7 @@ def _recorded(traces: list[str], replicates: list["Replicate"]) -> list["Workloa
 @contextmanager
 def bar() -> Iterator[Callable[[int], Callable[[], None]]]:
     """Yield what opens a bar once it is known how many runs are to be made."""
-    from sim.progress import count_bar
+    from sim.base.progress import count_bar
 
     with ExitStack() as stack:
 

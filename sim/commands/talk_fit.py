@@ -31,21 +31,21 @@ def fit_talk(
 
     The priors are the shipped coefficients; nothing that ran on two nodes is used.
     """
+    from sim.base.errors import InputError
+    from sim.base.whole_file import new_file, to_utf8
     from sim.calibration.coefficient_toml import to_toml
     from sim.commands.console import console
     from sim.commands.kept import say_removed
-    from sim.errors import InputError
-    from sim.jobs.engine import local
-    from sim.results.journal import journal_in
-    from sim.results.summary import WIDTH
-    from sim.talk.cells import points
-    from sim.talk.fit import PLACES, Search
-    from sim.talk.fit_file import HEAD, content
-    from sim.talk.fit_show import render
-    from sim.talk.sensitivity import narrowed
-    from sim.talk.study import GENERATED, Maker, Plans, Workload, replicates, scenario_at
-    from sim.talk.targets import read_targets, shipped_targets
-    from sim.whole_file import new_file, to_utf8
+    from sim.experiments.jobs.engine import local
+    from sim.published.cells import points
+    from sim.published.fit import PLACES, Search
+    from sim.published.fit_file import HEAD, content
+    from sim.published.fit_show import render
+    from sim.published.sensitivity import narrowed
+    from sim.published.study import GENERATED, Maker, Plans, Workload, replicates, scenario_at
+    from sim.published.targets import read_targets, shipped_targets
+    from sim.runs.journal import journal_in
+    from sim.show.text.summary import WIDTH
 
     file = read_targets(targets or shipped_targets())
     rows = [narrowed(target, PLACES) for target in file.of_kind("dynamic") if target.fitted]

@@ -45,13 +45,13 @@ def tune(
     """Search settings that make a number best, and compare them with the default on other seeds."""
     from sim.commands.console import console
     from sim.commands.runner import runner
+    from sim.experiments.tune import plan
+    from sim.experiments.tune import tune as search_best
     from sim.results.metrics import to_json
     from sim.results.refusals import nothing_served
-    from sim.results.saved import write_tuned
-    from sim.results.summary import WIDTH
-    from sim.results.tuned_table import render_tuned
-    from sim.tuning import plan
-    from sim.tuning import tune as search_best
+    from sim.runs.saved import write_tuned
+    from sim.show.text.summary import WIDTH
+    from sim.show.text.tuning import render_tuned
 
     search = plan(scenario, objective, constraints, spaces, overrides, maximise=maximise)
     with runner(out, jobs, "tuning", (1 + trials) * repeat + 2 * check) as run:

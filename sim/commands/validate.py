@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
+from sim.base.errors import InputError
 from sim.commands.options import Format, Overrides, ScenarioName
 from sim.commands.validate_requests import validate_requests
-from sim.errors import InputError
 
 
 class Step(StrEnum):
@@ -93,10 +93,10 @@ def validate(
                 raise InputError(f"{option}: goes with --measured, not with --requests")
         validate_requests(scenario, requests, overrides, format, baselines=baselines)
         return
+    from sim.base.progress import count_bar
     from sim.commands.console import console
-    from sim.progress import count_bar
     from sim.results.metrics import to_json
-    from sim.results.summary import WIDTH
+    from sim.show.text.summary import WIDTH
     from sim.validation.show import render
     from sim.validation.validate import Wanted
     from sim.validation.validate import validate as validate_runs

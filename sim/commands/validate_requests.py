@@ -11,12 +11,12 @@ def validate_requests(
     scenario: str, path: Path, overrides: list[str], format: Format, *, baselines: bool
 ) -> None:
     """Print how far predicted latencies are off, for every run of a file."""
+    from sim.base.progress import count_bar
     from sim.commands.console import console
-    from sim.measured.requests_csv import read_requests
-    from sim.progress import count_bar
+    from sim.measured.formats.requests_csv import read_requests
     from sim.results.metrics import to_json
-    from sim.results.summary import WIDTH
-    from sim.scenario import load_scenario
+    from sim.scenario.scenario import load_scenario
+    from sim.show.text.summary import WIDTH
     from sim.validation.requests.show import render
     from sim.validation.requests.validate import n_predictions
     from sim.validation.requests.validate import validate_requests as predict

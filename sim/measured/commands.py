@@ -7,9 +7,9 @@ from typing import Any
 
 from pydantic import ConfigDict, Field
 
-from sim.measured.flags import Command, parse_command
-from sim.measured.records import Record, read_object
-from sim.measured.run_toml import CommandSettings
+from sim.measured.formats.flags import Command, parse_command
+from sim.measured.formats.records import Record, read_object
+from sim.measured.formats.run_toml import CommandSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from sim.errors import InputError
+from sim.base.errors import InputError
+from sim.base.reading import json_object, lines
+from sim.base.units import plural
 from sim.measured.roles import ABOUT, KEYS, Role
-from sim.reading import json_object, lines
-from sim.units import plural
 
 _HEAD_BYTES = 1 << 16
 _NAMES = (

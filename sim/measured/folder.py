@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from sim.errors import InputError
+from sim.base.errors import InputError
 from sim.measured.damage import check_unknown
+from sim.measured.formats.run_toml import NAME, FileSettings, Moment, RunToml, read_run_toml
 from sim.measured.roles import Role, sniff
-from sim.measured.run_toml import NAME, FileSettings, Moment, RunToml, read_run_toml
 
 _MOMENT = re.compile(r"(?:^|[-_.])(before|after)(?=[-_.]|$)")
 _TARGET = re.compile(

@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sim.measured.bench import Bench, BenchRequest
+from sim.measured.formats.bench import Bench, BenchRequest
+from sim.measured.formats.request_trace import TracedRequest
+from sim.measured.formats.router_log import LoggedRequest
+from sim.measured.formats.usage import Usage
 from sim.measured.request import Clock, MeasuredRequest
-from sim.measured.request_trace import TracedRequest
-from sim.measured.router_log import LoggedRequest
-from sim.measured.usage import Usage
 from sim.workload.request import Request, Trace
 
 _CLIENT_ID = re.compile(r"(?P<prefix>.*?)(?P<row>\d+)")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sim.measured.router_log import Decision
+from sim.measured.formats.router_log import Decision
 from sim.measured.run import MeasuredRun
 from sim.router.config import RouterConfig
 

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from sim.measured.bench import BenchRequest
-from sim.measured.request_trace import TracedRequest
-from sim.measured.router_log import Decision, LoggedRequest
-from sim.measured.usage import Usage
+from sim.measured.formats.bench import BenchRequest
+from sim.measured.formats.request_trace import TracedRequest
+from sim.measured.formats.router_log import Decision, LoggedRequest
+from sim.measured.formats.usage import Usage
 from sim.workload.request import Request
 
 

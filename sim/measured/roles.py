@@ -6,9 +6,9 @@ from enum import StrEnum
 from itertools import islice
 from pathlib import Path
 
-from sim.errors import InputError
-from sim.measured.log_lines import is_log_line
-from sim.reading import json_object, lines
+from sim.base.errors import InputError
+from sim.base.reading import json_object, lines
+from sim.measured.formats.log_lines import is_log_line
 
 _HEAD_LINES = 40
 _SAMPLE = re.compile(rb"[a-zA-Z_:][\w:]*(?:\{.*\})?\s+[-+\d.eENaInf]+(?:\s+\d+)?\s*$")

@@ -5,20 +5,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sim.errors import InputError
-from sim.measured.bench import Bench, read_bench
+from sim.base.errors import InputError
 from sim.measured.commands import Commands, commands
 from sim.measured.damage import log_notes
-from sim.measured.flags import Command
 from sim.measured.folder import Folder, RunFile, read_folder, way_out
+from sim.measured.formats.bench import Bench, read_bench
+from sim.measured.formats.flags import Command
+from sim.measured.formats.kv_events import KvEvents, read_kv_events
+from sim.measured.formats.prometheus import Window
+from sim.measured.formats.request_trace import read_request_trace
+from sim.measured.formats.router_log import Decision, read_router_log
+from sim.measured.formats.usage import read_usage
 from sim.measured.join import Sources, join
-from sim.measured.kv_events import KvEvents, read_kv_events
-from sim.measured.prometheus import Window
 from sim.measured.request import MeasuredRequest
-from sim.measured.request_trace import read_request_trace
 from sim.measured.roles import Role
-from sim.measured.router_log import Decision, read_router_log
-from sim.measured.usage import read_usage
 from sim.measured.windows import run_windows
 from sim.measured.workers import Worker, find_workers
 from sim.workload.request import Trace

@@ -8,11 +8,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from sim.base import words
+from sim.base.units import plural
 from sim.measured.roles import ABOUT, Role
-from sim.results import show
 from sim.results.distribution import PERMILLES, percentile_name
-from sim.results.summary import LATENCY_LABELS, SOURCE_LABELS, footnotes, heading, table, thin_note
-from sim.units import plural
+from sim.show.text.summary import LATENCY_LABELS, SOURCE_LABELS, footnotes, heading, table, thin_note
 
 _LATENCY_LABELS = {**LATENCY_LABELS, "client_wait_s": "Sent late by"}
 _PULLED = "from prefill workers"
@@ -44,7 +44,7 @@ def _detail(summary: Mapping[str, Any]) -> str:
         return "measured"
     limit = summary["max_concurrency"]
     client = "open loop" if limit is None else f"at most {limit} in flight"
-    return f"{show.seconds(summary['duration_s'])} measured, {client}"
+    return f"{words.seconds(summary['duration_s'])} measured, {client}"
 
 
 def _files(files: Sequence[Mapping[str, Any]]) -> Table:
@@ -66,11 +66,11 @@ def _files(files: Sequence[Mapping[str, Any]]) -> Table:
 def _requests(summary: Mapping[str, Any]) -> Text:
     requests = summary["requests"]
     total, of = requests["total"], requests["sessions"]
-    sessions = f" of {show.count(of)} {plural(of, 'session')}" if of else ""
-    completed = f"{show.count(requests['completed'])} completed"
-    line = Text(f"{show.count(total)} {plural(total, 'request')}{sessions}: {completed}")
+    sessions = f" of {words.count(of)} {plural(of, 'session')}" if of else ""
+    completed = f"{words.count(requests['completed'])} completed"
+    line = Text(f"{words.count(total)} {plural(total, 'request')}{sessions}: {completed}")
     line.append(
-        f" · {show.count(requests['failed'])} failed", style="bold red" if requests["failed"] else "dim"
+        f" · {words.count(requests['failed'])} failed", style="bold red" if requests["failed"] else "dim"
     )
     return line
 
@@ -86,10 +86,10 @@ def _latencies(summary: Mapping[str, Any]) -> Table | None:
         columns = [*dict.fromkeys(column for numbers in stated.values() for column in numbers)]
         rows = table("Latency", *columns)
     for name, numbers in (measured or stated).items():
-        cells = [show.count(numbers["n"])] if measured else []
+        cells = [words.count(numbers["n"])] if measured else []
         for column in columns:
             mark = "*" if f"{name}.{column}" in summary["thin_percentiles"] else " "
-            cells.append(show.seconds(numbers.get(column)) + mark)
+            cells.append(words.seconds(numbers.get(column)) + mark)
         rows.add_row(_LATENCY_LABELS[name], *cells)
     return rows if measured or stated else None
 
@@ -100,17 +100,18 @@ def _recomputation(prefill: Mapping[str, Any]) -> Text | None:
     computed = prefill["by_source"] and prefill["by_source"]["local_compute"]
     text = Text.assemble(
         ("Recomputation ", "bold"),
-        (show.percent(prefill["recomputation_by_counter"]), "bold yellow"),
-        f"  {show.count(computed)} prompt tokens computed, {show.count(prefill['required_tokens'])} required "
-        f"({show.count(prefill['required_block_tokens'])} in whole blocks)",
+        (words.percent(prefill["recomputation_by_counter"]), "bold yellow"),
+        f"  {words.count(computed)} prompt tokens computed, "
+        f"{words.count(prefill['required_tokens'])} required "
+        f"({words.count(prefill['required_block_tokens'])} in whole blocks)",
     )
     recomputed, elsewhere = prefill["recomputed_block_tokens"], prefill["elsewhere_tokens"]
     if recomputed is not None:
-        text.append(f"\n{show.count(recomputed)} recomputed in whole blocks", style="dim")
+        text.append(f"\n{words.count(recomputed)} recomputed in whole blocks", style="dim")
         if elsewhere is not None:
             text.append(
-                f": {show.count(elsewhere)} of them only on other workers, "
-                f"{show.count(recomputed - elsewhere)} evicted here or not yet there",
+                f": {words.count(elsewhere)} of them only on other workers, "
+                f"{words.count(recomputed - elsewhere)} evicted here or not yet there",
                 style="dim",
             )
     return text
@@ -136,9 +137,9 @@ def _shares(title: str, tokens: Mapping[str, int], external: str) -> Table:
     for source, label in {**SOURCE_LABELS, "external_kv_transfer": external}.items():
         share = tokens[source] / total if total else None
         rows.add_row(
-            label, show.count(tokens[source]), show.percent(share), style="" if tokens[source] else "dim"
+            label, words.count(tokens[source]), words.percent(share), style="" if tokens[source] else "dim"
         )
-    rows.add_row("total", show.count(total), "")
+    rows.add_row("total", words.count(total), "")
     return rows
 
 
@@ -154,10 +155,10 @@ def _workers(workers: Sequence[Mapping[str, Any]]) -> RenderableType | None:
         events = worker["kv_events"] or {}
         rows.add_row(
             worker["name"],
-            show.count(worker["routed_requests"]),
-            show.count(worker["kv_blocks"]),
-            *(show.count(by_source.get(source)) for source in SOURCE_LABELS),
-            show.count(counters.get("preemptions")),
+            words.count(worker["routed_requests"]),
+            words.count(worker["kv_blocks"]),
+            *(words.count(by_source.get(source)) for source in SOURCE_LABELS),
+            words.count(counters.get("preemptions")),
             *(_blocks(events.get(key)) for key in ("stored_blocks", "removed_blocks")),
         )
     tiers = {tier for worker in workers for tier in (worker["kv_events"] or {}).get("stored_blocks", ())}
@@ -169,8 +170,8 @@ def _workers(workers: Sequence[Mapping[str, Any]]) -> RenderableType | None:
 def _blocks(by_medium: Mapping[str, int] | None) -> str:
     """Return the blocks of KV events, GPU first: "1,878", "1,878 + 841"."""
     if by_medium is None:
-        return show.MISSING
-    return " + ".join(show.count(by_medium[medium]) for medium in sorted(by_medium, reverse=True)) or "0"
+        return words.MISSING
+    return " + ".join(words.count(by_medium[medium]) for medium in sorted(by_medium, reverse=True)) or "0"
 
 
 def _routing(summary: Mapping[str, Any]) -> Table | None:
@@ -180,7 +181,7 @@ def _routing(summary: Mapping[str, Any]) -> Table | None:
         ("decode_workers_per_session", "Decode workers a session"),
     ):
         if found := summary[key]:
-            facts[label] = f"{show.number(found['mean'])} mean, {found['min']} to {found['max']}"
+            facts[label] = f"{words.number(found['mean'])} mean, {found['min']} to {found['max']}"
     for leg, counts in summary["router"].items():
         facts[f"Routed, {leg}"] = _decisions(counts)
     facts.update(_overlap(summary["overlap"]))
@@ -195,38 +196,39 @@ def _routing(summary: Mapping[str, Any]) -> Table | None:
 
 
 def _decisions(counts: Mapping[str, int]) -> str:
-    text = show.count(counts["decisions"])
+    text = words.count(counts["decisions"])
     if counts["with_costs"]:
         text += (
-            f", {show.count(counts['ties'])} of them ties; the cheapest taken "
-            f"{show.count(counts['cheapest_taken'])} of {show.count(counts['with_costs'])} times"
+            f", {words.count(counts['ties'])} of them ties; the cheapest taken "
+            f"{words.count(counts['cheapest_taken'])} of {words.count(counts['with_costs'])} times"
         )
-    return text + (f"; {show.count(counts['failed'])} failed" if counts["failed"] else "")
+    return text + (f"; {words.count(counts['failed'])} failed" if counts["failed"] else "")
 
 
 def _queue(queue: Mapping[str, Any]) -> str:
     if not queue["n"]:
         return "no request"
     low_s, high_s = queue["p99_between_s"]
-    upper = "and more" if high_s is None else f"to {show.seconds(high_s)}"
-    return f"{show.seconds(queue['mean_s'])} mean, p99 in {show.seconds(low_s)} {upper}, by the engines"
+    upper = "and more" if high_s is None else f"to {words.seconds(high_s)}"
+    return f"{words.seconds(queue['mean_s'])} mean, p99 in {words.seconds(low_s)} {upper}, by the engines"
 
 
 def _overlap(overlap: Mapping[str, int]) -> dict[str, str]:
     facts = {}
     if overlap["requests"]:
         facts["Router's overlap"] = (
-            f"{show.count(overlap['router_tokens'])} tokens, "
-            f"{show.count(overlap['credited_tokens'])} credited"
+            f"{words.count(overlap['router_tokens'])} tokens, "
+            f"{words.count(overlap['credited_tokens'])} credited"
         )
     if overlap["host_blocks"]:
         facts["  in the CPU tier"] = (
-            f"{show.count(overlap['host_blocks'])} blocks of {show.count(overlap['host_requests'])} requests"
+            f"{words.count(overlap['host_blocks'])} blocks of "
+            f"{words.count(overlap['host_requests'])} requests"
         )
     if overlap["compared"]:
         facts["Engine's hits"] = (
-            f"{show.count(overlap['engine_tokens'])} tokens; equal in "
-            f"{show.count(overlap['equal'])} of {show.count(overlap['compared'])} requests, "
-            f"less in {show.count(overlap['engine_less'])}, more in {show.count(overlap['engine_more'])}"
+            f"{words.count(overlap['engine_tokens'])} tokens; equal in "
+            f"{words.count(overlap['equal'])} of {words.count(overlap['compared'])} requests, "
+            f"less in {words.count(overlap['engine_less'])}, more in {words.count(overlap['engine_more'])}"
         )
     return facts

@@ -1,8 +1,8 @@
 """From a recorded run to its numbers, by the names and definitions of a simulated run's summary.
 
-Latencies are those of completed requests, as the client measured them (`sim.measured.bench`). Recomputation
-is `recomputation_by_counter` of `sim.results.metrics`: what the engines that compute prompts counted as
-computed, against what the trace required.
+Latencies are those of completed requests, as the client measured them (`sim.measured.formats.bench`).
+Recomputation is `recomputation_by_counter` of `sim.results.metrics`: what the engines that compute prompts
+counted as computed, against what the trace required.
 """
 
 from collections import Counter
@@ -12,10 +12,10 @@ from math import isfinite
 from typing import Any
 
 from sim.measured.account import account
-from sim.measured.kv_events import EventType, KvEvents
+from sim.measured.formats.kv_events import EventType, KvEvents
+from sim.measured.formats.prometheus import Histogram
+from sim.measured.formats.router_log import Decision
 from sim.measured.overlap import overlap
-from sim.measured.prometheus import Histogram
-from sim.measured.router_log import Decision
 from sim.measured.run import MeasuredRun
 from sim.measured.windows import FRONTEND
 from sim.measured.workers import DURATIONS, SOURCES, Worker

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from sim.measured.folder import Folder, RunFile, run_file
-from sim.measured.prometheus import Scrape, Window, read_scrape, read_series
+from sim.measured.formats.prometheus import Scrape, Window, read_scrape, read_series
+from sim.measured.formats.run_toml import FileSettings
 from sim.measured.roles import Role
-from sim.measured.run_toml import FileSettings
 from sim.measured.workers import FAMILIES, is_engine
 
 FRONTEND = "frontend"

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Literal
 
-from sim.measured.prometheus import Histogram, Window
-from sim.measured.router_log import Decision
+from sim.measured.formats.prometheus import Histogram, Window
+from sim.measured.formats.router_log import Decision
 
 Pool = Literal["aggregated", "prefill", "decode"]
 

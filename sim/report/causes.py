@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from sim.base import words
 from sim.report.chart import BOTTOM, LEFT, RIGHT, TOP, WIDTH, Chart, DataTable, Drawing
 from sim.report.names import WorkerNames
 from sim.report.scales import Scale, count_tick, time_tick
-from sim.results import show
-from sim.results.summary import CAUSE_LABELS
+from sim.show.text.summary import CAUSE_LABELS
 
 MOST_WORKERS = 16
 _BINS = 24
@@ -31,7 +31,7 @@ def legend(by_cause: Mapping[str, int]) -> list[Cause]:
     """Return the causes of a run, those that never occurred left out."""
     total = sum(by_cause.values())
     return [
-        Cause(name, CAUSE_LABELS[name], show.count(tokens), show.percent(tokens / total))
+        Cause(name, CAUSE_LABELS[name], words.count(tokens), words.percent(tokens / total))
         for name, tokens in by_cause.items()
         if tokens
     ]
@@ -59,14 +59,14 @@ def _along_the_run(requests: pd.DataFrame, causes: Sequence[str], simulated_s: f
     x = Scale(0.0, simulated_s, LEFT, WIDTH - RIGHT)
     y = Scale(0.0, float(totals[most]), _HEIGHT - BOTTOM, TOP)
     says = (
-        f"By when a request was first scheduled. Most in the {show.seconds(float(edges[1]))} from "
-        f"{show.seconds(float(edges[most]))} on: {show.count(totals[most])} of {show.count(totals.sum())}."
+        f"By when a request was first scheduled. Most in the {words.seconds(float(edges[1]))} from "
+        f"{words.seconds(float(edges[most]))} on: {words.count(totals[most])} of {words.count(totals.sum())}."
     )
     drawing = Drawing("chart-causes-time", "Recomputed tokens along the run", says, _HEIGHT)
     drawing.y_axis(y, count_tick)
     spans = []
     for start, end, row in zip(edges[:-1], edges[1:], tokens.tolist(), strict=True):
-        spans.append(f"{show.seconds(float(start))} to {show.seconds(float(end))}")
+        spans.append(f"{words.seconds(float(start))} to {words.seconds(float(end))}")
         for cause, below, above in _stacked(causes, row):
             says = _says(spans[-1], cause, above - below)
             drawing.rect((x(start) + 1, x(end) - 1), (y(above), y(below)), f"cause {cause}", says)
@@ -78,7 +78,7 @@ def _by_worker(requests: pd.DataFrame, causes: Sequence[str], names: WorkerNames
     sums = requests.groupby("worker")[_columns(causes)].sum()
     totals = sums.sum(axis=1).sort_values(ascending=False, kind="stable")
     sums = sums.loc[sorted(totals.index[:MOST_WORKERS])]
-    says = f"Most by {names.long(totals.index[0])}: {show.count(totals.iloc[0])} tokens."
+    says = f"Most by {names.long(totals.index[0])}: {words.count(totals.iloc[0])} tokens."
     if len(totals) > len(sums):
         says += f" Shown are the {len(sums)} of {len(totals)} workers with most."
     height = TOP + len(sums) * _PITCH + BOTTOM
@@ -113,9 +113,9 @@ def _stacked(causes: Sequence[str], tokens: Sequence[int]) -> Iterator[tuple[str
 def _table(
     first: str, causes: Sequence[str], names: Sequence[str], tokens: Sequence[Sequence[int]]
 ) -> DataTable:
-    rows = [[name, *map(show.count, row)] for name, row in zip(names, tokens, strict=True)]
+    rows = [[name, *map(words.count, row)] for name, row in zip(names, tokens, strict=True)]
     return DataTable((first, *(CAUSE_LABELS[cause] for cause in causes)), rows)
 
 
 def _says(where: str, cause: str, tokens: int) -> str:
-    return f"{where}, {CAUSE_LABELS[cause]}: {show.count(tokens)} tokens"
+    return f"{where}, {CAUSE_LABELS[cause]}: {words.count(tokens)} tokens"

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from sim.base import words
 from sim.report.names import WorkerNames
-from sim.results import show
 from sim.results.decisions import decision_costs, expected_recomputation
 
 MOST_CHOICES = 8
@@ -88,8 +88,8 @@ def choices(
     return Choices(
         [_choice(row, about.loc[row["request"]], by_request[row["request"]], names) for row in _rows(shown)],
         len(costly) - len(shown),
-        show.count(total),
-        show.percent(total / recomputed if recomputed else None),
+        words.count(total),
+        words.percent(total / recomputed if recomputed else None),
         ", ".join(f"{scale:g}" for scale in sorted(rows["prefill_load_scale"].unique())),
         has_index,
     )
@@ -107,14 +107,14 @@ def _choice(
         cost["request"],
         request["session"],
         request["turn"],
-        show.seconds(cost["now_s"]),
+        words.seconds(cost["now_s"]),
         names.long(cost["worker"]),
         names.long(cost["fewest_worker"]),
-        show.count(cost["cost_tokens"]),
-        show.count(cost["recomputed_tokens"]),
-        show.count(cost["expected_tokens"]),
-        show.count(cost["fewest_tokens"]),
-        show.count(cost["elsewhere_tokens"]),
+        words.count(cost["cost_tokens"]),
+        words.count(cost["recomputed_tokens"]),
+        words.count(cost["expected_tokens"]),
+        words.count(cost["fewest_tokens"]),
+        words.count(cost["elsewhere_tokens"]),
         [_candidate(row, cost["fewest_worker"], names) for row in _rows(kept.sort_values("worker"))],
         len(rows) - len(kept),
     )
@@ -125,7 +125,7 @@ def _candidate(row: Mapping[str, Any], fewest_worker: int, names: WorkerNames) -
         names.short(row["worker"]),
         bool(row["chosen"]),
         row["worker"] == fewest_worker,
-        show.count(row["expected_recomputed_tokens"]),
+        words.count(row["expected_recomputed_tokens"]),
         [f"{row[term]:,.1f}" for term in TERMS],
     )
 

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.base import words
 from sim.report.chart import BOTTOM, LEFT, RIGHT, WIDTH, Chart, DataTable, Drawing
 from sim.report.scales import Scale, percent_tick, spanning, time_tick
-from sim.results import show
 from sim.results.rows import Rows
 
 _SHOWN = {
@@ -61,7 +61,7 @@ def _histogram(
     drawing.y_axis(y, percent_tick)
     table = []
     for low, high, share in zip(edges[:-1], edges[1:], shares, strict=True):
-        says = [show.seconds(float(low)), show.seconds(float(high)), show.percent(float(share))]
+        says = [words.seconds(float(low)), words.seconds(float(high)), words.percent(float(share))]
         table.append(says)
         if share:
             top = min(y(share), y(0) - 1)  # what is rare shows too
@@ -80,13 +80,13 @@ def _mark(drawing: Drawing, x: Scale, percentiles: Iterable[tuple[str, float]]) 
         drawing.text(
             place - 5 if on_the_left else place + 5,
             top + 4,
-            f"{name} {show.seconds(value)}",
+            f"{name} {words.seconds(value)}",
             "strong",
             "end" if on_the_left else "start",
         )
 
 
 def _in_words(numbers: dict[str, Any], of: str) -> str:
-    p50, p95, most = (show.seconds(numbers[key]) for key in ("p50", "p95", "max"))
-    n = show.count(numbers["n"])
+    p50, p95, most = (words.seconds(numbers[key]) for key in ("p50", "p95", "max"))
+    n = words.count(numbers["n"])
     return f"Of {n} {of}, half took at most {p50}, 95 % at most {p95}, the longest {most}."

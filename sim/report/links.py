@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from sim.base import words
 from sim.report.names import WorkerNames
-from sim.results import show
 
 MOST_LINKS = 24
 
@@ -50,9 +50,9 @@ def _use(row: dict[Any, Any], names: WorkerNames) -> LinkUse:
     return LinkUse(
         f"{_WIRES[row['kind']]} of {owner}, {_DIRECTIONS[row['direction']]}",
         row["utilisation"],
-        show.percent(row["utilisation"]),
-        f"{show.count(row['n_bytes'])}B",
-        show.count(row["transfers"]),
-        f"{show.count(row['bandwidth_bytes_per_s'])}B/s",
-        show.seconds(row["waiting_s"]),
+        words.percent(row["utilisation"]),
+        f"{words.count(row['n_bytes'])}B",
+        words.count(row["transfers"]),
+        f"{words.count(row['bandwidth_bytes_per_s'])}B/s",
+        words.seconds(row["waiting_s"]),
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from sim.base import words
 from sim.report.causes import cause_charts, legend
 from sim.report.choices import TERMS, choices
 from sim.report.latencies import latency_charts
@@ -13,17 +14,16 @@ from sim.report.links import link_uses
 from sim.report.names import WorkerNames
 from sim.report.sessions import SessionMap, costliest_first, session_map
 from sim.report.workers import Room, worker_charts
-from sim.results import show
-from sim.results import summary as words
-from sim.results.faults import fault_rows
 from sim.results.refusals import nothing_served, refusals
+from sim.show.text import summary as text
+from sim.show.text.faults import fault_rows
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from sim.result import RunResult
     from sim.results.rows import Rows
-    from sim.scenario import Scenario
+    from sim.scenario.scenario import Scenario
+    from sim.simulation.result import RunResult
 
 _ASSETS = Path(__file__).parent / "assets"
 _MOST_MAP_CHARACTERS = 400_000
@@ -69,25 +69,25 @@ def _summary(summary: Mapping[str, Any]) -> dict[str, Any]:
     sources = summary["prefill"]["by_source"]
     total = sum(sources.values())
     return {
-        "simulated": show.seconds(summary["simulated_s"]),
+        "simulated": words.seconds(summary["simulated_s"]),
         "requests": "\n".join(_requests(summary)),
-        "main": words.main_numbers(summary),
+        "main": text.main_numbers(summary),
         "percentiles": list(summary["ttft_s"]),
-        "latencies": words.latency_rows(summary),
-        "warnings": words.warnings_of(summary),
-        "footnotes": words.thin_note(summary["thin_percentiles"]),
-        "recomputation": words.recomputation_line(summary["prefill"]).plain,
+        "latencies": text.latency_rows(summary),
+        "warnings": text.warnings_of(summary),
+        "footnotes": text.thin_note(summary["thin_percentiles"]),
+        "recomputation": text.recomputation_line(summary["prefill"]).plain,
         "sources": {
-            label: (show.count(sources[key]), show.percent(sources[key] / total if total else None))
-            for key, label in words.SOURCE_LABELS.items()
+            label: (words.count(sources[key]), words.percent(sources[key] / total if total else None))
+            for key, label in text.SOURCE_LABELS.items()
         },
-        "facts": {**words.routing_facts(summary), **words.engine_facts(summary)},
+        "facts": {**text.routing_facts(summary), **text.engine_facts(summary)},
     }
 
 
 def _requests(summary: Mapping[str, Any]) -> list[str]:
-    nothing = [words.NOTHING_SERVED] if nothing_served([summary]) else []
-    return [words.requests_line(summary).plain, *refusals([summary]), *nothing]
+    nothing = [text.NOTHING_SERVED] if nothing_served([summary]) else []
+    return [text.requests_line(summary).plain, *refusals([summary]), *nothing]
 
 
 def _faults(faults: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:

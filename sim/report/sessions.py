@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from sim.base import words
 from sim.report.names import WorkerNames
-from sim.results import show
 
 ROWS_FOR_ALL = 16
 """With so many workers at most, each has a row; of more, those that the session was on."""
@@ -76,8 +76,8 @@ def session_map(requests: pd.DataFrame, names: WorkerNames) -> SessionMap:
     return SessionMap(
         turns[0]["session"],
         computed["worker"].nunique(),
-        show.count(recomputed),
-        show.percent(recomputed / prompt if prompt else None),
+        words.count(recomputed),
+        words.percent(recomputed / prompt if prompt else None),
         [turn["turn"] for turn in turns],
         [
             Row(
@@ -101,15 +101,15 @@ def _prefill(turn: dict[Any, Any], names: WorkerNames) -> Cell:
     hit = int(turn["local_hit_tokens"] + turn["external_hit_tokens"])
     share = min(1.0, recomputed / prompt)
     says = (
-        f"{where}: {show.count(recomputed)} of {show.count(prompt)} prompt tokens recomputed "
-        f"({show.percent(share)}), {show.count(hit)} hit, {show.count(first)} new."
+        f"{where}: {words.count(recomputed)} of {words.count(prompt)} prompt tokens recomputed "
+        f"({words.percent(share)}), {words.count(hit)} hit, {words.count(first)} new."
     )
     if pd.notna(turn["ttft_s"]):
-        says += f" TTFT {show.seconds(turn['ttft_s'])}."
+        says += f" TTFT {words.seconds(turn['ttft_s'])}."
     percent = round(100 * share)
     return Cell("computed", str(percent), says, percent, min(100, round(100 * (share + first / prompt))))
 
 
 def _decode(turn: dict[Any, Any], names: WorkerNames) -> Cell:
     where = f"Turn {turn['turn']} on {names.long(turn['decode_worker'])}"
-    return Cell("decode", "D", f"{where}: decode, {show.count(turn['output_tokens'])} tokens.")
+    return Cell("decode", "D", f"{where}: decode, {words.count(turn['output_tokens'])} tokens.")

@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from sim.base import words
+from sim.base.sums import added
 from sim.report.chart import BOTTOM, LEFT, RIGHT, TOP, WIDTH, Chart, DataTable, Drawing
 from sim.report.names import WorkerNames
 from sim.report.scales import Scale, count_tick, percent_tick, time_tick
-from sim.results import show
-from sim.sums import added
 
 MOST_WORKERS = 16
 BINS = 150
@@ -117,7 +117,7 @@ def worker_charts(
         [_chart(names, worker, courses[worker], most) for worker in shown],
         _table(names, courses),
         len(courses) - len(shown),
-        show.seconds(end_s / BINS),
+        words.seconds(end_s / BINS),
     )
 
 
@@ -158,13 +158,13 @@ def _table(names: WorkerNames, courses: Mapping[int, Course]) -> DataTable:
         cells = [names.long(worker)]
         for level in (*REQUESTS, *BLOCKS):
             has = course.has(level)
-            cells.append(_written(level, course.mean(level)) if has else show.MISSING)
-            cells.append(_written(level, course.highest(level)) if has else show.MISSING)
+            cells.append(_written(level, course.mean(level)) if has else words.MISSING)
+            cells.append(_written(level, course.highest(level)) if has else words.MISSING)
         rows.append(cells)
     return DataTable(("worker", *columns), rows)
 
 
 def _written(level: Level, value: float) -> str:
     if level in BLOCKS:
-        return show.percent(value)
-    return show.number(value) if value % 1 else show.count(value)
+        return words.percent(value)
+    return words.number(value) if value % 1 else words.count(value)

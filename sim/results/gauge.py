@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from sim.sums import added
+from sim.base.sums import added
 
 
 class Gauge:

@@ -7,7 +7,7 @@ what is due; a cluster that does not keep up with the arrivals so keeps its late
 from collections.abc import Iterable, Mapping, Sequence
 from math import fsum
 
-from sim.results import show
+from sim.base import words
 
 Numbers = Mapping[str, float | None]
 """Numbers of a summary by dotted name: of one run, or means over several."""
@@ -40,12 +40,12 @@ def late_sentence(
 
     `metric` is that latency and `called` what a person calls it; `because` says whether to say why.
     """
-    says = f"requests leave {show.seconds(numbers.get(LATE))} after they were due, on average"
+    says = f"requests leave {words.seconds(numbers.get(LATE))} after they were due, on average"
     says += _BECAUSE if because else ""
     since = from_due(metric)
     if since is None or numbers.get(since) is None:
         return says
-    due, sent = show.seconds(numbers[since]), show.seconds(numbers.get(metric))
+    due, sent = words.seconds(numbers[since]), words.seconds(numbers.get(metric))
     if due == sent:  # those that waited were not the ones that count here, or did not complete
         return says
     return f"{says}; from the time they were due {called} is {due}, not {sent}"

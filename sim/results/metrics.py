@@ -8,7 +8,7 @@ Definitions, where names alone do not say it:
 - `late_s` is how long requests waited in the client, behind its limit on requests in flight: due to sent, of
   all that were sent. `from_due` are TTFT and E2E that count from then, so with this wait.
 - `not_completed` says what became of the other requests, and why: see `sim.results.refusals`.
-- `prefill.required_tokens` are the tokens that had to be computed once: see `sim.results.ledger`. They are
+- `prefill.required_tokens` are the tokens that had to be computed once: see `sim.ledger.ledger`. They are
   counted where they are computed, so that a rejected request requires nothing.
 - `prefill.recomputation` is (computed - required) / required. `recomputation_by_counter` puts in place of the
   computed tokens what vLLM's counters say (`vllm:prompt_tokens_by_source_total`, source local_compute):
@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.results.account import CAUSES
+from sim.ledger.account import CAUSES
 from sim.results.distribution import distribution, thin
 from sim.results.gauge import Occupancy
 from sim.results.refusals import not_completed
@@ -66,7 +66,7 @@ class RunFacts:
     most_tokens: Mapping[str, int] = field(default_factory=dict)
     """For reasons of which it is said, how long a prompt may be."""
     faults: Sequence[Mapping[str, Any]] | None = None
-    """What each fault cost (`sim.faults.toll`); None: nothing could go wrong, and no client gave up."""
+    """What each fault cost (`sim.cluster.faults.toll`); None: nothing could go wrong, no client gave up."""
 
 
 def summarise(requests: Table, itl_s: WeightedSample, facts: RunFacts) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sim.whole_file import to_utf8, whole_file
+from sim.base.whole_file import to_utf8, whole_file
 
 if TYPE_CHECKING:
     import pyarrow as pa

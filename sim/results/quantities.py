@@ -6,11 +6,11 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Any, NamedTuple
 
-from sim.errors import InputError
-from sim.limits import Limit
-from sim.results import show
+from sim.base import words
+from sim.base.errors import InputError
+from sim.base.limits import Limit
 from sim.results.metrics import empty_summary
-from sim.results.summary import CAUSE_LABELS, LATE_LABEL, LATENCY_LABELS, SOURCE_LABELS
+from sim.show.text.summary import CAUSE_LABELS, LATE_LABEL, LATENCY_LABELS, SOURCE_LABELS
 
 MAIN = (
     "ttft_s.p50",
@@ -86,15 +86,15 @@ class Unit(NamedTuple):
 
 def _whole(value: float | None) -> str:
     """Return a count without decimals, a mean of counts with some."""
-    return show.number(value) if value is None or value % 1 else show.count(value)
+    return words.number(value) if value is None or value % 1 else words.count(value)
 
 
-SECONDS = Unit(show.seconds, show.seconds, "s")
-MILLISECONDS = Unit(show.seconds, show.seconds, "ms", 1e-3)
-SHARE = Unit(show.percent, lambda share: show.percent(share).replace("%", "pp"), "%", 0.01)
-TOKENS = Unit(show.count, show.count, "tokens")
+SECONDS = Unit(words.seconds, words.seconds, "s")
+MILLISECONDS = Unit(words.seconds, words.seconds, "ms", 1e-3)
+SHARE = Unit(words.percent, lambda share: words.percent(share).replace("%", "pp"), "%", 0.01)
+TOKENS = Unit(words.count, words.count, "tokens")
 COUNT = Unit(_whole, _whole, "")
-PLAIN = Unit(show.number, show.number, "")
+PLAIN = Unit(words.number, words.number, "")
 
 
 def flat(summary: Mapping[str, Any]) -> dict[str, float | None]:

@@ -11,8 +11,8 @@ A summary has them as `not_completed`, a list of tables:
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sim.results import show
-from sim.units import plural
+from sim.base import words
+from sim.base.units import plural
 
 if TYPE_CHECKING:
     from sim.results.rows import Table
@@ -146,7 +146,7 @@ def refusals(summaries: Sequence[Summary]) -> list[str]:
     rest = ordered[_MOST_SENTENCES:]
     if rest:
         left = sum(kind["n"] for found in rest for kind in found)
-        lines.append(f"{show.count(left)} more for {len(rest)} other {plural(len(rest), 'reason')}")
+        lines.append(f"{words.count(left)} more for {len(rest)} other {plural(len(rest), 'reason')}")
     return lines
 
 
@@ -168,7 +168,7 @@ def shares(summaries: Sequence[Summary]) -> list[str]:
     found = [lost(summary) / total for summary in summaries if (total := _count(summary, "total"))]
     if not found or max(found) == min(found):
         return []
-    between = show.between(min(found), max(found), show.percent)
+    between = words.between(min(found), max(found), words.percent)
     return [f"of a run's requests {between} were not completed: means are over what each run completed"]
 
 
@@ -203,7 +203,7 @@ def _kinds(summary: Summary) -> list[Summary]:
 
 def _sentence(kinds: Sequence[Summary], total: int, runs: int) -> str:
     n = sum(kind["n"] for kind in kinds)
-    some = f"{show.count(n)} of {show.count(total)}"
+    some = f"{words.count(n)} of {words.count(total)}"
     of_runs = f" of {runs} runs" if runs > 1 else ""
     return _words(kinds[0]).says.format(
         prompts=f"{some} {plural(total, 'prompt')}{of_runs}",
@@ -226,4 +226,4 @@ def _tokens(kinds: Sequence[Summary], name: str, *, most: bool) -> str:
     found = [kind[name] for kind in kinds if kind[name] is not None]
     if not found:
         return "of unknown length" if most else ""
-    return show.count(max(found)) if most else show.between(min(found), max(found), show.count)
+    return words.count(max(found)) if most else words.between(min(found), max(found), words.count)

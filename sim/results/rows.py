@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.errors import InputError
+from sim.base.errors import InputError
 from sim.results.parquet import encodable, write_parquet
 from sim.results.tables import ALWAYS_KEPT, LATER, TABLES, Column, Kind
 

@@ -4,8 +4,8 @@ from typing import Self
 
 from pydantic import model_validator
 
-from sim.settings import Settings
-from sim.units import Seconds
+from sim.base.settings import Settings
+from sim.base.units import Seconds
 
 
 class Slo(Settings):

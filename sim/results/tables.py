@@ -6,7 +6,7 @@ of simulated time since the start of the run, except the durations, which say so
 
 from typing import Literal, NamedTuple
 
-from sim.results.account import CAUSES
+from sim.ledger.account import CAUSES
 
 GAP_DIGITS = 7
 """Binary digits behind the first one that table `itl` keeps of a gap: at most 128 rows for each doubling."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from sim.sums import added
+from sim.base.sums import added
 
 
 class LinkRow(NamedTuple):

@@ -9,9 +9,9 @@ from typing import Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from sim.bounds import CountOrZero, Weight
+from sim.base.bounds import CountOrZero, Weight
+from sim.base.settings import Settings
 from sim.router.cost import CostTerms
-from sim.settings import Settings
 
 Reason = Literal[
     "bypass_declined_by_policy",

@@ -4,9 +4,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from sim.bounds import LONGEST_S, Weight
+from sim.base.bounds import LONGEST_S, Weight
+from sim.base.settings import Settings
 from sim.router.names import KnownName
-from sim.settings import Settings
 
 
 def _policies() -> list[str]:

@@ -17,11 +17,11 @@ from collections.abc import Callable, Sequence
 from math import exp
 from typing import ClassVar, Protocol
 
+from sim.base.sums import added
 from sim.router.candidates import Candidates
 from sim.router.config import RouterConfig
 from sim.router.cost import CostTerms
 from sim.router.query import Query
-from sim.sums import added
 
 
 class Policy(Protocol):

@@ -6,7 +6,7 @@ a router with loads of its own.
 
 from typing import NamedTuple
 
-from sim.errors import InputError
+from sim.base.errors import InputError
 from sim.router.config import Overrides, RouterConfig, WorkerType
 
 

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim.errors import InputError
+from sim.base.errors import InputError
+from sim.base.sums import added
 from sim.kv.runs import BlockRuns
 from sim.router.candidates import Candidates
 from sim.router.columns import Column, at
@@ -19,7 +20,6 @@ from sim.router.load import Booking, Loads
 from sim.router.policies import Policy, make_policy, reads_cache
 from sim.router.query import Query
 from sim.router.ranks import members
-from sim.sums import added
 
 NO_OVERLAP = Overlap(0, 0, 0)
 

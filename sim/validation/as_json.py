@@ -6,15 +6,15 @@ from typing import Any
 
 from sim.measured.run import MeasuredRun
 from sim.validation.differences import EngineDifference
-from sim.validation.fit import Fitted
-from sim.validation.forced import Forced
-from sim.validation.free import Free, Prediction
-from sim.validation.log_diff import LogDiff
-from sim.validation.partings import Difference, Parting
-from sim.validation.quantities import LABELS, error
+from sim.validation.predictions.fit import Fitted
+from sim.validation.predictions.forced import Forced
+from sim.validation.predictions.free import Free, Prediction
+from sim.validation.predictions.quantities import LABELS, error
+from sim.validation.predictions.repeats import Repeats
+from sim.validation.predictions.timed import Timed
 from sim.validation.refused import Refused
-from sim.validation.repeats import Repeats
-from sim.validation.timed import Timed
+from sim.validation.router_log.log_diff import LogDiff
+from sim.validation.router_log.partings import Difference, Parting
 
 
 def forced_json(found: Forced) -> dict[str, Any]:

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sim.errors import InputError
+from sim.base.errors import InputError
 from sim.measured.mirror.found import Found, KeyPath, Setting
 from sim.measured.mirror.model import CACHED
 from sim.measured.run import MeasuredRun
 from sim.measured.workers import Worker
-from sim.scenario import Scenario
+from sim.scenario.scenario import Scenario
 
 _SECTIONS = ("workers", "engine", "offload", "disaggregation", "router")
 _ELSEWHERE = ("engine.kv_blocks", "disaggregation.decode_kv_blocks", "engine.block_size")

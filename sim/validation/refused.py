@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sim.units import plural
-from sim.validation.recording import Recording
+from sim.base.units import plural
+from sim.validation.replay.recording import Recording
 
 ROWS = 8
 """Rows that are named in a sentence; JSON has them all."""

@@ -7,11 +7,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from sim.results import show
-from sim.results.summary import footnotes, heading, table
-from sim.validation.quantities import LABELS
+from sim.base import words
+from sim.show.text.summary import footnotes, heading, table
+from sim.validation.predictions.quantities import LABELS
 from sim.validation.refused import Refused
-from sim.validation.show_log import render_log
+from sim.validation.router_log.show_log import render_log
 from sim.validation.show_numbers import RATIOS, error, inside, predictions, spread
 from sim.validation.show_timed import law, overview
 
@@ -74,11 +74,11 @@ def _forced(forced: Mapping[str, Any], repeats: Mapping[str, Any] | None) -> Ite
         if known and name not in RATIOS:
             rows.add_row(
                 text,
-                show.count(numbers["measured"]),
+                words.count(numbers["measured"]),
                 *([spread(name, repeats)] if repeats else []),
-                show.count(numbers["predicted"]),
+                words.count(numbers["predicted"]),
                 error(numbers["error"]),
-                show.count(numbers["baseline"]),
+                words.count(numbers["baseline"]),
                 error(numbers["baseline_error"]),
             )
     yield rows
@@ -105,11 +105,11 @@ def _misses(misses: Sequence[Mapping[str, Any]]) -> Table:
     rows = table("Worst misses: row", "session", "worker", "sent at", "prompt", "measured", "predicted")
     for miss in misses[:MISSES]:
         rows.add_row(
-            show.count(miss["row"]),
-            miss["session"] or show.MISSING,
-            miss["worker"] or show.MISSING,
-            show.seconds(miss["sent_s"]),
-            *(show.count(miss[f"{name}_tokens"]) for name in ("prompt", "measured", "predicted")),
+            words.count(miss["row"]),
+            miss["session"] or words.MISSING,
+            miss["worker"] or words.MISSING,
+            words.seconds(miss["sent_s"]),
+            *(words.count(miss[f"{name}_tokens"]) for name in ("prompt", "measured", "predicted")),
         )
     return rows
 
@@ -119,10 +119,10 @@ def _held(held: Sequence[Mapping[str, Any]]) -> Table:
     for worker in held:
         rows.add_row(
             worker["worker"],
-            show.count(worker["measured_at_end"]),
-            show.count(worker["predicted_at_end"]),
-            f"{show.count(worker['same_at_end'])} of {show.count(worker['prompt_blocks_at_end'])}",
-            show.percent(worker["mean_share_same"]),
+            words.count(worker["measured_at_end"]),
+            words.count(worker["predicted_at_end"]),
+            f"{words.count(worker['same_at_end'])} of {words.count(worker['prompt_blocks_at_end'])}",
+            words.percent(worker["mean_share_same"]),
         )
     return rows
 
@@ -138,11 +138,11 @@ def _overview(runs: Sequence[Mapping[str, Any]]) -> Table:
         free = run["free"]["predictions"]["recomputed_tokens"] if run["free"] else None
         rows.add_row(
             run["title"],
-            show.count(numbers.get("measured", free and free["measured"])),
+            words.count(numbers.get("measured", free and free["measured"])),
             error(numbers.get("error")),
             error(numbers.get("baseline_error")),
-            f"{agreement['right']}/{agreement['compared']}" if agreement["compared"] else show.MISSING,
-            f"{show.count(free['low'])} to {show.count(free['high'])}" if free else show.MISSING,
-            inside(free["inside"]) if free else show.MISSING,
+            f"{agreement['right']}/{agreement['compared']}" if agreement["compared"] else words.MISSING,
+            f"{words.count(free['low'])} to {words.count(free['high'])}" if free else words.MISSING,
+            inside(free["inside"]) if free else words.MISSING,
         )
     return rows

@@ -7,9 +7,9 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from sim.results import show
-from sim.results.summary import LATENCY_LABELS, table
-from sim.validation.quantities import LABELS
+from sim.base import words
+from sim.show.text.summary import LATENCY_LABELS, table
+from sim.validation.predictions.quantities import LABELS
 
 RATIOS = ("workers_per_session", "decode_workers_per_session")
 
@@ -25,8 +25,8 @@ def label(name: str) -> str:
 def cell(name: str, value: float | None) -> str:
     """Return a value of a number as it is read."""
     if "." in name:
-        return show.seconds(value)
-    return show.number(value) if name in RATIOS else show.count(value)
+        return words.seconds(value)
+    return words.number(value) if name in RATIOS else words.count(value)
 
 
 def span(name: str, low: float, high: float) -> str:
@@ -39,28 +39,28 @@ def span(name: str, low: float, high: float) -> str:
 def spread(name: str, repeats: Mapping[str, Any]) -> str:
     """Return over what a measured number ranges in runs that repeat each other."""
     found = repeats["numbers"].get(name)
-    return span(name, found["low"], found["high"]) if found else show.MISSING
+    return span(name, found["low"], found["high"]) if found else words.MISSING
 
 
 def inside(is_inside: bool | None) -> Text | str:
     """Return whether what was measured is in the interval."""
     if is_inside is None:
-        return show.MISSING
+        return words.MISSING
     return Text("inside") if is_inside else Text("outside", style="bold red")
 
 
 def error(found: Mapping[str, float | None] | None) -> str:
     """Return a signed error in percent; of nothing measured, the difference."""
     if found is None:
-        return show.MISSING
+        return words.MISSING
     relative, difference = found["relative"], found["difference"]
     assert difference is not None
     sign = "" if isclose(difference, 0.0, abs_tol=1e-9) else "+" if difference > 0 else "-"
     if not sign:
         return "0"
     if relative is None:
-        return f"{sign}{show.count(abs(difference))}"
-    return f"{sign}{show.percent(abs(relative))}"
+        return f"{sign}{words.count(abs(difference))}"
+    return f"{sign}{words.percent(abs(relative))}"
 
 
 def predictions(title: str, found: Mapping[str, Any], repeats: Mapping[str, Any] | None) -> Table:

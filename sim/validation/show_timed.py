@@ -6,8 +6,8 @@ from typing import Any
 
 from rich.table import Table
 
-from sim.results import show
-from sim.results.summary import table
+from sim.base import words
+from sim.show.text.summary import table
 from sim.validation.show_numbers import error, label, span
 
 _SHOWN = ("ttft_s.p50", "ttft_s.p99", "tpot_s.p50", "e2e_s.p50", "e2e_s.p99", "recomputed_tokens")
@@ -25,11 +25,11 @@ def law(run: Mapping[str, Any]) -> Iterator[str]:
         yield f"{timed['law']}{drawn}"
         return
     values = ", ".join(
-        f"{name} {show.seconds(found['value'])} ({span('.', found['low'], found['high'])})"
+        f"{name} {words.seconds(found['value'])} ({span('.', found['low'], found['high'])})"
         for name, found in fitted["coefficients"].items()
     )
     yield f"step times fitted to {', '.join(fitted['runs'])}, workers as recorded: {values}{drawn}"
-    off = show.number(exp(fitted["mean_error"]))
+    off = words.number(exp(fitted["mean_error"]))
     yield f"there TTFT and E2E of a request are off by a factor of {off} (geometric mean)"
     yield "this run was fitted to" if run["fitted_to"] else "this run was held out of the fit"
 

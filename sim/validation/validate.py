@@ -6,9 +6,9 @@ from math import inf
 from pathlib import Path
 from typing import Any, Literal
 
-from sim.errors import InputError
+from sim.base.errors import InputError
 from sim.measured.run import MeasuredRun, load_run
-from sim.scenario import Scenario
+from sim.scenario.scenario import Scenario
 from sim.validation.as_json import (
     differences_json,
     forced_json,
@@ -18,14 +18,14 @@ from sim.validation.as_json import (
     timed_json,
 )
 from sim.validation.differences import EngineDifference, differences, refuse
-from sim.validation.fit import Fitted, fit
-from sim.validation.forced import forced
-from sim.validation.free import free
-from sim.validation.log_diff import diff_router_log
-from sim.validation.quantities import Numbers
-from sim.validation.repeats import kind_of, repeats
-from sim.validation.settings import scenario_of, told_by
-from sim.validation.timed import measured_of, timed
+from sim.validation.predictions.fit import Fitted, fit
+from sim.validation.predictions.forced import forced
+from sim.validation.predictions.free import free
+from sim.validation.predictions.quantities import Numbers
+from sim.validation.predictions.repeats import kind_of, repeats
+from sim.validation.predictions.timed import measured_of, timed
+from sim.validation.replay.settings import scenario_of, told_by
+from sim.validation.router_log.log_diff import diff_router_log
 
 Step = Literal["forced", "free", "timed", "all"]
 SCHEMA_VERSION = 1
@@ -47,7 +47,7 @@ class Wanted:
     seeds: int = 100
     """Of what chance decides."""
     spread: float | None = None
-    """Of recorded durations from seed to seed, which else are drawn: see `sim.validation.free`."""
+    """Of recorded durations from seed to seed, else drawn: see `sim.validation.predictions.free`."""
     fit_to: Sequence[Path] = ()
     """Runs to fit the step-time law to, for "timed"; none: the scenario's law."""
     allow_differences: bool = False

@@ -6,7 +6,7 @@ from itertools import count, islice
 from operator import attrgetter
 from typing import Literal
 
-from sim.units import plural
+from sim.base.units import plural
 from sim.workload.conversation import Conversation, Turn
 from sim.workload.profiles import PROFILES, recorded_service_s
 from sim.workload.request import Request, Trace

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sim.errors import InputError
-from sim.workload.formats.lines import Problems
+from sim.base.errors import InputError
+from sim.base.lines import Problems
 from sim.workload.formats.row import LARGEST_LENGTH
 from sim.workload.rows import Rows, whole_numbers
 

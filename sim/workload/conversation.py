@@ -12,7 +12,7 @@ from itertools import accumulate
 from math import exp
 from statistics import NormalDist
 
-from sim.draw import draw
+from sim.base.uniform import draw
 from sim.workload.profiles import (
     COMPACTED_TOKENS,
     COMPACTION_HAZARD,

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from sim.errors import InputError
+from sim.base.errors import InputError
+from sim.base.lines import Problems
 from sim.workload.chunk_size import CANDIDATES
-from sim.workload.formats.lines import Problems
 from sim.workload.rows import Rows, whole_numbers
 
 

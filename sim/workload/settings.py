@@ -5,9 +5,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from sim.bounds import Count, Factor
-from sim.settings import Settings
-from sim.units import Seconds
+from sim.base.bounds import Count, Factor
+from sim.base.settings import Settings
+from sim.base.units import Seconds
 from sim.workload.agent import ProfileName, Window
 from sim.workload.formats import FormatName
 

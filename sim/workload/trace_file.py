@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from sim.errors import InputError, shown
-from sim.reading import json_object, lines
+from sim.base.errors import InputError, shown
+from sim.base.lines import Problems
+from sim.base.reading import json_object, lines
 from sim.workload.chunk_size import CANDIDATES, check_id_counts, find_chunk_tokens
 from sim.workload.deltas import to_full_prompts
 from sim.workload.floor_hashes import find_floor_chunk_tokens, floor_sizes, give_ends_ids
 from sim.workload.formats import FormatName, choose
 from sim.workload.formats.foreign import ForeignFormat
-from sim.workload.formats.lines import Problems
 from sim.workload.formats.row import Row, RowFormat, RowReader
 from sim.workload.formats.sniff import MOST_ROW_BYTES, records, shards_beside
 from sim.workload.request import Trace

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.bounds import LONGEST_S
-from sim.workload.formats.lines import Problems
+from sim.base.bounds import LONGEST_S
+from sim.base.lines import Problems
 from sim.workload.rows import NO_ROW, RowRequests, Rows, times, whole_numbers
 
 

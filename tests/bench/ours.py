@@ -11,8 +11,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from sim.running import run
-from sim.scenario import load_scenario
+from sim.scenario.scenario import load_scenario
+from sim.simulation.run import run
 
 
 def measure(scenario: str, overrides: Sequence[str]) -> dict[str, Any]:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from sim.base.shipped import shipped_root
 from sim.calibration.coefficient_toml import rounded, to_toml, written
-from sim.coefficient_file import read_coefficient_file
-from sim.shipped import shipped_root
+from sim.hardware.coefficient_file import read_coefficient_file
 
 FILES = sorted((shipped_root() / "calibration").glob("*.toml"))
 

@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sim.base.errors import InputError
+from sim.base.shipped import preset
 from sim.calibration.kernel_draws import drawn_rates
 from sim.calibration.kernel_fit import Kernel, fit, held_out_errors, resampled
 from sim.calibration.kernel_rows import kernels
 from sim.calibration.kernel_tables import read_tables
-from sim.errors import InputError
-from sim.model import ModelSettings
-from sim.shipped import preset
+from sim.hardware.model import ModelSettings
 from tests.calibration.synthetic import (
     GEMM,
     PREFILL,

@@ -4,11 +4,11 @@ from collections import Counter
 
 import pytest
 
+from sim.base.shipped import preset, preset_names
 from sim.calibration.kernel_step import step_parts, step_values
 from sim.calibration.model_kernels import elementwise_bytes_per_token, matrices
-from sim.model import ModelSettings
-from sim.shipped import preset, preset_names
-from sim.worker.timing import StepCoefficients, StepLaw
+from sim.hardware.model import ModelSettings
+from sim.hardware.step_time import StepCoefficients, StepLaw
 
 QWEN27 = ModelSettings.model_validate(preset("models", "qwen3.8-27b-fp8"))
 TINY = ModelSettings(

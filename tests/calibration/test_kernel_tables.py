@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from sim.base.errors import InputError
 from sim.calibration.kernel_tables import read_table, read_tables
-from sim.errors import InputError
 from tests.calibration.synthetic import GEMM, gemm_rows, write, write_tables
 
 

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from sim.clock import Phase, at_time
-from sim.cluster import Cluster
-from sim.errors import InvariantError
-from sim.scenario import Scenario
+from sim.base.errors import InvariantError
+from sim.cluster.build import Cluster
+from sim.events.clock import Phase, at_time
+from sim.scenario.scenario import Scenario
 from sim.workload.request import Trace
 from tests.clusters import HOST_BLOCK_BYTES, Pace, scenario, trace, turn
 

@@ -2,11 +2,11 @@
 
 import pytest
 
+from sim.base.errors import InvariantError
 from sim.checks import blocks
-from sim.errors import InvariantError
 from sim.kv.stretch import Stretch
 from tests.checks.broken import Tampering, aggregated, build, violation
-from tests.test_disaggregated import pair
+from tests.cluster.test_disaggregated import pair
 
 
 def pool_of(cluster, worker=0):

@@ -2,9 +2,9 @@
 
 import pytest
 
+from sim.base.errors import InvariantError
 from sim.checks import index
-from sim.clock import Phase, at_time
-from sim.errors import InvariantError
+from sim.events.clock import Phase, at_time
 from tests.checks.broken import aggregated, build, violation
 
 

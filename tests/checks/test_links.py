@@ -1,9 +1,9 @@
 """Bytes, copies and reads that links should not have carried, or should have, are seen."""
 
 from sim.checks import links
-from sim.worker.nixl import Pull, RemoteBlocks
+from sim.engine.nixl import Pull, RemoteBlocks
 from tests.checks.broken import violation
-from tests.test_disaggregated import pair
+from tests.cluster.test_disaggregated import pair
 
 
 def test_a_copy_that_was_not_planned_is_seen():

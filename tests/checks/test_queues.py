@@ -2,8 +2,8 @@
 
 import pytest
 
+from sim.base.errors import InvariantError
 from sim.checks import queues
-from sim.errors import InvariantError
 from tests.checks.broken import Tampering, aggregated, build, violation
 
 

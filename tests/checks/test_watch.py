@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from sim.base.errors import InvariantError
 from sim.checks.watch import SWITCH, switched_on
 from sim.cli import app
-from sim.errors import InvariantError
 from sim.results.metrics import to_json
-from sim.running import run, summary_of
+from sim.simulation.run import run, summary_of
 from tests.checks.broken import aggregated, build
+from tests.cluster.test_disaggregated import FAST_LINKS, some_turns
 from tests.clusters import HOST_BLOCK_BYTES, RandomCluster, rows, scenario
-from tests.test_disaggregated import FAST_LINKS, some_turns
 
 # -- no rule is broken --------------------------------------------------------------------------------------
 
@@ -99,7 +99,7 @@ def test_a_violation_is_a_message_with_the_way_to_see_it_again_and_status_4(monk
         assert check
         raise InvariantError("blocks are conserved", "1 block is lost", request=7, worker=3, now_s=12.5)
 
-    monkeypatch.setattr("sim.running.run", broken)
+    monkeypatch.setattr("sim.simulation.run.run", broken)
     monkeypatch.setattr("sys.argv", ["sim", "run", "agg8", "--set", "title=A b", "--check"])
     found = CliRunner().invoke(app, ["run", "agg8", "--set", "title=A b", "--check"])
     assert found.exit_code == 5

@@ -7,7 +7,7 @@ from typer.testing import CliRunner, Result
 
 from sim.calibration.kernel_tables import read_tables
 from sim.cli import app
-from sim.coefficient_file import read_coefficient_file
+from sim.hardware.coefficient_file import read_coefficient_file
 from tests.calibration.synthetic import write_tables
 
 MEASURED = Path(__file__).resolve().parents[3] / "shared" / "calibration"

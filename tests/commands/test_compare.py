@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-import sim.jobs.job
+import sim.experiments.jobs.job
+from sim.base.errors import InputError
 from sim.cli import app
-from sim.errors import InputError
-from sim.running import run
-from sim.scenario import Scenario
+from sim.scenario.scenario import Scenario
+from sim.simulation.run import run
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = ("--set", "workload.sessions=2", "--set", "workload.turns=2", "--jobs", "1")
@@ -148,7 +148,7 @@ def test_an_unknown_number_ends_it_as_soon_as_it_is_known_to_be_none(
         count += 1
         return run(scenario)
 
-    monkeypatch.setattr(sim.jobs.job, "run", counting)
+    monkeypatch.setattr(sim.experiments.jobs.job, "run", counting)
     arguments = ("agg8", "1p3d-no-offload", *SMALL, "--repeat", "5", "--jobs", "1", "--metric", name)
     assert call(*arguments).exit_code == 2
     assert count == runs
@@ -162,7 +162,7 @@ def test_a_run_that_fails_is_told_and_the_others_are_shown(
             raise InputError("no room")
         return run(scenario)
 
-    monkeypatch.setattr(sim.jobs.job, "run", failing)
+    monkeypatch.setattr(sim.experiments.jobs.job, "run", failing)
     sweep = ("--set", "router.policy=kv,random", "--repeat", "3", "--metric", "gpu_hours")
     result = call("agg8", "agg4", *SMALL, *sweep, "--out", str(tmp_path / "out"))
 

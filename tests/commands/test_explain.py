@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from sim.cli import app
-from sim.result import RunResult
+from sim.simulation.result import RunResult
 
 SMALL = ("--set", "workload.sessions=2", "--set", "workload.turns=3")
 

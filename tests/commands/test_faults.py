@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from sim.building import is_building
+from sim.base.building import is_building
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = ("--set", "workload.sessions=2", "--set", "workload.turns=2")

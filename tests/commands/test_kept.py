@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner, Result
 
-import sim.results.plots
-import sim.results.sweep_plots
-import sim.running
+import sim.show.pictures.comparison
+import sim.show.pictures.sweep
+import sim.simulation.run
 from sim.cli import app
 from sim.commands.report import NAME
 
@@ -32,14 +32,14 @@ def during(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], 
     """Have something done at the end of the next run."""
 
     def prepare(do: Callable[[], object]) -> None:
-        run = sim.running.run
+        run = sim.simulation.run.run
 
         def run_and_do(*arguments: Any, **named: Any) -> Any:
             result = run(*arguments, **named)
             do()
             return result
 
-        monkeypatch.setattr(sim.running, "run", run_and_do)
+        monkeypatch.setattr(sim.simulation.run, "run", run_and_do)
 
     return prepare
 
@@ -119,7 +119,7 @@ def test_a_picture_that_fails_costs_no_comparison(tmp_path: Path, monkeypatch: p
     def fail(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("sim.results.plots.plot", fail)
+    monkeypatch.setattr("sim.show.pictures.comparison.plot", fail)
     result = call("compare", "agg8", "agg4", *SMALL, "--jobs", "1", "--out", tmp_path / "out")
     assert isinstance(result.exception, ZeroDivisionError)
     assert "comparison.json" in names(tmp_path / "out")
@@ -145,7 +145,7 @@ def test_a_full_disk_at_the_pictures_of_a_sweep_keeps_all_runs(
 def test_a_full_disk_at_the_timeline_costs_no_results(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sim.result.write_events", full)
+    monkeypatch.setattr("sim.simulation.result.write_events", full)
     events, out = tmp_path / "events.json", tmp_path / "out"
     result = call("run", "agg8", *SMALL, "--out", out, "--trace-events", events)
     assert result.exit_code == 2
@@ -167,7 +167,7 @@ def test_a_session_that_utf_8_cannot_say_is_escaped(tmp_path: Path) -> None:
     trace = tmp_path / "trace.jsonl"
     row = {"timestamp": 0, "input_length": 600, "output_length": 3, "hash_ids": [1, 2], "session_id": "a$b"}
     trace.write_text(json.dumps(row) + "\n")
-    result = sim.running.run("llama8b-agg2", {"workload.path": str(trace), "workload.sessions": None})
+    result = sim.simulation.run.run("llama8b-agg2", {"workload.path": str(trace), "workload.sessions": None})
     table = result.rows.tables["requests"]
     place = [column.name for column in table.columns].index("session")
     values, measured = table._batches[0][place]

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from sim.cli import app
-from sim.running import run
+from sim.simulation.run import run
 
 SMALL = ("--set", "workload.sessions=2", "--set", "workload.turns=2")
 

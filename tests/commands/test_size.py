@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-import sim.jobs.job
+import sim.experiments.jobs.job
 from sim.cli import app
 
 SMALL = ("agg8", "--sessions", "2", "--set", "workload.turns=2", "--jobs", "1")
@@ -32,7 +32,7 @@ def test_clusters_and_their_margins(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     content = json.loads((out / "size.json").read_text())
     assert [row["layout"] for row in content["smallest"]] == ["1", "1P1D"]
 
-    monkeypatch.setattr(sim.jobs.job, "run", None)
+    monkeypatch.setattr(sim.experiments.jobs.job, "run", None)
     again = call(*SMALL, *SEARCH, "--out", str(out), "--format", "json")
     assert json.loads(again.stdout) == content
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-import sim.jobs.job
+import sim.experiments.jobs.job
+from sim.base.errors import InputError
 from sim.cli import app
-from sim.errors import InputError
-from sim.running import run
-from sim.scenario import Scenario
+from sim.scenario.scenario import Scenario
+from sim.simulation.run import run
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = ("--set", "workload.sessions=2", "--set", "workload.turns=2")
@@ -90,7 +90,7 @@ def test_a_folder_has_table_plots_and_runs_and_a_second_call_uses_them(
     def never(_: Scenario) -> object:
         raise AssertionError("nothing is left to run")
 
-    monkeypatch.setattr(sim.jobs.job, "run", never)
+    monkeypatch.setattr(sim.experiments.jobs.job, "run", never)
     assert call(*arguments).stdout == first.stdout
     compared = CliRunner().invoke(app, ["compare", str(tmp_path), "--metric", "ttft_s.p50"])
     assert compared.exit_code == 0
@@ -146,7 +146,7 @@ def test_a_run_that_fails_is_told_and_the_others_are_shown(
             raise InputError("no room")
         return run(scenario)
 
-    monkeypatch.setattr(sim.jobs.job, "run", failing)
+    monkeypatch.setattr(sim.experiments.jobs.job, "run", failing)
     result = call("agg8", *SMALL, *CREDITS, "--jobs", "1", "--metric", "gpu_hours", "--out", str(tmp_path))
 
     assert result.exit_code == 1
@@ -201,7 +201,7 @@ def test_what_is_stopped_goes_on_where_it_was(
         ran += 1
         return run(scenario)
 
-    monkeypatch.setattr(sim.jobs.job, "run", counting)
+    monkeypatch.setattr(sim.experiments.jobs.job, "run", counting)
     assert call(*STOPPED, "--jobs", "1", "--out", str(out)).exit_code == 0
     assert ran == RUNS - kept
     assert (out / "sweep.parquet").read_bytes() == whole

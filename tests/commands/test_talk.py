@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from sim.cli import app
-from sim.coefficient_file import read_coefficient_file
-from tests.talk.files import line, write_targets
+from sim.hardware.coefficient_file import read_coefficient_file
+from tests.published.files import line, write_targets
 
 STATIC = line(id="tokens", kind="static", metric="kv_blocks", unit="blocks", low="1635", high="1635")
 EASY = line(id="easy", may_be_fitted="yes", low="0.001", high="1000")

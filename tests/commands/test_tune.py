@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-import sim.jobs.job
+import sim.experiments.jobs.job
 from sim.cli import app
-from sim.scenario import load_scenario
+from sim.scenario.scenario import load_scenario
 
 pytest.importorskip("optuna", reason="Optuna is not installed")
 
@@ -44,7 +44,7 @@ def test_settings_and_what_they_change(tmp_path: Path, monkeypatch: pytest.Monke
     credit = content["best"]["settings"]["router.overlap_score_credit"]
     assert best.router.overlap_score_credit == float(credit)
 
-    monkeypatch.setattr(sim.jobs.job, "run", None)
+    monkeypatch.setattr(sim.experiments.jobs.job, "run", None)
     again = call(*SMALL, *SEARCH, "--out", str(out), "--format", "json")
     assert json.loads(again.stdout) == content
 

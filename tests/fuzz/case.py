@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from sim.errors import InputError
+from sim.base.errors import InputError
 from tests.fuzz.targets import DATA, TARGETS
 
 KEPT = DATA / "fuzz"

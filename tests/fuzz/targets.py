@@ -7,14 +7,14 @@ from pathlib import Path
 
 import simpy
 
-from sim.coefficient_file import read_coefficient_file
-from sim.hf_config import from_hf_config
+from sim.cluster.client import make_client
+from sim.hardware.coefficient_file import read_coefficient_file
+from sim.hardware.hf_config import from_hf_config
 from sim.measured.account import account
-from sim.measured.requests_csv import read_requests
+from sim.measured.formats.requests_csv import read_requests
 from sim.measured.run import load_run
 from sim.measured.summary import summarise
-from sim.scenario import load_scenario
-from sim.workload.client import make_client
+from sim.scenario.scenario import load_scenario
 from sim.workload.settings import ReplaySettings
 from sim.workload.trace_file import load_trace
 

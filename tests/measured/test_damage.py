@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from sim.base.errors import InputError
 from sim.cli import app
-from sim.errors import InputError
 from sim.measured.folder import read_folder
 from sim.measured.roles import Role
 from sim.measured.run import load_run

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from sim.errors import InputError
+from sim.base.errors import InputError
 from sim.measured.folder import Folder, read_folder
 from sim.measured.roles import Role
 from tests.measured.small_run import SMALL, copy

@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from sim.base.errors import InputError
 from sim.cli import app
-from sim.errors import InputError
-from sim.measured.flags import parse_command
+from sim.measured.formats.flags import parse_command
+from sim.measured.formats.prometheus import Window, parse
 from sim.measured.mirror.engines import tell_engines
 from sim.measured.mirror.found import Found
 from sim.measured.mirror.frontend import tell_frontend
 from sim.measured.mirror.metrics import tell_blocks, tell_decisions, tell_metrics, tell_pools
-from sim.measured.prometheus import Window, parse
 from sim.measured.run import load_run
-from sim.scenario import load_scenario
+from sim.scenario.scenario import load_scenario
 from tests.measured.small_run import SMALL, copy
 
 

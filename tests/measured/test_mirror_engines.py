@@ -9,9 +9,9 @@ from typer.testing import CliRunner, Result
 
 from sim.cli import app
 from sim.measured.run import load_run
-from sim.scenario import load_scenario
-from sim.validation.forced import forced
-from sim.validation.settings import scenario_of
+from sim.scenario.scenario import load_scenario
+from sim.validation.predictions.forced import forced
+from sim.validation.replay.settings import scenario_of
 from tests.measured.small_run import SMALL, copy
 
 RUNS = Path(__file__).resolve().parents[3] / "shared" / "measured"

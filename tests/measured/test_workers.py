@@ -1,7 +1,7 @@
 from pathlib import Path
 
-from sim.measured.prometheus import Window, parse
-from sim.measured.router_log import Decision
+from sim.measured.formats.prometheus import Window, parse
+from sim.measured.formats.router_log import Decision
 from sim.measured.run import load_run
 from sim.measured.workers import find_workers
 from tests.measured.small_run import SMALL, WORKERS, copy, jsonl

@@ -1,7 +1,7 @@
 """Small runs to show: one session that goes from worker to worker."""
 
-from sim.result import RunResult
-from sim.running import run
+from sim.simulation.result import RunResult
+from sim.simulation.run import run
 from tests.clusters import Pace, scenario, trace, turn
 
 NAME = '<b>A & "B"</b>\''

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from sim.report.page import render_page
-from sim.running import run
-from sim.scenario import load_scenario
+from sim.scenario.scenario import load_scenario
+from sim.simulation.run import run
 from tests.report.html import Element, parse
 from tests.report.runs import NAME, small_run
 

@@ -8,9 +8,9 @@ import pytest
 
 from sim.report import page as page_module
 from sim.report.page import render_page
-from sim.result import RunResult
-from sim.running import run, summary_of
-from sim.scenario import load_scenario
+from sim.scenario.scenario import load_scenario
+from sim.simulation.result import RunResult
+from sim.simulation.run import run, summary_of
 from tests.clusters import Pace, RandomCluster, scenario, trace, turn
 from tests.report.html import Element, parse
 from tests.report.runs import NAME, PREFILL_AND_DECODE, small_run

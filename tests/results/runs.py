@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from sim.result import RunResult
-from sim.running import run
+from sim.simulation.result import RunResult
+from sim.simulation.run import run
 from tests.clusters import Pace, scenario, trace, turn
 
 FAST_NVLINK = {"bandwidth_bytes_per_s": 1e9, "latency_s": 0.25, "per_descriptor_s": 0.0}

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from sim.results.compared import Comparison
 from sim.results.labels import as_label, as_labels
-from sim.results.plots import plot, write_plot
-from sim.results.run import Run
-from sim.results.style import style
+from sim.runs.comparison import Comparison
+from sim.runs.run import Run
+from sim.show.pictures.comparison import plot, write_plot
+from sim.show.pictures.style import style
 
 ODD = [
     "a$b_",

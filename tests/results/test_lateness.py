@@ -4,9 +4,9 @@ import pytest
 from rich.console import Console
 
 from sim.report.page import render_page
-from sim.result import RunResult
 from sim.results.lateness import from_due, is_notable, late_sentence, mean_numbers
-from sim.running import run
+from sim.simulation.result import RunResult
+from sim.simulation.run import run
 from tests.clusters import Pace, named_rows, scenario, trace, turn
 from tests.report.html import parse
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from sim.results.account import CAUSES
+from sim.ledger.account import CAUSES
 from sim.results.distribution import distribution
 from sim.results.gauge import Occupancy
 from sim.results.latency import latency

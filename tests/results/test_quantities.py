@@ -2,7 +2,7 @@
 
 import pytest
 
-from sim.errors import InputError
+from sim.base.errors import InputError
 from sim.results.quantities import (
     COUNT,
     MAIN,

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from sim.faults.clients import CANCELLED, TIMED_OUT
-from sim.faults.process import DRAIN_TIMEOUT, FRONTEND_RESTARTED, WORKER_DIED
-from sim.frontend import CANNOT_CONNECT
+from sim.cluster.faults.clients import CANCELLED, TIMED_OUT
+from sim.cluster.faults.process import DRAIN_TIMEOUT, FRONTEND_RESTARTED, WORKER_DIED
+from sim.cluster.frontend import CANNOT_CONNECT
 from sim.results.refusals import (
     WORDS,
     lost,

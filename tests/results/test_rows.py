@@ -5,9 +5,9 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from sim.errors import InputError
+from sim.base.errors import InputError
+from sim.ledger.account import CAUSES, COLUMNS, Account
 from sim.results import rows
-from sim.results.account import CAUSES, COLUMNS, Account
 from sim.results.rows import Rows, Table
 from sim.results.tables import DECISIONS, REQUESTS, TABLES, Column
 from sim.router.cost import CostTerms
@@ -176,7 +176,9 @@ def test_every_column_is_documented_and_named_by_its_unit(name):
 
 
 def test_importing_the_tables_imports_neither_pandas_nor_pyarrow():
-    code = "import sys, sim.results.rows, sim.results.summary; print({'pandas', 'pyarrow'} & {*sys.modules})"
+    code = (
+        "import sys, sim.results.rows, sim.show.text.summary; print({'pandas', 'pyarrow'} & {*sys.modules})"
+    )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert loaded.stdout.strip() == "set()"

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.draw import draw
+from sim.base.uniform import draw
 from sim.router.config import Overrides, RouterConfig
 from sim.router.cost import CostTerms
 from sim.router.policies import Kv, LeastLoaded, Random, RoundRobin, SessionSticky, make_policy, softmax

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.errors import InputError
+from sim.base.errors import InputError
 from sim.router import Overrides, Router, RouterConfig
 from sim.router.pools import Leg, conditional_decode_leg, decode_leg, prefill_leg
 from tests.router.helpers import BLOCK, book_on, load, query

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.draw import draw
-from sim.errors import InputError
+from sim.base.errors import InputError
+from sim.base.uniform import draw
 from sim.router import CostTerms, NoEligibleWorkerError, Query, Router, RouterConfig
 from sim.router.index import Overlap
 from tests.router.helpers import BLOCK, book_on, load, query

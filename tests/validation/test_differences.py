@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from sim.base.errors import InputError
 from sim.cli import app
-from sim.errors import InputError
 from sim.measured.run import load_run
 from sim.validation.differences import EngineDifference, differences, refuse
-from sim.validation.settings import scenario_of, told_by
+from sim.validation.replay.settings import scenario_of, told_by
 from tests.measured.small_run import SMALL, copy
 
 WORKER0 = "vllm:cache_config_info of worker0"

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import pytest
 
 from sim.measured.run import load_run
-from sim.validation.forced import forced
-from sim.validation.settings import scenario_of
+from sim.validation.predictions.forced import forced
+from sim.validation.replay.settings import scenario_of
 
 RUNS = Path(__file__).resolve().parents[3] / "shared" / "measured"
 

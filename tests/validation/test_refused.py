@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 
 from sim.cli import app
 from sim.measured.run import load_run
-from sim.validation.forced import Forced, forced
-from sim.validation.free import free
+from sim.validation.predictions.forced import Forced, forced
+from sim.validation.predictions.free import free
+from sim.validation.predictions.timed import timed
 from sim.validation.refused import Refused
-from sim.validation.settings import scenario_of
-from sim.validation.timed import timed
+from sim.validation.replay.settings import scenario_of
 from tests.measured.small_run import SMALL
 
 ONE = Refused(3, (2,), {"prompt_exceeds_pool": 1})

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from scipy.stats import chi2
 
-from sim.errors import InputError
+from sim.base.errors import InputError
 from sim.router import Booking, Router, RouterConfig
 from sim.router.cost import CostTerms, round_half_away
 from sim.router.expiry import AgeLimit

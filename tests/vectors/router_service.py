@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sim.errors import InputError
+from sim.base.errors import InputError
 from sim.router import Booking, CostTerms, Overrides, Query, Router, RouterConfig, WorkerType
 
 Row = dict[str, Any]

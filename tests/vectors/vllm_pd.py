@@ -8,15 +8,15 @@ the order of the keys of a finished copy, and the order in which requests read a
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from sim.engine.active import ActiveRequest
+from sim.engine.connector import OffloadingConnector
+from sim.engine.engine import Engine
+from sim.engine.nixl import NixlConnector
+from sim.engine.plan import StepPlan
 from sim.kv.hybrid import KvCache
 from sim.kv.offload import POLICIES, Key
-from sim.worker.active import ActiveRequest
-from sim.worker.connector import OffloadingConnector
-from sim.worker.engine import Engine
-from sim.worker.nixl import NixlConnector
-from sim.worker.plan import StepPlan
+from tests.engine.helpers import CopyEngine
 from tests.vectors.vllm_replay import Row, expand, limits, recorded_events
-from tests.worker.helpers import CopyEngine
 
 PREFILL, DECODE = "P", "D"
 

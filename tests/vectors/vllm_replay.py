@@ -7,14 +7,14 @@ which the keys of a finished copy were handled. Everything else is predicted.
 from collections.abc import Iterator
 from typing import Any
 
+from sim.engine.active import ActiveRequest
+from sim.engine.connector import OffloadingConnector, TransferJob
+from sim.engine.engine import Engine
+from sim.engine.plan import Limits
 from sim.kv.events import KvEvent
 from sim.kv.hybrid import KvCache
 from sim.kv.offload import POLICIES, Key
-from sim.worker.active import ActiveRequest
-from sim.worker.connector import OffloadingConnector, TransferJob
-from sim.worker.engine import Engine
-from sim.worker.plan import Limits
-from tests.worker.helpers import Driver
+from tests.engine.helpers import Driver
 
 Row = dict[str, Any]
 

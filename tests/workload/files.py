@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sim.errors import InputError
+from sim.base.errors import InputError
 from sim.workload.request import Trace
 from sim.workload.trace_file import load_trace
 

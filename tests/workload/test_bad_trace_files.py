@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import simpy
 
-from sim.errors import InputError
-from sim.workload.client import make_client
+from sim.base.errors import InputError
+from sim.cluster.client import make_client
 from sim.workload.settings import ReplaySettings
 from sim.workload.trace_file import load_trace
 from tests.workload.files import DATA, ROW, SHARED_TRACES, load, needs_shared, refusal, without

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.errors import InputError
+from sim.base.errors import InputError
 from sim.workload.chunk_size import CANDIDATES, check_id_counts, find_chunk_tokens
 from sim.workload.formats.row import Row
 from sim.workload.rows import Rows

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from sim.errors import InputError
+from sim.base.errors import InputError
 from sim.workload.agent import generate
 from sim.workload.load import load_workload
 from sim.workload.settings import WorkloadSettings

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sim.errors import InputError
-from sim.reading import BUFFER_BYTES
+from sim.base.errors import InputError
+from sim.base.reading import BUFFER_BYTES
 from sim.workload.request import Request
 from sim.workload.trace_file import load_trace
 from tests.workload.files import DATA, ROW, SHARED_TRACES, load, needs_shared, refusal

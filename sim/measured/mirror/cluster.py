@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sim.measured.commands import Commands
-from sim.measured.flags import Command
+from sim.measured.formats.flags import Command
+from sim.measured.formats.prometheus import Window
 from sim.measured.mirror.engines import is_split, tell_engines
 from sim.measured.mirror.found import Found
 from sim.measured.mirror.frontend import tell_frontend
@@ -17,7 +18,6 @@ from sim.measured.mirror.metrics import (
 )
 from sim.measured.mirror.model import path_from, tell_model
 from sim.measured.mirror.unread import leave_unread
-from sim.measured.prometheus import Window
 from sim.measured.roles import Role
 from sim.measured.run import TRACE_UNIT, MeasuredRun, trace_unit_s
 from sim.measured.workers import find_workers

@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sim.errors import InputError
-from sim.measured.flags import Command
+from sim.base.errors import InputError
+from sim.measured.formats.flags import Command
 from sim.measured.mirror.dtypes import tell_kv_dtype, tell_state_dtype
 from sim.measured.mirror.found import Found
 from sim.measured.mirror.unread import leave_unread, shown

@@ -1,6 +1,6 @@
 """What the command line of Dynamo's frontend (1.5.0) says of a scenario's router."""
 
-from sim.measured.flags import Command
+from sim.measured.formats.flags import Command
 from sim.measured.mirror.found import Found
 from sim.measured.mirror.unread import leave_unread
 

@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from sim.measured.formats.prometheus import Scrape, Window
+from sim.measured.formats.router_log import Decision
 from sim.measured.mirror.dtypes import tell_kv_dtype, tell_state_dtype
 from sim.measured.mirror.found import Found
-from sim.measured.prometheus import Scrape, Window
-from sim.measured.router_log import Decision
 from sim.measured.workers import Worker
 
 _LIMITS = {

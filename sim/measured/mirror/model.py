@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sim.errors import InputError
-from sim.hf_config import from_hf_config
-from sim.measured.flags import Command
+from sim.base.errors import InputError
+from sim.base.shipped import preset_names
+from sim.hardware.hf_config import from_hf_config
+from sim.hardware.model import ModelSettings
+from sim.hardware.presets import resolve
+from sim.measured.formats.flags import Command
 from sim.measured.mirror.engines import model_name
 from sim.measured.mirror.found import Found
-from sim.model import ModelSettings
-from sim.presets import resolve
-from sim.shipped import preset_names
 
 _FORMATS = ("bf16", "fp16", "fp8")
 """What a preset's name may add to that of its model."""

@@ -8,9 +8,9 @@ from textwrap import wrap
 import tomlkit
 from tomlkit.items import Table
 
-from sim.errors import InputError
+from sim.base.errors import InputError
 from sim.measured.mirror.found import Found, KeyPath, Setting
-from sim.scenario import load_scenario
+from sim.scenario.scenario import load_scenario
 
 _ORDER = ("workload", "replay", "model", "workers", "engine", "offload", "disaggregation", "router")
 _OPEN = {

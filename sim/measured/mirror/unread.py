@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from sim.measured.flags import Command
+from sim.measured.formats.flags import Command
 from sim.measured.mirror.found import Found
 
 _SECRET = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)

@@ -9,8 +9,8 @@ from typing import Literal
 
 import numpy as np
 
-from sim.coefficient_file import FittedRun
-from sim.measured.requests_csv import RequestsRun
+from sim.hardware.coefficient_file import FittedRun
+from sim.measured.formats.requests_csv import RequestsRun
 
 Seen = Literal["fitted", "repeat", "new"]
 

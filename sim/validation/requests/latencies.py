@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.measured.requests_csv import RequestsRun
-from sim.running import run
-from sim.scenario import Scenario
+from sim.measured.formats.requests_csv import RequestsRun
+from sim.scenario.scenario import Scenario
+from sim.simulation.run import run
 from sim.workload.request import Request, Trace
 
 PERCENTILES = (

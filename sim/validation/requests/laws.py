@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from sim.errors import InputError
-from sim.scenario import Scenario
-from sim.shipped import coefficients_named
+from sim.base.errors import InputError
+from sim.base.shipped import coefficients_named
+from sim.scenario.scenario import Scenario
 
 KERNELS = "kernels"
 """Variant of a file of coefficients: from kernel measurements alone."""

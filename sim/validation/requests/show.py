@@ -7,8 +7,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from sim.results.summary import footnotes, heading
-from sim.units import plural
+from sim.base.units import plural
+from sim.show.text.summary import footnotes, heading
 from sim.validation.requests.validate import COLUMNS
 
 _KINDS = {

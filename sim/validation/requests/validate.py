@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from sim.coefficient_file import FittedRun
-from sim.measured.requests_csv import RequestsFile, RequestsRun
-from sim.scenario import Scenario
-from sim.sums import added
+from sim.base.sums import added
+from sim.hardware.coefficient_file import FittedRun
+from sim.measured.formats.requests_csv import RequestsFile, RequestsRun
+from sim.scenario.scenario import Scenario
 from sim.validation.requests.kinds import kind_of
 from sim.validation.requests.latencies import PERCENTILES, errors, measured, predicted, request_error
 from sim.validation.requests.laws import Law, laws

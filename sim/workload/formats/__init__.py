@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from sim.errors import InputError
+from sim.base.errors import InputError
 from sim.workload.formats import mooncake
 from sim.workload.formats.row import RowFormat
 from sim.workload.formats.timed_trace import timed_trace

@@ -7,7 +7,7 @@ takes its entry's place.
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from sim.errors import InputError
+from sim.base.errors import InputError
 
 ROWS = (
     'rows that are read hold {"session_id", "timestamp" in ms, "input_length" of the full prompt, '

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sim.errors import InputError, is_inert, shown
+from sim.base.errors import InputError, is_inert, shown
 from sim.workload.formats.foreign import foreign_format
 
 LARGEST_LENGTH = 10**9

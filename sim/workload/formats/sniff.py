@@ -8,8 +8,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sim.errors import InputError, shown
-from sim.reading import json_object, lines, why_no_file
+from sim.base.errors import InputError, shown
+from sim.base.reading import json_object, lines, why_no_file
 from sim.workload.formats.foreign import ROWS, foreign_format
 
 MOST_FILES = 10_000

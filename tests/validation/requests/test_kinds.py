@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sim.coefficient_file import FittedRun
-from sim.measured.requests_csv import RequestsRun
+from sim.hardware.coefficient_file import FittedRun
+from sim.measured.formats.requests_csv import RequestsRun
 from sim.validation.requests.kinds import Kind, is_saturated, kind_of
 
 

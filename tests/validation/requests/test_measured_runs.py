@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from sim.coefficient_file import read_coefficient_file
-from sim.measured.requests_csv import RequestsFile, read_requests
-from sim.scenario import load_scenario
-from sim.shipped import coefficients_named
+from sim.base.shipped import coefficients_named
+from sim.hardware.coefficient_file import read_coefficient_file
+from sim.measured.formats.requests_csv import RequestsFile, read_requests
+from sim.scenario.scenario import load_scenario
 from sim.validation.requests.kinds import is_saturated, kind_of
 from sim.validation.requests.latencies import PERCENTILES, errors, measured, predicted
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sim.coefficient_file import FittedRun
-from sim.measured.requests_csv import RequestsFile, RequestsRun
+from sim.hardware.coefficient_file import FittedRun
+from sim.measured.formats.requests_csv import RequestsFile, RequestsRun
 from sim.validation.requests.latencies import Latencies, errors, measured, predicted, request_error
 from sim.validation.requests.laws import laws
 from sim.validation.requests.validate import COLUMNS, n_predictions, validate_requests

@@ -1,0 +1,152 @@
+"""Find the files that come with the simulator by name: scenarios, presets, coefficients.
+
+They stand beside the package in a source checkout (`scenarios/`, `calibration/`) and inside it in an
+installed wheel (`sim/_shipped/`).
+"""
+
+from collections.abc import Collection
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal
+
+from sim.base import reading, toml_text
+from sim.base.errors import InputError
+
+PresetKind = Literal["models", "gpus"]
+"""The folder of a preset below `scenarios/presets/`."""
+_OWN = {"models": "give the path of its config.json", "gpus": "write a table [gpu] of its numbers"}
+"""What to do about what no preset is for."""
+
+
+def shipped_root(package: Path = Path(__file__).parents[1]) -> Path:
+    """Return the folder that holds `scenarios/` and `calibration/` for the package in `package`."""
+    installed = package / "_shipped"
+    return installed if installed.is_dir() else package.parent
+
+
+def scenario_names() -> list[str]:
+    """Return the names of the shipped scenarios, sorted."""
+    return _stems(shipped_root() / "scenarios")
+
+
+def scenario_path(name: str) -> Path:
+    """Return the file of a shipped scenario.
+
+    Raises:
+        InputError: no such scenario; names the nearest.
+
+    """
+    return _find(shipped_root() / "scenarios", name, "scenario")
+
+
+def short_name(source: str | Path) -> str:
+    """Return the last part of a path, without ".toml"; of a mere name, the name.
+
+    Raises:
+        InputError: as `as_path`.
+
+    """
+    return as_path(source).name.removesuffix(".toml")
+
+
+def as_path(source: str | Path) -> Path:
+    """Return the name or file of a scenario as a path.
+
+    Raises:
+        InputError: it is neither: from Python anything can come.
+
+    """
+    if not isinstance(source, str | Path):
+        raise InputError(
+            f"a {type(source).__name__} is no scenario: give a name, a TOML file, or a loaded scenario"
+        )
+    return Path(source)
+
+
+def preset_names(kind: PresetKind) -> list[str]:
+    """Return the names of the shipped presets of one kind, sorted."""
+    return _stems(_presets(kind))
+
+
+def preset(kind: PresetKind, name: str) -> dict[str, Any]:
+    """Return the settings of a shipped model or GPU, as its TOML file has them.
+
+    Raises:
+        InputError: no such preset; names the nearest.
+
+    """
+    return read_toml(_find(_presets(kind), name, kind.removesuffix("s"), f"; for another, {_OWN[kind]}"))
+
+
+def coefficients_path(model_name: str, gpu_name: str) -> Path | None:
+    """Return the file of step-time coefficients of this model on this GPU, or None where none were made."""
+    path = shipped_root() / "calibration" / f"{model_name}_{gpu_name}.toml"
+    return path if path.is_file() else None
+
+
+def coefficients_named(path_or_name: str) -> Path:
+    """Return a file of coefficients by its path or, if it is a shipped one, by its name without .toml.
+
+    Raises:
+        InputError: no file of this name is shipped; names the nearest.
+
+    """
+    if is_path(path_or_name):
+        return Path(path_or_name)
+    return _find(shipped_root() / "calibration", path_or_name, "file of coefficients")
+
+
+def is_path(path_or_name: str) -> bool:
+    """Tell a path (it has a folder or ends in .toml) from the name of a shipped file."""
+    path = Path(path_or_name)
+    return path.suffix == ".toml" or len(path.parts) > 1
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return the content of a TOML file.
+
+    Raises:
+        InputError: the file cannot be read or is not TOML; names the file and, for a syntax error, the place.
+
+    """
+    return parse_toml(path, read_text(path))
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a TOML file; raises as `read_toml`."""
+    try:
+        return reading.text(path)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not a TOML file: {error}") from error
+
+
+def parse_toml(path: Path, text: str) -> dict[str, Any]:
+    """Return what the text of a file says; raises as `read_toml`."""
+    try:
+        return toml_text.parse(text)
+    except ValueError as error:
+        raise InputError(f"{path}: not a TOML file: {error}") from error
+
+
+def did_you_mean(name: str, known: Collection[str]) -> str:
+    """Return what to say after an unknown name: the nearest known one, if any is near, and all of them."""
+    near = get_close_matches(name, known, n=1)
+    suggestion = f"; did you mean {near[0]!r}?" if near else ""
+    return f"{suggestion} (known: {', '.join(sorted(known)) or 'none'})"
+
+
+def _presets(kind: PresetKind) -> Path:
+    return shipped_root() / "scenarios" / "presets" / kind
+
+
+def _stems(folder: Path) -> list[str]:
+    return sorted(path.stem for path in folder.glob("*.toml"))
+
+
+def _find(folder: Path, name: str, what: str, otherwise: str = "") -> Path:
+    known = _stems(folder)
+    if name not in known:
+        raise InputError(f"no {what} is called {name!r}{did_you_mean(name, known)}{otherwise}")
+    return folder / f"{name}.toml"

@@ -1,0 +1,1 @@
+"""All that has a clock: client, front door, workers, transfers, recorder."""

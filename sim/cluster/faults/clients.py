@@ -1,0 +1,61 @@
+"""Clients that give requests up: after a time-out of theirs, or because a scenario says so.
+
+Dynamo's front end notices that a connection was closed and passes it on; vLLM aborts the request and frees
+its blocks ("Request Cancellation", Dynamo 1.5.0). The way there takes no time here.
+"""
+
+from collections.abc import Sequence
+
+import simpy
+
+from sim.base.uniform import draw
+from sim.cluster.faults.toll import Toll
+from sim.cluster.frontend import Frontend
+from sim.events.clock import Phase, at
+from sim.scenario.faults import ClientsCancel
+from sim.workload.request import Request
+
+CANCELLED = "client_cancelled"
+TIMED_OUT = "client_timeout"
+
+
+class ImpatientClients:
+    """Sends requests, and gives up some of those that have not ended in time."""
+
+    def __init__(
+        self,
+        env: simpy.Environment,
+        frontend: Frontend,
+        tolls: Sequence[Toll],
+        timeout_s: float | None,
+        seed: int,
+    ) -> None:
+        self._env = env
+        self._frontend = frontend
+        self._tolls = [toll for toll in tolls if isinstance(toll.fault, ClientsCancel)]
+        self._timeout_s = timeout_s
+        self._seed = seed
+
+    def submit(self, request: Request) -> None:
+        """A client sends a request now."""
+        now_s = self._env.now
+        self._frontend.submit(request)
+        if self._timeout_s is not None:
+            self._give_up(request, self._timeout_s, TIMED_OUT)
+        for number, toll in enumerate(self._tolls):
+            fault = toll.fault
+            assert isinstance(fault, ClientsCancel)
+            until_s = float("inf") if fault.for_s is None else fault.at_s + fault.for_s
+            if (
+                fault.at_s <= now_s < until_s
+                and (not fault.sessions or request.session in fault.sessions)
+                and draw(self._seed, f"cancel {number}", request.index) < fault.share
+            ):
+                self._give_up(request, fault.after_s, CANCELLED, toll)
+
+    def _give_up(self, request: Request, after_s: float, reason: str, toll: Toll | None = None) -> None:
+        def act(_: simpy.Event) -> None:
+            if self._frontend.abandon(request.index, "cancelled", reason) and toll is not None:
+                toll.count("cancelled")
+
+        at(self._env, after_s, Phase.ARRIVAL, request.index).callbacks.append(act)

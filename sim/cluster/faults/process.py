@@ -1,0 +1,226 @@
+"""Lets faults happen at their times: calls on the parts of a cluster, and counts what each one cost."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import simpy
+
+from sim.cluster.faults.events import EventFaults
+from sim.cluster.faults.slow import SlowLaw
+from sim.cluster.faults.toll import Toll
+from sim.cluster.frontend import CANNOT_CONNECT, Frontend
+from sim.cluster.kv_transfer import Pulls
+from sim.cluster.recorder import Recorder
+from sim.cluster.worker import Worker
+from sim.engine.active import ActiveRequest
+from sim.engine.engine import Engine
+from sim.events.agenda import Agenda
+from sim.events.clock import Phase, at_time
+from sim.scenario.faults import Fault, FrontendRestarts, SlowGpu, WorkerDies, WorkerDrains
+
+WORKER_DIED = "worker_died"
+DRAIN_TIMEOUT = "drain_timeout"
+FRONTEND_RESTARTED = "frontend_restarted"
+
+LOOK_S = 0.1
+"""How often it is looked whether a worker that is drained has nothing left."""
+
+
+class Parts(NamedTuple):
+    """The parts of a cluster that can break."""
+
+    frontend: Frontend
+    workers: Sequence[Worker]
+    engines: Sequence[Callable[[], Engine]]
+    """Make a new engine for each worker."""
+    laws: Sequence[SlowLaw | None]
+    """Of each worker that is to be slow at some time."""
+    events: EventFaults
+    agenda: Agenda
+    recorder: Recorder
+    pulls: Pulls | None
+    over: Callable[[], bool]
+    """Whether every request of the trace has ended: what breaks later breaks nothing of this run."""
+
+
+class FaultProcess:
+    """The faults of one run."""
+
+    def __init__(self, env: simpy.Environment, tolls: Sequence[Toll], parts: Parts) -> None:
+        self.tolls = tolls
+        self._env = env
+        self._parts = parts
+        self._deaths: dict[int, Toll] = {}
+        """Of each worker that is gone or came back, the newest."""
+        self._hanging: dict[int, list[ActiveRequest]] = {}
+        """Requests of workers that do not answer, which nobody knows yet."""
+
+    def start(self) -> None:
+        """Arrange everything. Time 0 is now."""
+        self._parts.frontend.unreachable = self._unreachable
+        if self._parts.pulls is not None:
+            self._parts.pulls.failed = self._pull_failed
+        for toll in self.tolls:
+            self._at(toll.fault.at_s, partial(self._begin, toll, toll.fault))
+
+    def _at(self, time_s: float, act: Callable[[], None]) -> None:
+        at_time(self._env, time_s, Phase.FAULT).callbacks.append(lambda _: act())
+
+    def _begin(self, toll: Toll, fault: Fault) -> None:
+        if self._parts.over():
+            return
+        toll.began = True
+        if isinstance(fault, WorkerDies):
+            self._die(toll, fault)
+        elif isinstance(fault, WorkerDrains):
+            self._drain(toll, fault)
+        elif isinstance(fault, SlowGpu):
+            self._slow(fault, fault.factor)
+            self._at(fault.at_s + fault.for_s, partial(self._slow, fault, 1.0))
+        elif isinstance(fault, FrontendRestarts):
+            self._restart(toll, fault)
+        for_s = getattr(fault, "for_s", None)
+        if for_s is not None:
+            toll.until_s = fault.at_s + for_s
+
+    # -- workers that go ------------------------------------------------------------------------------------
+
+    def _die(self, toll: Toll, fault: WorkerDies) -> None:
+        worker = fault.worker
+        legs = self._kill(worker, toll)
+        if fault.connections == "hang":
+            self._hanging[worker] = legs
+        elif legs:
+            self._leave_out(worker)
+            self._interrupt(legs, toll, WORKER_DIED)
+        known_s = fault.at_s + fault.detected_after_s
+        if fault.back_after_s is not None:
+            back_s = fault.at_s + fault.back_after_s
+            known_s = min(known_s, back_s)
+        self._at(known_s, partial(self._remove, toll, worker))
+        if fault.back_after_s is not None:  # at one instant it comes back after it was removed
+            self._at(back_s, partial(self._come_back, toll, worker))
+
+    def _kill(self, worker: int, toll: Toll) -> list[ActiveRequest]:
+        """End the process of a worker; return the requests that it served."""
+        parts, engine = self._parts, self._parts.workers[worker].engine
+        parts.workers[worker].interrupt()
+        toll.lost_blocks += engine.cache.pool.filled_blocks
+        if engine.offload is not None:
+            toll.lost_cpu_blocks += engine.offload.tier.used_blocks
+        pool, rank = self._parts.frontend.place(worker)
+        self._deaths[worker] = toll
+        legs = parts.workers[worker].die(parts.engines[worker](), CANNOT_CONNECT)
+        # What is on its way by then arrives; a worker that takes steps ahead has sent more than that.
+        pool.drop(rank, self._env.now + parts.frontend.event_delay_s)
+        toll.lost_tokens += sum(leg.computed for leg in legs)
+        parts.events.forget(worker)
+        if parts.pulls is not None:
+            parts.pulls.source_gone(worker)
+            for leg in legs:
+                parts.pulls.target_gone(leg.request_id)
+        return legs
+
+    def _remove(self, toll: Toll, worker: int) -> None:
+        """The router learns that a worker is gone."""
+        self._leave_out(worker)
+        pool, rank = self._parts.frontend.place(worker)
+        pool.forget(rank)
+        self._interrupt(self._hanging.pop(worker, []), toll, WORKER_DIED)
+
+    def _come_back(self, toll: Toll, worker: int) -> None:
+        pool, rank = self._parts.frontend.place(worker)
+        self._parts.workers[worker].come_back()
+        pool.let_in(rank)
+        toll.until_s = self._env.now
+
+    def _unreachable(self, worker: int, leg: ActiveRequest) -> None:
+        """A request was sent to a worker that is gone."""
+        toll = self._deaths[worker]
+        if self._parts.pulls is not None:
+            self._parts.pulls.target_gone(leg.request_id, reached=False)
+        fault, now_s = toll.fault, self._env.now
+        if isinstance(fault, WorkerDies) and fault.connections == "hang":
+            known_s = fault.at_s + fault.detected_after_s
+            fails_s = max(now_s, min(known_s, now_s + fault.connect_timeout_s))
+            self._at(fails_s, partial(self._not_reached, toll, worker, leg))
+        else:
+            self._not_reached(toll, worker, leg)
+
+    def _not_reached(self, toll: Toll, worker: int, leg: ActiveRequest) -> None:
+        if toll.until_s is None:
+            self._leave_out(worker)
+        self._interrupt([leg], toll, CANNOT_CONNECT)
+
+    def _interrupt(self, legs: Sequence[ActiveRequest], toll: Toll, reason: str) -> None:
+        for leg in legs:
+            toll.count(self._parts.frontend.interrupted(leg, reason))
+
+    def _pull_failed(self, request: int, target: int) -> None:
+        record = self._parts.recorder.records.get(request)
+        source = record.worker if record is not None else None
+        outcome = self._parts.frontend.pull_failed(request, target)
+        if source is not None and source in self._deaths:
+            self._deaths[source].count(outcome)
+
+    # -- workers that are drained ---------------------------------------------------------------------------
+
+    def _drain(self, toll: Toll, fault: WorkerDrains) -> None:
+        self._leave_out(fault.worker)
+        looks_s = fault.at_s + min(fault.grace_s, fault.timeout_s)
+        self._at(looks_s, partial(self._look, toll, fault, 1))
+
+    def _look(self, toll: Toll, fault: WorkerDrains, times: int) -> None:
+        """Let a worker go that has nothing left, or for which time is up."""
+        worker, now_s = fault.worker, self._env.now
+        idle = self._parts.workers[worker].engine.idle
+        if not idle and now_s < fault.at_s + fault.timeout_s:
+            looks_s = fault.at_s + min(fault.timeout_s, fault.grace_s + times * LOOK_S)
+            self._at(looks_s, partial(self._look, toll, fault, times + 1))
+            return
+        legs = self._kill(worker, toll)
+        pool, rank = self._parts.frontend.place(worker)
+        pool.forget(rank)
+        self._interrupt(legs, toll, DRAIN_TIMEOUT)
+        if fault.back_after_s is not None:
+            self._at(now_s + fault.back_after_s, partial(self._come_back, toll, worker))
+
+    # -- slow workers, front ends ---------------------------------------------------------------------------
+
+    def _slow(self, fault: SlowGpu, factor: float) -> None:
+        for index, (worker, law) in enumerate(zip(self._parts.workers, self._parts.laws, strict=True)):
+            if law is not None and fault.worker in (None, index):
+                worker.interrupt()
+                law.factor = factor
+
+    def _restart(self, toll: Toll, fault: FrontendRestarts) -> None:
+        parts = self._parts
+        parts.frontend.closed = True
+        if fault.in_flight == "fail":
+            for worker in parts.workers:
+                worker.interrupt()  # what breaks comes before the outputs of an instant
+            for index in [record.request.index for record in dict.fromkeys(parts.recorder.records.values())]:
+                if parts.frontend.abandon(index, "failed", FRONTEND_RESTARTED):
+                    toll.count("failed")
+        for pool in parts.frontend.pools:
+            pool.forget_bookings()
+        self._at(fault.at_s + fault.down_s, partial(self._reopen, toll, fault))
+
+    def _reopen(self, toll: Toll, fault: FrontendRestarts) -> None:
+        parts, now_s = self._parts, self._env.now
+        parts.frontend.closed = False
+        sent_s = now_s + parts.frontend.event_delay_s
+        parts.agenda.settle(now_s, -1)
+        for pool in parts.frontend.pools:
+            pool.news.open(sent_s, -1)  # what was sent before now
+            if fault.index == "lost":
+                pool.clear()
+        if fault.index == "recovered":
+            for worker in range(len(parts.workers)):
+                parts.events.ask(worker, now_s)
+        toll.until_s = self._env.now
+
+    def _leave_out(self, worker: int) -> None:
+        pool, rank = self._parts.frontend.place(worker)
+        pool.leave_out(rank)

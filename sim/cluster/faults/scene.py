@@ -1,0 +1,79 @@
+"""What a cluster with faults is built of where one without is not, and the start of its faults."""
+
+from collections.abc import Callable, Sequence
+
+import simpy
+
+from sim.cluster.faults.clients import ImpatientClients
+from sim.cluster.faults.events import EventFaults, concerns_events
+from sim.cluster.faults.process import FaultProcess, Parts
+from sim.cluster.faults.slow import SlowLaw, is_slowed
+from sim.cluster.faults.toll import Toll
+from sim.cluster.frontend import Frontend
+from sim.cluster.kv_transfer import Pulls
+from sim.cluster.outbox import Outbox
+from sim.cluster.recorder import Recorder
+from sim.cluster.worker import Worker
+from sim.engine.engine import Engine
+from sim.events.agenda import Agenda
+from sim.hardware.step_time import StepTime
+from sim.scenario.faults import Fault
+from sim.workload.request import Request
+
+
+class Scene:
+    """The faults of one run, from the building of its cluster on; workers are named in their order."""
+
+    def __init__(self, env: simpy.Environment, faults: Sequence[Fault], seed: int) -> None:
+        self.tolls = [Toll(fault) for fault in faults]
+        """What each fault costs, in the order of the scenario."""
+        self._env = env
+        self._faults = faults
+        self._seed = seed
+        self._engines: list[Callable[[], Engine]] = []
+        self._laws: list[SlowLaw | None] = []
+        self._events: EventFaults | None = None
+
+    def enter(self, make: Callable[[], Engine], law: StepTime) -> StepTime:
+        """Note how the next worker's engine is made; return the law that its steps follow."""
+        slow = SlowLaw(law) if is_slowed(self._faults, len(self._laws)) else None
+        self._engines.append(make)
+        self._laws.append(slow)
+        return slow or law
+
+    def sends_one_by_one(self, worker: int) -> bool:
+        """Whether outputs of a worker have to be sent one by one, so that no step is taken ahead."""
+        return concerns_events(self._faults, worker)
+
+    def outbox(self, worker: int, outbox: Outbox) -> Outbox:
+        """Return where a worker sends what others must know, on its way to `outbox`."""
+        return self._event_faults(outbox) if self.sends_one_by_one(worker) else outbox
+
+    def submit(self, frontend: Frontend, timeout_s: float | None) -> Callable[[Request], None]:
+        """Return what a client calls to send a request."""
+        if timeout_s is None and not self._faults:
+            return frontend.submit
+        return ImpatientClients(self._env, frontend, self.tolls, timeout_s, self._seed).submit
+
+    def start(
+        self,
+        frontend: Frontend,
+        workers: Sequence[Worker],
+        agenda: Agenda,
+        recorder: Recorder,
+        *,
+        pulls: Pulls | None,
+        over: Callable[[], bool],
+    ) -> None:
+        """Arrange the faults. Time 0 is now; `over` says whether every request has ended."""
+        if not self._faults:
+            return
+        events = self._event_faults(frontend)
+        parts = Parts(frontend, workers, self._engines, self._laws, events, agenda, recorder, pulls, over)
+        FaultProcess(self._env, self.tolls, parts).start()
+
+    def _event_faults(self, outbox: Outbox) -> EventFaults:
+        """Return what stands between workers and the front door; one for all."""
+        if self._events is None:
+            self._events = EventFaults(outbox, self.tolls, self._seed)
+        return self._events

@@ -1,0 +1,141 @@
+"""Workers behind one router, and what the router hears of their caches."""
+
+from collections.abc import Sequence
+from math import inf
+from typing import Protocol
+
+from sim.engine.active import ActiveRequest
+from sim.engine.engine import Engine
+from sim.events.mailbox import Mailbox
+from sim.kv.events import KvEvent
+from sim.router import Overrides, Router, Tier
+from sim.router.copies import Copies
+from sim.router.query import NO_OVERRIDES
+
+_ROUTER_TIERS: dict[str, Tier] = {"GPU": "device", "CPU": "host"}
+
+
+class PoolWorker(Protocol):
+    """A worker as the front door knows it: see `Worker`."""
+
+    engine: Engine
+
+    def add(self, request: ActiveRequest) -> None:
+        """Queue a request now."""
+
+    def ahead_s(self, before_s: float) -> float:
+        """Return when running requests had their last token before a time, of those not told yet."""
+
+    def abort(self, request: ActiveRequest) -> None:
+        """Nobody waits for a request any more."""
+
+    def report(self, *, pulled: Sequence[int] = (), read: Sequence[int] = ()) -> None:
+        """Hear of what was read from other workers or by them."""
+
+
+class PoolObserver(Protocol):
+    """Who is told what a router hears and forgets, of ranks."""
+
+    def heard(self, rank: int, events: Sequence[KvEvent]) -> None:
+        """It hears of KV events now."""
+
+    def dropped(self, rank: int, messages: int) -> None:
+        """So many messages of KV events will never be heard."""
+
+    def forgotten(self, rank: int) -> None:
+        """The rank is gone: what it held is, and how often."""
+
+    def cleared(self) -> None:
+        """Of no rank it is known any more what it holds."""
+
+    def unbooked(self) -> None:
+        """No request is booked any more."""
+
+
+class Pool:
+    """Workers that one router chooses among: ranks 0, 1, ... are the workers `first`, `first` + 1, ..."""
+
+    __slots__ = ("_copies", "alive", "first", "leg", "news", "observer", "overrides", "router", "workers")
+
+    def __init__(
+        self,
+        leg: str,
+        router: Router,
+        overrides: Overrides = NO_OVERRIDES,
+        first: int = 0,
+        workers: Sequence[PoolWorker] = (),
+    ) -> None:
+        self.leg = leg
+        """What its workers do: "aggregated", "prefill" or "decode"."""
+        self.router = router
+        self.overrides = overrides
+        """Of every query."""
+        self.first = first
+        self.workers = workers
+        self.alive: frozenset[int] | None = None
+        """Ranks that may be chosen; None: all."""
+        self.observer: PoolObserver | None = None
+        self.news: Mailbox[list[KvEvent]] = Mailbox(self._index)
+        """KV events on their way to the router's index, from ranks."""
+        self._copies: dict[tuple[int, str], Copies] = {}
+        """By rank and tier."""
+
+    def for_leg(self, leg: str) -> "Pool":
+        """Return the same workers behind the same router for another leg, without overrides."""
+        pool = Pool(leg, self.router, NO_OVERRIDES, self.first, self.workers)
+        pool.alive, pool.news = self.alive, self.news
+        return pool
+
+    def leave_out(self, rank: int) -> None:
+        """Choose this rank no more."""
+        alive = self.alive if self.alive is not None else frozenset(range(len(self.workers)))
+        self.alive = alive - {rank}
+
+    def let_in(self, rank: int) -> None:
+        """Choose this rank again."""
+        if self.alive is not None:
+            alive = self.alive | {rank}
+            self.alive = alive if len(alive) < len(self.workers) else None
+
+    def forget(self, rank: int) -> None:
+        """What a rank held is gone, and so is what it sent and nobody has read."""
+        self.drop(rank)
+        self.router.cleared(rank)
+        for place in [place for place in self._copies if place[0] == rank]:
+            del self._copies[place]
+        if self.observer is not None:
+            self.observer.forgotten(rank)
+
+    def drop(self, rank: int, since_s: float = -inf) -> None:
+        """What arrives from a rank from a time on was never sent."""
+        dropped = self.news.drop(rank, since_s)
+        if self.observer is not None:
+            self.observer.dropped(rank, dropped)
+
+    def clear(self) -> None:
+        """The router's index is empty again; how many copies of a block they have the workers know."""
+        for rank in range(len(self.workers)):
+            self.router.cleared(rank)
+        if self.observer is not None:
+            self.observer.cleared()
+
+    def forget_bookings(self) -> None:
+        """The router starts anew: it knows of no request that it has routed."""
+        self.router.forget_bookings()
+        if self.observer is not None:
+            self.observer.unbooked()
+
+    def _index(self, rank: int, events: list[KvEvent]) -> None:
+        router = self.router
+        if self.observer is not None:
+            self.observer.heard(rank, events)
+        for event in events:
+            tier = _ROUTER_TIERS[event.tier]
+            copies = self._copies.get((rank, tier))
+            if copies is None:
+                copies = self._copies[rank, tier] = Copies()
+            if event.stored:
+                copies.stored(event.blocks)
+                router.stored(rank, event.parent, event.blocks, tier)
+            elif gone := copies.removed(event.blocks):
+                router.removed(rank, gone, tier)

@@ -1,0 +1,347 @@
+"""Writes down what happens in a run: the rows, the ledger of recomputed prefill, gaps between tokens, levels.
+
+It hears of everything and changes nothing of it.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from math import isnan, nan
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.cluster.request_record import Record
+from sim.engine.active import ActiveRequest
+from sim.engine.decode_run import DecodeRun
+from sim.engine.engine import Engine
+from sim.engine.plan import Admission, StepOutput, StepPlan
+from sim.kv.events import KvEvent
+from sim.ledger.account import Account
+from sim.ledger.ledger import Ledger
+from sim.results.gauge import Gauge
+from sim.results.latency import latency
+from sim.results.levels import Levels
+from sim.results.rows import Rows
+from sim.results.tables import ALWAYS_KEPT, GAP_DIGITS
+from sim.results.transfers import LinkRow, PullCounts
+from sim.results.weighted import WeightedSample
+from sim.router import Decision
+from sim.workload.request import Request
+
+Status = Literal["completed", "rejected", "failed", "cancelled", "unfinished"]
+
+
+class Recorder:
+    """The books of one run over `workers` workers; the `Observer` of each of them.
+
+    `attention_group` is the number of the engines' attention group; recurrent groups, if any, come before it.
+    `tables` are those to keep beside the ones that every run has; "workers" is thinned, where it gets
+    long, to one row a worker and `worker_interval_s`.
+    """
+
+    def __init__(
+        self,
+        workers: int,
+        attention_group: int,
+        block_tokens: int,
+        tables: Collection[str] = (),
+        worker_interval_s: float = 0.0,
+    ) -> None:
+        self.records: dict[int, Record] = {}
+        """Requests sent and not yet ended, by index, and also by what engines call those tried again."""
+        self.due_s: Sequence[float] = ()
+        """When the client means to send each request, by index, nan until it is known; set before the run."""
+        self.rows = Rows(keep=(*ALWAYS_KEPT, *tables))
+        self.itl_s = WeightedSample()
+        self.pulls = PullCounts()
+        self.pool = [Gauge() for _ in range(workers)]
+        self.cpu_tier = [Gauge() for _ in range(workers)]
+        self.ended = 0
+        self.last_end_s = 0.0
+        self._sent = bytearray()
+        """By index, whether a client sent it."""
+        self._continued: set[int] = set()
+        """Requests whose prompt a decode worker did not have to compute."""
+        self._ledger = Ledger(block_tokens, attention_group > 0, workers)
+        self._attention_group = attention_group
+        self._levels = Levels(workers, worker_interval_s)
+
+    # -- the front door -------------------------------------------------------------------------------------
+
+    def sent(self, record: Record, required_tokens: int) -> None:
+        """A client sent a request; no earlier prompt had the last `required_tokens` of this one."""
+        request = record.request
+        self.records[request.index] = record
+        if request.index >= len(self._sent):
+            self._sent.extend(bytes(request.index + 1 - len(self._sent)))
+        self._sent[request.index] = 1
+        self._ledger.sent(request.index, record.blocks, request.prompt_tokens, required_tokens)
+
+    def tried_again(self, record: Record, request_id: int) -> None:
+        """A request is sent to another worker, its own having been lost, under another number."""
+        self._forget_number(record)
+        self.records[request_id] = record
+        record.request_id = request_id
+
+    def _forget_number(self, record: Record) -> None:
+        self._continued.discard(record.request_id)
+        if record.request_id != record.request.index:
+            del self.records[record.request_id]
+
+    def routed(self, record: Record, decision: Decision, leg: str, first: int, now_s: float) -> None:
+        """A worker was chosen for a leg; rank 0 is worker `first`. Every candidate's terms become a row."""
+        table = self.rows.tables.get("decisions")
+        if table is not None:
+            index, chosen = record.request.index, decision.chosen.rank
+            for terms in decision.terms:
+                table.append((index, leg, now_s, terms.rank == chosen, first + terms.rank, *terms[1:]))
+
+    def end(self, record: Record, now_s: float, status: Status, reason: str | None = None) -> None:
+        """A request came to its end; its row is complete."""
+        index = record.request.index
+        record.over = True
+        self._forget_number(record)
+        del self.records[index]
+        account = self._ledger.ended(index)
+        self.last_end_s = max(self.last_end_s, now_s)
+        self.ended += 1
+        end_s = now_s if status != "unfinished" else None
+        self.rows.tables["requests"].append(self._row(record, account, status, reason, end_s))
+
+    def pulled(self, request: int, n_bytes: int, start_s: float, end_s: float) -> None:
+        """A decode worker has read a prompt's blocks from the prefill worker."""
+        self.pulls.add(n_bytes, end_s - start_s)
+        record = self.records.get(request)
+        if record is None:
+            return  # its client gave up meanwhile
+        record.pull_start_s, record.pull_end_s, record.pulled_bytes = start_s, end_s, n_bytes
+
+    def lease_expired(self) -> None:
+        """A prefill worker let a prompt's blocks go before they were read."""
+        self.pulls.leases_expired += 1
+
+    def links(self, rows: Iterable[LinkRow]) -> None:
+        """Note what went over each link, when the run is over."""
+        for row in rows:
+            self.rows.tables["links"].append(row)
+
+    def close(
+        self, now_s: float, requests: Sequence[Request], waits: Mapping[int, Mapping[int, str]]
+    ) -> None:
+        """The run is over: what has not ended never will, nor will those of `requests` that were not sent.
+
+        `waits` says by worker what each request on it, by index, waits for.
+        """
+        left = list(dict.fromkeys(self.records.values()))
+        for record in left:
+            self.end(record, now_s, "unfinished", _waits_for(record, waits))
+        for request in requests:
+            if request.index >= len(self._sent) or not self._sent[request.index]:
+                self._not_sent(request, len(left))
+        table = self.rows.tables.get("workers")
+        if table is not None:
+            for row in self._levels.rest():
+                table.append(row)
+            # A row is known when the worker's next one is: in an order that depends on what was skipped over.
+            table.sort("now_s", "worker")
+        for gap_s, n in self.itl_s.rounded(GAP_DIGITS):
+            self.rows.tables["itl"].append((gap_s, n))
+
+    def _not_sent(self, request: Request, in_flight: int) -> None:
+        self.rows.row(
+            "requests",
+            index=request.index,
+            session=request.session,
+            turn=request.turn,
+            due_s=self._due_s(request.index),
+            status="unfinished",
+            reason=f"not sent: waits for an earlier request to end; {in_flight} in flight never do",
+            prompt_tokens=request.prompt_tokens,
+        )
+
+    def _due_s(self, index: int) -> float | None:
+        due_s = self.due_s[index] if self.due_s else nan
+        return None if isnan(due_s) else due_s
+
+    def _row(
+        self, record: Record, account: Account, status: Status, reason: str | None, end_s: float | None
+    ) -> Sequence[object]:
+        """Return what is known of a request that was sent, in the order of the table's columns."""
+        active, answering = record.active, record.answering
+        outputs = record.generated + (answering.outputs if answering is not None else 0)
+        legs = active, record.decode
+        preemptions = record.preemptions + sum(leg.preemptions for leg in legs if leg is not None)
+        credit = record.booking.credit_tokens if record.booking is not None else None
+        local = external = overcredit = None
+        if active is not None and record.first_scheduled_s is not None:
+            local, external = active.local_tokens, active.external_tokens
+            overcredit = max(0, (credit or 0) - local - external)
+        took = latency(
+            record.send_s,
+            record.queued_s,
+            record.first_scheduled_s,
+            record.first_token_s,
+            end_s if status == "completed" else None,
+            output_tokens=outputs,
+        )
+        request, due_s = record.request, self._due_s(record.request.index)
+        return (
+            request.index,
+            request.session,
+            request.turn,
+            due_s,
+            record.send_s,
+            record.routed_s,
+            record.queued_s,
+            record.first_scheduled_s,
+            record.first_token_s,
+            end_s,
+            status,
+            reason,
+            record.worker,
+            request.prompt_tokens,
+            record.decode_worker,
+            record.prefilled_s,
+            record.decode_queued_s,
+            record.pull_start_s,
+            record.pull_end_s,
+            record.pulled_bytes,
+            outputs,
+            active.prompt_tokens if active is not None else None,
+            local,
+            external,
+            *account.values(),
+            preemptions,
+            record.retries,
+            record.ties,
+            credit,
+            overcredit,
+            *took,
+            None if due_s is None else record.send_s - due_s,
+        )
+
+    # -- the workers ----------------------------------------------------------------------------------------
+
+    def planned(self, worker: int, plan: StepPlan, events: list[KvEvent], now_s: float) -> None:
+        """See `Observer`."""
+        for request in plan.preempted:
+            self._ledger.preempted(self._index(request))
+            self._continued.discard(request.request_id)
+        for admission in plan.admitted:
+            if self._continues(admission):
+                self._continued.add(admission.request.request_id)
+            else:
+                self._admitted(worker, admission)
+        self.kv(worker, events)
+        for request, tokens in plan.tokens:
+            # A single token of a request that has some is decode, unless it was computed before.
+            if tokens == 1 and request.outputs and not request.preemptions:
+                continue
+            if request.request_id not in self._continued or request is self._leg_of_prompt(request):
+                self._computed(request, tokens, now_s)
+
+    def _index(self, request: ActiveRequest) -> int:
+        return self.records[request.request_id].request.index
+
+    def _leg_of_prompt(self, request: ActiveRequest) -> ActiveRequest | None:
+        return self.records[request.request_id].active
+
+    def _continues(self, admission: Admission) -> bool:
+        """Whether a decode worker has the whole prompt from elsewhere: its one token does not count."""
+        request = admission.request
+        had = admission.local_tokens + admission.external_tokens
+        decode_leg = request is not self._leg_of_prompt(request)
+        return decode_leg and not admission.resumed and had >= request.prompt_tokens - 1
+
+    def _admitted(self, worker: int, admission: Admission) -> None:
+        request = admission.request
+        hit = admission.local_tokens + admission.external_tokens
+        usable = min(hit, request.num_tokens - 1)  # the last token is computed even if it was loaded
+        self._ledger.admitted(
+            self._index(request),
+            worker,
+            usable,
+            request.num_tokens,
+            admission.resumed,
+            loaded_tokens=max(0, admission.external_tokens - (hit - usable)),
+        )
+
+    def _computed(self, request: ActiveRequest, tokens: int, now_s: float) -> None:
+        record = self.records[request.request_id]
+        if record.first_scheduled_s is None:
+            record.first_scheduled_s = now_s
+        start, end, prompt = request.computed - tokens, request.computed, request.prompt_tokens
+        if record.generated:
+            prompt = min(prompt, record.request.prompt_tokens)
+        prompt_part = max(0, min(end, prompt) - start)
+        self._ledger.computed(record.request.index, prompt_part, tokens - prompt_part)
+
+    def processed(self, worker: int, output: StepOutput, events: list[KvEvent], now_s: float) -> None:
+        """See `Observer`."""
+        self.kv(worker, events)
+        for request in output.tokens:
+            record = self.records[request.request_id]
+            if request.outputs == 1:
+                self._ledger.first_token(record.request.index)
+            if (request.outputs > 1 or record.generated) and not request.for_remote:
+                self.itl_s.add(now_s - record.last_token_s)
+            if not (request.for_remote and record.generated):
+                record.last_token_s = now_s
+
+    def added(self, worker: int, request: ActiveRequest, now_s: float) -> None:
+        """See `Observer`: the front door noted it."""
+
+    def aborted(self, worker: int, request: ActiveRequest, now_s: float) -> None:
+        """See `Observer`: the front door notes it."""
+
+    def lost(self, worker: int, requests: Sequence[ActiveRequest], now_s: float) -> None:
+        """See `Observer`."""
+        self._ledger.lost(worker)
+        for request in requests:
+            self._ledger.interrupted(self._index(request))
+
+    def decoded(self, worker: int, run: DecodeRun, ends_s: NDArray[np.float64]) -> None:
+        """See `Observer`."""
+        first_s, last_s = float(ends_s[0]), float(ends_s[-1])
+        for request in run.requests:
+            record = self.records[request.request_id]
+            self.itl_s.add(first_s - record.last_token_s)
+            record.last_token_s = last_s
+        self.itl_s.add_many(ends_s[1:] - ends_s[:-1], len(run.requests))
+
+    def grew(self, worker: int, used_blocks: int, now_s: float) -> None:
+        """See `Observer`."""
+        self.pool[worker].set(used_blocks, now_s)
+        table = self.rows.tables.get("workers")
+        if table is not None:
+            for row in self._levels.grew(worker, now_s, used_blocks):
+                table.append(row)
+
+    def levels(self, worker: int, engine: Engine, now_s: float) -> None:
+        """See `Observer`."""
+        tier = engine.offload.tier if engine.offload is not None else None
+        used, cpu = engine.cache.pool.used_blocks, tier.used_blocks if tier is not None else None
+        self.pool[worker].set(used, now_s)
+        if cpu is not None:
+            self.cpu_tier[worker].set(cpu, now_s)
+        table = self.rows.tables.get("workers")
+        if table is not None:
+            levels = len(engine.scheduler.running), engine.waiting, used, cpu
+            for row in self._levels.set(worker, now_s, levels):
+                table.append(row)
+
+    def kv(self, worker: int, events: Iterable[KvEvent]) -> None:
+        """See `Observer`."""
+        for event in events:
+            if event.group == self._attention_group:
+                self._ledger.kv(worker, event.stored, True, event.tier, event.blocks)
+
+
+def _waits_for(record: Record, waits: Mapping[int, Mapping[int, str]]) -> str:
+    leg, worker = record.active, record.worker
+    if record.decode is not None:
+        leg, worker = record.decode, record.decode_worker
+    if leg is None or worker is None:
+        return "waits for a worker"
+    what = waits.get(worker, {}).get(leg.request_id)
+    return f"{leg.status.value} on worker {worker}" + (f": {what}" if what else "")

@@ -1,0 +1,110 @@
+"""What is known of one request while it is served: times in seconds, None until they happened."""
+
+from sim.engine.active import ActiveRequest
+from sim.kv.runs import BlockRuns
+from sim.router import Booking
+from sim.workload.request import Request
+
+
+class Record:
+    """The life of one request, from its sending on; becomes a row when it ends."""
+
+    __slots__ = (
+        "active",
+        "blocks",
+        "booking",
+        "decode",
+        "decode_booking",
+        "decode_queued_s",
+        "decode_worker",
+        "first_scheduled_s",
+        "first_token_s",
+        "generated",
+        "last_token_s",
+        "over",
+        "preemptions",
+        "prefilled_s",
+        "pull_end_s",
+        "pull_start_s",
+        "pulled_bytes",
+        "queued_s",
+        "request",
+        "request_id",
+        "retries",
+        "routed_s",
+        "send_s",
+        "sequence",
+        "ties",
+        "worker",
+    )
+
+    def __init__(self, request: Request, send_s: float, blocks: BlockRuns) -> None:
+        self.request = request
+        self.send_s = send_s
+        self.blocks = blocks
+        """Identities of the full blocks of the prompt, as it is sent to a worker."""
+        self.request_id = request.index
+        """What engines call it: another number each time that it is tried."""
+        self.sequence: BlockRuns | None = None
+        """Identities of the full blocks of prompt and answer, once an engine was asked for both."""
+        self.retries = 0
+        """How often it was tried again, its worker having been lost."""
+        self.generated = 0
+        """Tokens that workers generated which were lost since: the prompt of the next one ends with them."""
+        self.preemptions = 0
+        """How often it lost its blocks on legs that serve it no more."""
+        self.over = False
+        """It has ended, whatever of it is still on its way."""
+        self.booking: Booking | None = None
+        self.worker: int | None = None
+        self.ties: int | None = None
+        self.active: ActiveRequest | None = None
+        self.routed_s: float | None = None
+        self.queued_s: float | None = None
+        self.first_scheduled_s: float | None = None
+        self.first_token_s: float | None = None
+        """When the client has it; the worker's `last_token_s` knows nothing of the way back."""
+        self.last_token_s = 0.0
+        """When the worker made its newest token."""
+        self.decode: ActiveRequest | None = None
+        """Disaggregated: the request on its decode worker; `active` is the one on its prefill worker."""
+        self.decode_booking: Booking | None = None
+        self.decode_worker: int | None = None
+        self.prefilled_s: float | None = None
+        """When the prefill worker's answer was back at the front door."""
+        self.decode_queued_s: float | None = None
+        self.pull_start_s: float | None = None
+        self.pull_end_s: float | None = None
+        self.pulled_bytes: int | None = None
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Length of the prompt, as it is sent to a worker."""
+        return self.request.prompt_tokens + self.generated
+
+    @property
+    def answering(self) -> ActiveRequest | None:
+        """The leg whose tokens are the answer, if it has been reached."""
+        leg = self.decode or self.active
+        return None if leg is None or leg.for_remote else leg
+
+    def start_over(self) -> None:
+        """It is to be tried again: what its workers had is gone, and times of legs are those of the next."""
+        if self.answering is not None:
+            self.generated += self.answering.outputs
+        self.retries += 1
+        self.drop(self.active)
+        self.drop(self.decode)
+        self.active = self.decode = None
+        self.booking = self.decode_booking = None
+        self.prefilled_s = self.decode_queued_s = None
+        self.pull_start_s = self.pull_end_s = self.pulled_bytes = None
+
+    def drop(self, leg: ActiveRequest | None) -> None:
+        """It is served as this leg no more, but as another one."""
+        if leg is not None:
+            self.preemptions += leg.preemptions
+
+    def served_as(self, leg: ActiveRequest) -> bool:
+        """Whether this is a leg on which it is served now."""
+        return not self.over and (leg is self.active or leg is self.decode)

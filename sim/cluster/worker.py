@@ -1,0 +1,332 @@
+"""A worker: an engine with a clock and two copy streams.
+
+The GPU computes steps strictly one after another. vLLM's loop plans the next step as soon as an output has
+been processed (asynchronous scheduling: while another step is computed). Copies between GPU and host take the
+time of the host link: a load starts with its step, a store when its step has been computed; they are reported
+with the first output processed after their end. A step that must not run before certain copies are done (a
+flush) waits for them. Steps without tokens cost nothing: they stand for the engine polling its copies.
+"""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from math import inf
+from typing import Protocol
+
+import simpy
+
+from sim.cluster.fast_forward import Ahead
+from sim.cluster.observer import Observer
+from sim.cluster.outbox import Outbox
+from sim.engine.active import ActiveRequest, Status
+from sim.engine.engine import Engine
+from sim.engine.lookup import EngineDiedError
+from sim.engine.plan import StepPlan
+from sim.events.agenda import Agenda
+from sim.events.clock import Phase, at_time, comes_next
+from sim.hardware.step_time import StepTime
+from sim.links.host_link import HostLink
+
+ENGINE_DIED = "engine_died"
+"""Why requests of a worker are given up whose engine met a fault of vLLM 0.28.0."""
+
+
+class Pace(Protocol):
+    """When steps have been computed, where something else than a law decides it: a recording."""
+
+    def end_s(self, plan: StepPlan, start_s: float, law_s: float) -> float:
+        """Return when a step has been computed that starts at `start_s` and by the law takes `law_s`.
+
+        Not before its start.
+        """
+
+
+class Worker:
+    """The process of one engine. `add` hands it a request; observer and outbox hear what becomes of it."""
+
+    def __init__(
+        self,
+        env: simpy.Environment,
+        index: int,
+        engine: Engine,
+        *,
+        step_time: StepTime,
+        link: HostLink,
+        observer: Observer,
+        outbox: Outbox,
+        agenda: Agenda,
+        fast_forward: bool = True,
+        pace: Pace | None = None,
+    ) -> None:
+        """Join the parts. A `pace` sees every step, so that none is taken ahead."""
+        self.engine = engine
+        self._agenda = agenda
+        self._env = env
+        self._index = index
+        self.link = link
+        self._step_time = step_time
+        self._pace = pace
+        self._observer = observer
+        self._outbox = outbox
+        self._ends_s: deque[float] = deque()
+        """When each step in flight has been computed."""
+        self._alarm = 0
+        self._gone: str | None = None
+        """Why nothing can be served here; None: it can."""
+        self._fast_forward = fast_forward and pace is None
+        self._polling = True
+        """Nothing is computed: the engine waits for copies, or for requests."""
+        self._polled = (0, 0, 0, 0)
+        """What stood still if it is the same after the next poll."""
+        self._pulled: list[int] = []
+        self._read: list[int] = []
+        """What other workers told since the last output, for the next one."""
+        self._ahead: Ahead | None = None
+        self._look_ahead()
+
+    def _look_ahead(self) -> None:
+        """Take steps of the engine ahead, if that is wanted."""
+        if self._fast_forward:
+            self._ahead = Ahead(
+                self._index,
+                self.engine,
+                step_time=self._step_time,
+                observer=self._observer,
+                outbox=self._outbox,
+                agenda=self._agenda,
+            )
+
+    def add(self, request: ActiveRequest) -> None:
+        """Queue a request now."""
+        if self._gone is not None:
+            request.status = Status.FINISHED
+            self._outbox.given_up(self._index, request, self._gone)
+            return
+        self._meet()
+        self.engine.add(request)
+        now_s = self._env.now
+        self._observer.added(self._index, request, now_s)
+        self._observer.levels(self._index, self.engine, now_s)
+        if self._polling:
+            self._wake(now_s, Phase.SCHEDULE, self._poll)
+
+    def ahead_s(self, before_s: float) -> float:
+        """Return when running requests had their last token before a time, of those not told to anybody yet.
+
+        Minus infinity if there are none.
+        """
+        return self._ahead.last_s(before_s) if self._ahead is not None else -inf
+
+    def report(self, *, pulled: Sequence[int] = (), read: Sequence[int] = ()) -> None:
+        """Hear of requests whose pull has ended here, and of requests held here whose blocks were read."""
+        if self._gone is not None:
+            return
+        self._meet()
+        self._pulled += pulled
+        self._read += read
+        self.engine.stir()
+        if self._polling:
+            self._wake(self._env.now, Phase.SCHEDULE, self._poll)
+
+    def abort(self, request: ActiveRequest) -> None:
+        """Nobody waits for a request any more that was added here; nothing if it has ended."""
+        if self._gone is not None or self._has_ended(request):
+            return
+        now_s = self._env.now
+        if self._meet() and self._ends_s[0] == now_s:
+            # Outputs of an instant come before what arrives then, and this one has not been met in person.
+            self._process_oldest(now_s)
+            self._wake(now_s, Phase.SCHEDULE, self._plan)
+            if self._has_ended(request):
+                return
+        self.engine.abort(request)
+        self._observer.aborted(self._index, request, now_s)
+        self._observer.levels(self._index, self.engine, now_s)
+        if self._polling:
+            self._wake(now_s, Phase.SCHEDULE, self._poll)
+
+    @staticmethod
+    def _has_ended(request: ActiveRequest) -> bool:
+        return request.status is Status.FINISHED
+
+    def interrupt(self) -> None:
+        """Something changes from now on for steps that are not planned yet: take none ahead across it."""
+        self._meet()
+
+    def die(self, successor: Engine, reason: str) -> list[ActiveRequest]:
+        """The process is killed, steps and copies under way with it; return the requests that it had.
+
+        Nothing is served until `come_back`, which lets the `successor` begin: what is added meanwhile is
+        given up for this reason.
+        """
+        self._meet()
+        self._alarm += 1
+        lost = self.engine.requests if self._gone is None else []
+        self._observer.lost(self._index, lost, self._env.now)
+        for request in lost:
+            request.status = Status.FINISHED
+        self._gone = reason
+        self.engine = successor
+        self._ends_s.clear()
+        self._pulled, self._read = [], []
+        self._polling, self._polled = True, (0, 0, 0, 0)
+        self.link.cut(self._env.now)
+        self._look_ahead()
+        self._observer.levels(self._index, successor, self._env.now)
+        return lost
+
+    def come_back(self) -> None:
+        """Serve again, after `die`, with nothing cached."""
+        self._gone = None
+
+    def _meet(self) -> bool:
+        """Something arrives: what was taken ahead ends now, and the next output is met in person.
+
+        Return whether anything was.
+        """
+        ends_s = self._ahead.interrupt(self._env.now) if self._ahead is not None else None
+        if ends_s is not None:
+            self._ends_s = ends_s
+            self._wake(ends_s[0], Phase.OUTPUT, self._output)
+        return ends_s is not None
+
+    # -- the loop -------------------------------------------------------------------------------------------
+
+    def _wake(self, time_s: float, phase: Phase, act: Callable[[float], None]) -> None:
+        """Act at a time, which `act` is told, unless something else is arranged before."""
+        self._alarm += 1
+        alarm = self._alarm
+        moment = at_time(self._env, time_s, phase, self._index)
+        moment.callbacks.append(lambda _: act(time_s) if alarm == self._alarm else None)
+
+    def _plan(self, now_s: float) -> None:
+        """Plan steps until the pipeline is full, then wait for the oldest one's output."""
+        engine = self.engine
+        for request in engine.drop_outgrown() if engine.preempted else ():
+            self._outbox.given_up(self._index, request, "outgrew_pool")
+        try:
+            while len(engine.steps) < engine.max_steps and engine.needs_step:
+                plan = self._plan_step(now_s)
+                if engine.alone and not (plan.tokens or plan.preempted):
+                    break  # the next one could do no more than this one
+        except EngineDiedError:
+            self._engine_died()
+            return
+        self._observer.levels(self._index, engine, now_s)
+        if self._busy(now_s):
+            output_s = None
+            if self._ahead is not None:
+                output_s = self._ahead.start(self._ends_s, self.link.next_s() if self.link.done_s else inf)
+            self._wake(self._ends_s[0] if output_s is None else output_s, Phase.OUTPUT, self._output)
+        else:
+            self._wait_for_copies(now_s)
+
+    def _engine_died(self) -> None:
+        """Give up every request; the steps in flight come to nothing."""
+        self._gone = ENGINE_DIED
+        for request in self.engine.requests:
+            self._outbox.given_up(self._index, request, ENGINE_DIED)
+        self._outbox.died(self._index)
+
+    def _busy(self, now_s: float) -> bool:
+        """Whether a step in flight computes something, or waits for the copies that it has to flush."""
+        for plan in self.engine.steps:
+            if plan.tokens:
+                return True
+        return bool(self._ends_s) and self._ends_s[-1] > now_s
+
+    def _output(self, now_s: float) -> None:
+        """The oldest step has been computed."""
+        if self._ahead is not None:
+            self._ends_s = self._ahead.finish() or self._ends_s
+        self._process_oldest(now_s)
+        if comes_next(self._env, Phase.SCHEDULE, self._index):
+            self._plan(now_s)
+        else:
+            self._wake(now_s, Phase.SCHEDULE, self._plan)
+
+    def _wait_for_copies(self, now_s: float) -> None:
+        """Sleep until a copy is done or a request arrives; but poll again at once after any change."""
+        self._polling = True
+        engine = self.engine
+        if not engine.steps:
+            return
+        told = len(self._pulled) + len(self._read)
+        state = (engine.cache.pool.changes, engine.waiting, self.link.changes, told)
+        if state != self._polled:
+            self._polled = state
+            self._wake(now_s, Phase.SCHEDULE, self._poll)
+        elif self.link.next_s() < inf:
+            self._wake(self.link.next_s(), Phase.SCHEDULE, self._poll)
+
+    def _poll(self, now_s: float) -> None:
+        """Close the empty steps in flight, then plan anew."""
+        self._polling = False
+        if not self.engine.steps:
+            self.engine.hear(*self._told())
+        while self.engine.steps:
+            self._process_oldest(now_s)
+        self._plan(now_s)
+
+    def _told(self) -> tuple[list[int], list[int]]:
+        """What other workers told since this was last asked: requests pulled, requests read."""
+        told = self._pulled, self._read
+        if told[0] or told[1]:
+            self._pulled, self._read = [], []
+        return told
+
+    def _process_oldest(self, now_s: float) -> None:
+        engine = self.engine
+        self._ends_s.popleft()
+        done = [(job_id, None) for job_id in self.link.take_done(now_s)] if self.link.done_s else []
+        output = engine.complete(done, *self._told())
+        self._observer.processed(self._index, output, engine.news(), now_s)
+        if output.events:
+            self._outbox.kv_events(self._index, output.events, now_s)
+        if output.tokens:
+            self._outbox.output(self._index, output)
+
+    # -- one step -------------------------------------------------------------------------------------------
+
+    def _plan_step(self, now_s: float) -> StepPlan:
+        plan = self.engine.schedule()
+        if plan.admitted:
+            self._agenda.settle(now_s, self._index)  # the ledger looks at what is cached where
+        self._observer.planned(self._index, plan, self.engine.news(), now_s)
+        if self.engine.nixl is not None:
+            self._outbox.pulls(self._index, plan)
+        start_s = max(now_s, self._ends_s[-1]) if self._ends_s else now_s
+        if plan.flushes:
+            start_s = self._flush(plan, start_s)
+        for job in plan.loads:
+            self.link.submit(job, start_s)
+        end_s = self._end_s(plan, start_s)
+        for job in plan.stores:
+            if job.job_id not in plan.flushes:
+                self.link.submit(job, end_s)
+        self._ends_s.append(end_s)
+        return plan
+
+    def _flush(self, plan: StepPlan, start_s: float) -> float:
+        """Return when a step can start that has to wait for copies, perhaps for stores of its own plan."""
+        for job in plan.stores:
+            if job.job_id in plan.flushes:
+                self.link.submit(job, start_s)
+        return max([start_s, *(self.link.done_s.get(job_id, start_s) for job_id in plan.flushes)])
+
+    def _end_s(self, plan: StepPlan, start_s: float) -> float:
+        law_s = self._step_s(plan)
+        if self._pace is None or not plan.tokens:
+            return start_s + law_s
+        return self._pace.end_s(plan, start_s, law_s)
+
+    def _step_s(self, plan: StepPlan) -> float:
+        prefill: list[tuple[int, int]] = []
+        batch = context = 0
+        for request, tokens in plan.tokens:
+            before = request.computed - tokens
+            if tokens == 1:
+                batch += 1
+                context += before
+            else:
+                prefill.append((tokens, before))
+        return self._step_time.step_s(prefill, batch, context)

@@ -1,0 +1,1 @@
+"""vLLM without a clock: scheduler, plans, requests, connectors, runs of decoding."""

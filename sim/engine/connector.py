@@ -1,0 +1,257 @@
+"""vLLM 0.28.0's OffloadingConnector: what is copied to the CPU tier, what returns, and when a copy is forced.
+
+A chunk is one engine block. Stores are planned with each step, loads at admission; both are jobs that
+somebody else carries out and reports with `complete`. Source blocks of a store are not pinned: when one is
+taken for other content before the copy is done, the job must be finished before the step runs (a flush).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sim.engine.active import ActiveRequest
+from sim.engine.offload_state import OffloadState
+from sim.kv.cpu_hit import cpu_hit
+from sim.kv.events import KvEvent
+from sim.kv.hybrid import KvCache
+from sim.kv.offload import CpuTier, Key
+
+
+@dataclass(slots=True)
+class TransferJob:
+    """Blocks copied between GPU and CPU for one request."""
+
+    job_id: int
+    request_id: int
+    load: bool
+    blocks: dict[Key, int]
+    """Key to GPU block, in planned order."""
+    parents: dict[Key, int | None]
+    """Stores: the hash before each attention key, None at the start of the prompt."""
+
+    def blocks_by_group(self, groups: int) -> list[int]:
+        """How many blocks of each cache group move."""
+        counts = [0] * groups
+        for _, group in self.blocks:
+            counts[group] += 1
+        return counts
+
+
+class OffloadingConnector:
+    """The connector of one engine. `prompt_only`: blocks of generated tokens are not stored (default)."""
+
+    def __init__(self, cache: KvCache, tier: CpuTier, *, prompt_only: bool = True) -> None:
+        self.tier = tier
+        self.events: list[KvEvent] = []
+        """CPU-tier events not yet published."""
+        self.failed_stores = 0
+        """Calls that found no room (vllm:kv_offload_allocation_failure)."""
+        self.jobs: dict[int, TransferJob] = {}
+        """Jobs planned and not yet reported complete."""
+        self.ended: list[tuple[ActiveRequest, int]] = []
+        """Requests that ended since the last step, and how many of their tokens may be stored.
+
+        vLLM walks a Python set here: if several end at once, which of them stores first is arbitrary.
+        """
+        cache.pool.number_blocks()
+        self._cache = cache
+        self._prompt_only = prompt_only
+        self._tracked: dict[int, OffloadState] = {}
+        self._pending_sources: dict[int, set[int]] = {}
+        """Block to the stores that read it and must be finished when it is taken."""
+        self._next_job = 0
+
+    # -- admission ------------------------------------------------------------------------------------------
+
+    def lookup(self, request: ActiveRequest, local_tokens: int) -> int | None:
+        """Tokens the CPU tier adds to a local hit; None: ask again later.
+
+        Touches the request's keys, whatever the answer. "Later" is the answer, without touching, while the
+        request has transfers of its own.
+        """
+        tracked = self._track(request)
+        for blocks in tracked.blocks:
+            blocks.clear()
+        if tracked.jobs:
+            return None
+        cache = self._cache
+        tracked.extend_keys(request.hashes, request.hashed_tokens // cache.block_tokens)
+        start = local_tokens // cache.block_tokens
+        limit = (request.num_tokens - 1 if cache.recurrent else request.num_tokens) // cache.block_tokens
+        end = cpu_hit(self.tier, tracked.keys, start, limit)
+        tracked.hit_blocks = start if end is None else end
+        self._touch(tracked)
+        return None if end is None else (end - start) * cache.block_tokens
+
+    def _touch(self, tracked: OffloadState) -> None:
+        *recurrent, attention = tracked.keys
+        first_state = max(tracked.hit_blocks - 1, 0)
+        for keys in recurrent:
+            self.tier.touch(keys[first_state:])
+        self.tier.touch(attention)
+
+    def start_load(self, request: ActiveRequest, local_tokens: int, external_tokens: int) -> TransferJob:
+        """Read what `lookup` promised into the blocks that were allocated for it."""
+        block_tokens = self._cache.block_tokens
+        start, end = local_tokens // block_tokens, (local_tokens + external_tokens) // block_tokens
+        tracked = self._track(request)
+        tracked.considered = end
+        blocks: dict[Key, int] = {}
+        for group, (keys, table) in enumerate(zip(tracked.keys, request.tables, strict=True)):
+            first = start if group == self._cache.attention_group else end - 1
+            blocks.update(zip(keys[first:end], table.numbers(first, end), strict=True))
+        self.tier.load(blocks)
+        return self._new_job(request, True, blocks, {})
+
+    # -- each step ------------------------------------------------------------------------------------------
+
+    def plan(
+        self, scheduled: Iterable[tuple[ActiveRequest, int]], preempted: Iterable[ActiveRequest]
+    ) -> tuple[list[TransferJob], list[int]]:
+        """Return (stores, flushes) of a step that schedules so many tokens of each request.
+
+        Flushes are the jobs that must end before the step runs: a source block was taken, or the request was
+        preempted.
+        """
+        taken = set(self._cache.pool.taken)
+        if taken and self._cache.recurrent:
+            for tracked in self._tracked.values():
+                tracked.lose_states(taken)
+        flushes = self._readers_of(taken)
+        for request in preempted:
+            flushes |= self._track(request).jobs
+        stores: list[TransferJob] = []
+        for request, tokens in scheduled:
+            job = self._store_scheduled(request, tokens)
+            if job is not None:
+                stores.append(job)
+        for request, tokens in self.ended:
+            job = self._store_ended(request, tokens)
+            if job is not None:
+                stores.append(job)
+                flushes |= self._readers_of(taken) & {job.job_id}
+        self.ended.clear()
+        return stores, sorted(flushes)
+
+    def _readers_of(self, taken: Iterable[int]) -> set[int]:
+        """Stores that read one of these blocks and must be finished first."""
+        pending = self._pending_sources
+        if not pending:
+            return set()
+        return {job_id for block in taken for job_id in pending.get(block, ())}
+
+    def _store_scheduled(self, request: ActiveRequest, tokens: int) -> TransferJob | None:
+        """Store the chunks that are full, and known, once this step has run and were not considered yet."""
+        tracked = self._track(request)
+        if self._prompt_only and tracked.considered >= request.prompt_tokens // self._cache.block_tokens:
+            return None
+        tracked.follow(request.tables)
+        job = self._store(tracked, request, min(request.computed + tokens, request.num_tokens))
+        if job is not None:
+            attention = self._cache.attention_group
+            self._guard(job, [block for (_, group), block in job.blocks.items() if group != attention])
+        return job
+
+    def _store_ended(self, request: ActiveRequest, tokens: int) -> TransferJob | None:
+        """Store what is left of a request that ended."""
+        tracked = self._track(request)
+        job = self._store(tracked, request, tokens)
+        if job is not None:
+            self._guard(job, job.blocks.values())
+        tracked.ended = True
+        self._forget_if_over(request.request_id)
+        return job
+
+    def _store(self, tracked: OffloadState, request: ActiveRequest, tokens: int) -> TransferJob | None:
+        """Begin to write the absent keys, all or nothing: without room the next step tries again."""
+        block_tokens = self._cache.block_tokens
+        storable = min(tokens, request.prompt_tokens) if self._prompt_only else tokens
+        start, end = tracked.considered, min(storable // block_tokens, len(tracked.blocks[0]))
+        if end <= start:
+            return None
+        tracked.extend_keys(request.hashes, request.hashed_tokens // block_tokens)
+        sources = tracked.sources(start, end)
+        if all(self.tier.state(key) is not None for key in sources):
+            tracked.considered = end
+            return None
+        room = self.tier.store([*sources])
+        if room is None:
+            self.failed_stores += 1
+            return None
+        fresh, evicted = room
+        tracked.considered = end
+        self._publish_evicted(evicted)
+        self._touch(tracked)
+        before = request.hashes[start - 1] if start else None
+        attention = tracked.keys[self._cache.attention_group][start:end]
+        parents = dict(zip(attention, [before, *(key[0] for key in attention[:-1])], strict=True))
+        return self._new_job(request, False, {key: sources[key] for key in fresh}, parents)
+
+    def _publish_evicted(self, evicted: Iterable[Key]) -> None:
+        by_group: dict[int, list[int]] = {}
+        for block_hash, group in evicted:
+            by_group.setdefault(group, []).append(block_hash)
+        self.events += [KvEvent(False, group, None, hashes, "CPU") for group, hashes in by_group.items()]
+
+    # -- ends -----------------------------------------------------------------------------------------------
+
+    def finished(self, request: ActiveRequest, *, aborted: bool = False) -> None:
+        """The request ends: from now on its attention blocks can be taken too.
+
+        What was not stored yet is tried once more in the next step; of an aborted request, what it computed.
+        """
+        tracked = self._track(request)
+        known = request.num_tokens
+        self.ended.append((request, min(request.computed, known) if aborted else known))
+        for job_id in tracked.jobs:
+            self._guard(self.jobs[job_id], self.jobs[job_id].blocks.values())
+
+    def complete(self, job_id: int, order: Sequence[Key] | None = None) -> TransferJob:
+        """A job is done. `order` is the order in which its keys become idle; by default the planned one.
+
+        vLLM walks a Python set there, so the real order is arbitrary; it matters only under eviction.
+        """
+        job = self.jobs.pop(job_id)
+        keys = list(job.blocks) if order is None else order
+        self._tracked[job.request_id].jobs.discard(job_id)
+        self._forget_if_over(job.request_id)
+        if job.load:
+            self.tier.loaded(keys)
+            return job
+        self.tier.stored(keys)
+        self.events += [KvEvent(True, key[1], job.parents.get(key), [key[0]], "CPU") for key in keys]
+        self._unguard(job)
+        return job
+
+    # -- bookkeeping ----------------------------------------------------------------------------------------
+
+    def _guard(self, job: TransferJob, blocks: Iterable[int]) -> None:
+        for block in blocks:
+            self._pending_sources.setdefault(block, set()).add(job.job_id)
+
+    def _unguard(self, job: TransferJob) -> None:
+        for block in job.blocks.values():
+            pending = self._pending_sources.get(block)
+            if pending is not None:
+                pending.discard(job.job_id)
+                if not pending:
+                    del self._pending_sources[block]
+
+    def _track(self, request: ActiveRequest) -> OffloadState:
+        tracked = self._tracked.get(request.request_id)
+        if tracked is None:
+            tracked = self._tracked[request.request_id] = OffloadState(len(self._cache.groups))
+        return tracked
+
+    def _forget_if_over(self, request_id: int) -> None:
+        tracked = self._tracked[request_id]
+        if tracked.ended and not tracked.jobs:
+            del self._tracked[request_id]
+
+    def _new_job(
+        self, request: ActiveRequest, load: bool, blocks: dict[Key, int], parents: dict[Key, int | None]
+    ) -> TransferJob:
+        job = TransferJob(self._next_job, request.request_id, load, blocks, parents)
+        self._next_job += 1
+        self.jobs[job.job_id] = job
+        self._track(request).jobs.add(job.job_id)
+        return job

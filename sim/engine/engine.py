@@ -1,0 +1,319 @@
+"""One vLLM 0.28.0 engine without its clock: scheduler, KV cache and CPU tier joined.
+
+`schedule` plans a step, `complete` processes its output. With asynchronous scheduling two steps are in
+flight: step k+1 is planned before the output of step k is processed. KV events happen when a step is planned
+(or an output registers a block) and are published with the next output that is processed.
+"""
+
+from collections import deque
+from collections.abc import Collection, Iterable, Sequence
+
+from sim.engine.active import ActiveRequest, Status
+from sim.engine.connector import OffloadingConnector
+from sim.engine.nixl import NixlConnector
+from sim.engine.plan import Limits, StepOutput, StepPlan
+from sim.engine.scheduler import Scheduler
+from sim.kv.events import KvEvent
+from sim.kv.groups import blocks_for
+from sim.kv.hybrid import KvCache
+from sim.kv.offload import Key
+
+LIVELOCK_STEPS = 1000
+"""Steps that preempt, without a token between them, after which none is expected any more."""
+
+
+class Engine:
+    """One engine; `add`, then `schedule` and `complete` in turn."""
+
+    def __init__(
+        self,
+        cache: KvCache,
+        limits: Limits,
+        offload: OffloadingConnector | None = None,
+        nixl: NixlConnector | None = None,
+        *,
+        offload_first: bool = False,
+        growth_is_news: bool = False,
+    ) -> None:
+        """Join the parts. `growth_is_news`: somebody wants to know of every block that an answer grows by."""
+        self.cache = cache
+        self.limits = limits
+        self.offload = offload
+        self.nixl = nixl
+        self.grows_quietly = not (cache.recurrent or offload is not None or growth_is_news)
+        """A decode that goes on in a new block changes nothing but the pool: no state goes back, no copy is
+        planned, nobody is told."""
+        self.alone = offload is None
+        """Nothing is copied to or from the host: of steps without tokens the second changes nothing."""
+        self.scheduler = Scheduler(cache, limits, offload, nixl, offload_first=offload_first)
+        self.steps: deque[StepPlan] = deque()
+        """Planned and not yet processed, oldest first."""
+        self.max_steps = 2 if limits.async_scheduling else 1
+        self.failed_stores = 0
+        """Stores that found no room in the CPU tier when the last step was planned."""
+        self._finished_unreported = False
+        self._barren_steps = 0
+        self.preempted: list[ActiveRequest] = []
+        """Requests that were preempted and have not been looked at by `drop_outgrown` since."""
+        self._landing: dict[int, ActiveRequest] = {}
+        """Requests that were aborted while their blocks are written to from outside: kept until that ends."""
+        self._news: list[KvEvent] = []
+        """Events that `news` has not told."""
+        self._gpu_events: list[KvEvent] = []
+        self._cpu_events: list[KvEvent] = []
+        """Events that were not published."""
+
+    @property
+    def has_work(self) -> bool:
+        """Whether vLLM's loop would call schedule once more; copies under way keep it going."""
+        scheduler = self.scheduler
+        if scheduler.running or scheduler.waiting or scheduler.skipped or self._finished_unreported:
+            return True
+        if self.nixl is not None and self.nixl.held:
+            return True
+        return self.offload is not None and bool(self.offload.jobs)
+
+    @property
+    def needs_step(self) -> bool:
+        """`has_work`, but for a step that would only wait for tokens on their way and change nothing."""
+        if self.livelocked:
+            return False
+        scheduler = self.scheduler
+        if scheduler.waiting or scheduler.skipped:
+            return True
+        if not self.alone:
+            return self.has_work
+        for request in scheduler.running:
+            if request.outputs + request.placeholders < request.output_tokens:
+                return True
+        return False
+
+    @property
+    def livelocked(self) -> bool:
+        """Whether requests have preempted each other for so long that only something from outside ends it.
+
+        vLLM 0.28.0 does so for ever when two requests in turn recompute a few tokens, need one block more
+        than there are, and are both preempted because the first one's blocks return a step too late.
+        """
+        return self._barren_steps > LIVELOCK_STEPS
+
+    @property
+    def waiting(self) -> int:
+        """Requests in the queue, those that wait for a load included."""
+        return len(self.scheduler.waiting) + len(self.scheduler.skipped)
+
+    @property
+    def requests(self) -> list[ActiveRequest]:
+        """All that are queued or running, in no order that matters."""
+        scheduler = self.scheduler
+        return [*scheduler.running, *scheduler.skipped, *scheduler.waiting]
+
+    def fits(self, tokens: int) -> bool:
+        """Whether a request of so many tokens can always be served by a pool that it has to itself.
+
+        A recurrent group holds two states at once, the one a step starts from and the one it makes: vLLM
+        0.28.0 counts so when it checks the longest sequence against the pool.
+        """
+        blocks = blocks_for(tokens, self.cache.block_tokens) + 2 * len(self.cache.recurrent)
+        return blocks < self.cache.pool.num_blocks
+
+    def add(self, request: ActiveRequest) -> None:
+        """Queue a request; the next `schedule` sees it."""
+        self.stir()
+        self.scheduler.waiting.append(request)
+
+    def stir(self) -> None:
+        """Something came from outside: requests that preempted each other for ever may get on now."""
+        self._barren_steps = 0
+
+    def schedule(self) -> StepPlan:
+        """Plan the next step; it is in flight until `complete`."""
+        plan = self.scheduler.repeat() if self.grows_quietly else None
+        if plan is None:
+            plan = self._schedule_anew()
+        self.steps.append(plan)
+        return plan
+
+    def _schedule_anew(self) -> StepPlan:
+        # What is left of requests that ended may be stored in the step after.
+        settled = self.offload is None or not self._finished_unreported
+        self._finished_unreported = False
+        before, failed_before = self._state(), self._failed_stores()
+        plan = self.scheduler.schedule()
+        self.failed_stores = self._failed_stores() - failed_before
+        decodes = plan.n_tokens == len(plan.tokens) == len(self.scheduler.running) == len(plan.emitting)
+        plan.quiet = decodes and settled and self._state() == before
+        if plan.preempted:
+            self._barren_steps += 1
+            self.preempted += plan.preempted
+        return plan
+
+    def _state(self) -> tuple[int, int, int, int]:
+        """Equal before and after a step that changed no queue, and no block or tier but by quiet growth."""
+        pool_changes = 0 if self.grows_quietly else self.cache.pool.changes
+        tier_changes = self.offload.tier.changes if self.offload is not None else 0
+        scheduler = self.scheduler
+        return pool_changes, tier_changes, len(scheduler.running), len(scheduler.waiting)
+
+    def _failed_stores(self) -> int:
+        return self.offload.failed_stores if self.offload is not None else 0
+
+    def complete(
+        self,
+        done_jobs: Iterable[tuple[int, Sequence[Key] | None]] = (),
+        pulled: Collection[int] = (),
+        read: Collection[int] = (),
+    ) -> StepOutput:
+        """Process the oldest step's output, with what was reported by then.
+
+        Copies to and from the host (job, order of its keys); requests whose pull has ended; requests held
+        here whose blocks were read by another engine.
+        """
+        plan = self.steps.popleft()
+        for request, tokens in plan.tokens:
+            request.in_flight -= tokens
+        if plan.freed_after:
+            self.cache.pool.free(plan.freed_after)
+        received = plan.emitting
+        if any(request.stale for request in received):
+            received = [request for request in received if not self._is_stale(request)]
+        if received:
+            self._barren_steps = 0
+        finished = [request for request in received if self._receive_token(request)]
+        for job_id, order in done_jobs:
+            self._job_done(job_id, order)
+        if pulled or read:
+            self.hear(pulled, read)
+        return StepOutput(received, finished, self.publish())
+
+    def hear(self, pulled: Iterable[int], read: Iterable[int]) -> None:
+        """Take note of requests whose pull has ended, and let those go that were read by another engine."""
+        for request_id in pulled:
+            self._arrived(request_id)
+        for request_id in read:
+            self.release(request_id)
+
+    def _arrived(self, request_id: int) -> None:
+        """What a request waited for is in its blocks; one that was aborted meanwhile leaves."""
+        request = self._landing.pop(request_id, None)
+        if request is None:
+            self.scheduler.arrived.add(request_id)
+        else:
+            self._leave(request, aborted=True)
+
+    def abort(self, request: ActiveRequest) -> None:
+        """Take out a request of this engine that nobody waits for any more.
+
+        Its blocks return at once, as in vLLM 0.28.0, or when a load or pull into them has ended. What steps
+        in flight generate for it is thrown away.
+        """
+        scheduler = self.scheduler
+        self.stir()
+        self._take_out(request)
+        request.stale = request.placeholders
+        scheduler.loading.pop(request.request_id, None)
+        if request.status is Status.LOADING and request.request_id not in scheduler.arrived:
+            request.status = Status.FINISHED
+            self._landing[request.request_id] = request
+            return
+        scheduler.arrived.discard(request.request_id)
+        self._leave(request, aborted=True)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is queued, runs, or is kept for another engine."""
+        held = self.nixl is not None and self.nixl.held
+        return not (self.requests or held or self._landing)
+
+    @property
+    def landing(self) -> Collection[ActiveRequest]:
+        """Requests that were aborted, and whose blocks are still written to from outside."""
+        return self._landing.values()
+
+    def release(self, request_id: int) -> bool:
+        """Let the blocks of a held request go; False if they are not held any more."""
+        request = self.nixl.release(request_id) if self.nixl is not None else None
+        if request is not None:
+            self.cache.free(request.tables)
+        return request is not None
+
+    def drop_outgrown(self) -> list[ActiveRequest]:
+        """Take out preempted requests that have outgrown the pool: they can never be admitted again."""
+        settled = [request for request in self.preempted if not request.in_flight]
+        self.preempted = [request for request in self.preempted if request.in_flight]
+        outgrown: list[ActiveRequest] = []
+        for request in settled:
+            if request.status is Status.PREEMPTED and not self.fits(request.num_tokens):
+                self._take_out(request)
+                self._leave(request, aborted=True)
+                outgrown.append(request)
+        return outgrown
+
+    def news(self) -> list[KvEvent]:
+        """KV events since the last call, as they happened, published or not."""
+        self._hear()
+        news, self._news = self._news, []
+        return news
+
+    def publish(self) -> list[KvEvent]:
+        """KV events not published yet: the GPU's first, then the CPU tier's."""
+        self._hear()
+        gpu, self._gpu_events = self._gpu_events, []
+        cpu, self._cpu_events = self._cpu_events, []
+        return gpu + cpu
+
+    def _hear(self) -> None:
+        pool, offload = self.cache.pool, self.offload
+        if pool.events:
+            self._news += pool.events
+            self._gpu_events += pool.events
+            pool.events = []
+        if offload is not None and offload.events:
+            self._news += offload.events
+            self._cpu_events += offload.events
+            offload.events = []
+
+    def _is_stale(self, request: ActiveRequest) -> bool:
+        """Whether the token that came for a request is one to throw away."""
+        if not request.stale:
+            return False
+        request.stale -= 1
+        request.placeholders -= 1
+        return True
+
+    def _receive_token(self, request: ActiveRequest) -> bool:
+        """Hand a request its token; return whether it was the last."""
+        request.outputs += 1
+        request.placeholders -= 1
+        if self.limits.async_scheduling and request.status is Status.RUNNING:
+            self.cache.register(request.tables, request.hashes, request.computed - request.placeholders)
+        if request.outputs < request.output_tokens and request.num_tokens < self.limits.max_model_len:
+            return False
+        self._take_out(request)
+        self._leave(request)
+        return True
+
+    def _take_out(self, request: ActiveRequest) -> None:
+        scheduler = self.scheduler
+        if request.status is Status.RUNNING:
+            scheduler.running.remove(request)
+        elif request in scheduler.waiting:
+            scheduler.waiting.remove(request)
+        else:
+            scheduler.skipped.remove(request)
+
+    def _leave(self, request: ActiveRequest, *, aborted: bool = False) -> None:
+        request.status = Status.FINISHED
+        if self.offload is not None or self.nixl is not None:
+            self.cache.skip(request.tables, request.computed)
+        if self.offload is not None:
+            self.offload.finished(request, aborted=aborted)
+        if self.nixl is None or aborted or not self.nixl.keep(request):
+            self.cache.free(request.tables)
+        self._finished_unreported = True
+
+    def _job_done(self, job_id: int, order: Sequence[Key] | None) -> None:
+        assert self.offload is not None
+        job = self.offload.complete(job_id, order)
+        if job.load:
+            self._arrived(job.request_id)

@@ -1,0 +1,86 @@
+"""vLLM 0.28.0's NixlConnector in pull mode: what a prefill engine keeps, and what a decode engine pulls.
+
+The prefill engine computes a prompt (of a hybrid model all but its last token: the decode engine then
+computes one token and has the state) and keeps its blocks until they were read or the lease ends. The decode
+engine pulls the attention blocks it lacks, whole, and always the last recurrent state of every group.
+"""
+
+from sim.engine.active import ActiveRequest, RemoteBlocks
+from sim.kv.hybrid import KvCache
+
+
+class Pull:
+    """Blocks that a decode engine reads from a prefill engine for one request."""
+
+    __slots__ = ("blocks_by_group", "remote", "request_id")
+
+    def __init__(self, request_id: int, remote: RemoteBlocks, blocks_by_group: tuple[int, ...]) -> None:
+        self.request_id = request_id
+        self.remote = remote
+        self.blocks_by_group = blocks_by_group
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of all groups."""
+        return sum(self.blocks_by_group)
+
+
+class NixlConnector:
+    """One engine's side. `producer`: it must deliver its output; `consumer`: blocks freed wait for a step.
+
+    vLLM's kv_both is both, kv_producer and kv_consumer one of them.
+    """
+
+    def __init__(self, cache: KvCache, *, producer: bool, consumer: bool) -> None:
+        self.producer = producer
+        self.consumer = consumer
+        self.held: dict[int, ActiveRequest] = {}
+        """Requests that ended here and whose blocks wait to be read."""
+        self.unneeded: list[int] = []
+        """Requests of whose remote blocks none is needed: the other side is only told."""
+        self._cache = cache
+
+    def lookup(self, request: ActiveRequest, local_tokens: int) -> int:
+        """Tokens to pull beyond a local hit; a prefill request loses its last token at the first call."""
+        if request.remote is not None:
+            return max(0, request.remote.tokens - local_tokens)
+        if (
+            request.for_remote
+            and self._cache.recurrent
+            and not request.truncated
+            and request.prompt_tokens > 1
+        ):
+            request.truncated = True
+            request.prompt_tokens -= 1
+        return 0
+
+    def decline(self, request: ActiveRequest) -> None:
+        """It was admitted and lacks nothing that another engine has: the blocks there can go."""
+        if request.remote is not None:
+            request.remote = None
+            self.unneeded.append(request.request_id)
+
+    def start_pull(self, request: ActiveRequest, local_tokens: int) -> Pull:
+        """Read what `lookup` promised into the blocks that were allocated for it."""
+        remote = request.remote
+        assert remote is not None
+        request.remote = None
+        attention = remote.blocks_by_group[-1] - local_tokens // self._cache.block_tokens
+        states = (1,) * len(self._cache.recurrent)
+        return Pull(request.request_id, remote, (*states, attention))
+
+    def keep(self, request: ActiveRequest) -> bool:
+        """A request ends; return whether its blocks stay, for another engine to read."""
+        if request.for_remote:
+            self.held[request.request_id] = request
+        return request.for_remote
+
+    def offer(self, request: ActiveRequest) -> RemoteBlocks:
+        """What the other engine is told of a request that is held here."""
+        states = (1,) * len(self._cache.recurrent)
+        attention = request.tables[self._cache.attention_group].length
+        return RemoteBlocks(request.prompt_tokens, (*states, attention))
+
+    def release(self, request_id: int) -> ActiveRequest | None:
+        """The blocks were read, or their lease ended; None if they are not held any more."""
+        return self.held.pop(request_id, None)

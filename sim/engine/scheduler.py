@@ -1,0 +1,284 @@
+"""Which tokens an engine computes next: vLLM 0.28.0's scheduler (first come, first served).
+
+A step has a budget of tokens. Running requests come first, in order of admission; a request that finds no
+blocks preempts the one admitted last. Then waiting requests are admitted, each only if its whole known
+sequence fits in the free blocks now; the first that does not fit blocks those behind it.
+"""
+
+from collections import deque
+
+from sim.engine.active import ActiveRequest, Status
+from sim.engine.chunk import chunk_tokens
+from sim.engine.connector import OffloadingConnector
+from sim.engine.lookup import Lookup
+from sim.engine.nixl import NixlConnector
+from sim.engine.plan import Admission, Limits, StepPlan
+from sim.kv.hybrid import NO_HIT, Hit, KvCache
+
+
+class Scheduler:
+    """Queues and admission of one engine: without `offload` no CPU tier, without `nixl` no other engine.
+
+    With both, vLLM's MultiConnector asks them in order: `nixl` first unless `offload_first`.
+    """
+
+    def __init__(
+        self,
+        cache: KvCache,
+        limits: Limits,
+        offload: OffloadingConnector | None = None,
+        nixl: NixlConnector | None = None,
+        *,
+        offload_first: bool = False,
+    ) -> None:
+        self.cache = cache
+        self.limits = limits
+        self.offload = offload
+        self.nixl = nixl
+        self.lookup = Lookup(
+            cache, offload, nixl, offload_first=offload_first, dies_of_nothing=limits.dies_of_nothing
+        )
+        # A connector that consumes lets blocks go only when no step in flight can write to them.
+        self._frees_late = nixl.consumer if nixl is not None else offload is not None
+        self.running: list[ActiveRequest] = []
+        self.waiting: deque[ActiveRequest] = deque()
+        self.skipped: deque[ActiveRequest] = deque()
+        """Passed over earlier for a transient reason (a load, a transfer): served before `waiting`."""
+        self.loading: dict[int, ActiveRequest] = {}
+        """Requests with blocks whose content arrives from outside, until they run."""
+        self.arrived: set[int] = set()
+        """Requests whose load was reported complete and that were not looked at since."""
+        self.last_plan: StepPlan | None = None
+        self._steps = 0
+        self._watermark_blocks = int(limits.watermark * cache.pool.num_blocks)
+
+    def schedule(self) -> StepPlan:
+        """Plan one step and take the blocks for it."""
+        plan = StepPlan(self._steps)
+        self._steps += 1
+        self.cache.begin_step()
+        budget = self._schedule_running(plan, self.limits.max_batched_tokens)
+        if not plan.preempted and (self.waiting or self.skipped):
+            budget = self._schedule_waiting(plan, budget)
+        plan.n_tokens = self.limits.max_batched_tokens - budget
+        if self.offload is not None:
+            plan.stores, plan.flushes = self.offload.plan(plan.tokens, plan.preempted)
+        if self.nixl is not None:
+            plan.unneeded, self.nixl.unneeded = self.nixl.unneeded, []
+        self._advance(plan)
+        self.last_plan = plan
+        return plan
+
+    def repeat(self) -> StepPlan | None:
+        """Plan what `schedule` would after a quiet step, if nothing has happened since; None: ask `schedule`.
+
+        For engines whose decodes grow quietly, and only while nobody waits.
+        """
+        last, running = self.last_plan, self.running
+        if last is None or not last.quiet or self.waiting or self.skipped or len(running) != len(last.tokens):
+            return None
+        longest = self.limits.max_model_len - 1
+        for request in running:
+            if request.outputs + request.placeholders >= request.output_tokens or request.computed >= longest:
+                return None
+            if not self._grow(request, 1):
+                return None  # what others have taken now they find covered then
+        plan = StepPlan(self._steps, last.n_tokens, last.tokens, last.emitting, quiet=True)
+        self._steps += 1
+        for request in running:
+            request.computed += 1
+            request.in_flight += 1
+            request.placeholders += 1
+        self.last_plan = plan
+        return plan
+
+    # -- running --------------------------------------------------------------------------------------------
+
+    def _schedule_running(self, plan: StepPlan, budget: int) -> int:
+        index = 0
+        while index < len(self.running) and budget > 0:
+            request = self.running[index]
+            tokens = self._running_tokens(request, budget)
+            if tokens == 0:
+                index += 1
+                continue
+            if not self._grow(request, tokens) and not self._make_room(request, tokens, plan):
+                break
+            plan.tokens.append((request, tokens))
+            budget -= tokens
+            index += 1
+        return budget
+
+    def _running_tokens(self, request: ActiveRequest, budget: int) -> int:
+        placeholders, computed = request.placeholders, request.computed
+        if placeholders > 0 and request.outputs + placeholders >= request.output_tokens:
+            return 0  # the step in flight generates its last token
+        tokens = request.prompt_tokens + request.outputs + placeholders - computed
+        if tokens > 1:
+            tokens = min(self._capped(tokens), budget)
+        tokens = min(tokens, self.limits.max_model_len - 1 - computed)
+        return self._cut(request, computed, tokens) if self.cache.recurrent else tokens
+
+    def _make_room(self, request: ActiveRequest, tokens: int, plan: StepPlan) -> bool:
+        while True:
+            victim = self.running.pop()
+            self._preempt(victim, plan)
+            if victim is request:
+                return False
+            if self._grow(request, tokens):
+                return True
+
+    def _preempt(self, request: ActiveRequest, plan: StepPlan) -> None:
+        if self.nixl is not None and self.nixl.producer:
+            request.stale = request.placeholders
+        if self._frees_late and request.in_flight and self.last_plan is not None:
+            self.last_plan.freed_after += self.cache.detach(request.tables)
+        else:
+            self.cache.free(request.tables)
+        request.status = Status.PREEMPTED
+        request.computed = 0
+        request.preemptions += 1
+        self.waiting.appendleft(request)
+        plan.preempted.append(request)
+
+    # -- waiting --------------------------------------------------------------------------------------------
+
+    def _schedule_waiting(self, plan: StepPlan, budget: int) -> int:
+        passed: list[ActiveRequest] = []
+        try:
+            while budget > 0 and (self.waiting or self.skipped) and len(self.running) < self.limits.max_seqs:
+                queue = self.skipped or self.waiting
+                request = queue[0]
+                if self._must_wait(request):
+                    passed.append(queue.popleft())
+                    continue
+                # Nothing is looked up for a request whose load has arrived.
+                hit, external = (NO_HIT, 0) if request.computed else self.lookup.find(request)
+                if external is None:
+                    passed.append(queue.popleft())
+                    continue
+                loading = external > 0
+                start = request.computed or hit.tokens + external
+                tokens = 0
+                if not loading:
+                    tokens = min(self._capped(request.num_tokens - start), budget)
+                    tokens = self._cut(request, start, tokens)
+                    if tokens == 0:
+                        break
+                if not self._join(request, tokens, hit, external):
+                    break
+                queue.popleft()
+                self._admit(request, hit, external, plan)
+                if loading:
+                    passed.append(request)
+                    continue
+                plan.tokens.append((request, tokens))
+                budget -= tokens
+        finally:  # an engine that dies here must still know them, to give them up
+            self.skipped.extendleft(reversed(passed))
+        return budget
+
+    def _must_wait(self, request: ActiveRequest) -> bool:
+        if request.status is Status.LOADING:
+            if request.request_id not in self.arrived:
+                return True
+            self._promote(request)
+        return request.status is Status.PREEMPTED and request.in_flight > 0
+
+    def _admit(self, request: ActiveRequest, hit: Hit, external: int, plan: StepPlan) -> None:
+        resumed = request.preemptions > 0
+        arrived = request.computed > 0
+        if not arrived:
+            request.computed = hit.tokens + external
+            if not resumed:
+                request.local_tokens, request.external_tokens = hit.tokens, external
+            plan.admitted.append(Admission(request, hit.tokens, external, external > 0, resumed))
+        if external > 0:
+            request.status = Status.LOADING
+            self.loading[request.request_id] = request
+            if request.remote is not None:
+                assert self.nixl is not None
+                plan.pulls.append(self.nixl.start_pull(request, hit.tokens))
+            else:
+                assert self.offload is not None
+                plan.loads.append(self.offload.start_load(request, hit.tokens, external))
+        else:
+            if self.nixl is not None:
+                self.nixl.decline(request)
+            request.status = Status.RUNNING
+            if self.loading.pop(request.request_id, None) is not None:
+                self.cache.retake(request.tables)
+            self.running.append(request)
+
+    def _promote(self, request: ActiveRequest) -> None:
+        """What a request waited for is in its blocks: findable, and scheduled like a waiting request."""
+        self.arrived.discard(request.request_id)
+        request.status = Status.PREEMPTED if request.preemptions else Status.WAITING
+        self.cache.register(request.tables, request.hashes, request.computed)
+        request.computed = min(request.computed, request.num_tokens - 1)
+
+    # -- blocks and cuts ------------------------------------------------------------------------------------
+
+    def _grow(self, request: ActiveRequest, tokens: int) -> bool:
+        """Take the blocks for `tokens` more of a running request; all or nothing.
+
+        What it reads no longer is skipped, and returned, in any case.
+        """
+        cache, tables, end = self.cache, request.tables, request.computed + tokens
+        if cache.recurrent:
+            cache.skip(tables, max(0, request.computed - request.in_flight))
+        known = request.prompt_tokens + request.outputs
+        return cache.grow(tables, request.hashes, end, end if end < known else known)
+
+    def _join(self, request: ActiveRequest, tokens: int, hit: Hit, external: int) -> bool:
+        """Take the blocks for the first `tokens` of a waiting request beyond its hit; all or nothing.
+
+        Its whole known sequence must fit, with a reserve if others run.
+        """
+        cache = self.cache
+        computed = request.computed or hit.tokens + external
+        watermark = self._watermark_blocks if self.running else 0
+        whole = cache.need(request.tables, request.num_tokens, hit)
+        if whole is None or whole + watermark > cache.pool.free_blocks:
+            return False
+        cache.skip(request.tables, max(0, computed - request.in_flight))
+        free = cache.pool.free_blocks
+        if external:
+            free -= self.reserved_blocks()
+        need = cache.need(request.tables, computed + tokens, hit)
+        if need is None or need + watermark > free:
+            return False
+        if not request.tables:
+            cache.admit(request.tables, hit, computed)
+        if not external:
+            cache.extend(request.tables, computed + tokens)
+            cache.register(request.tables, request.hashes, min(computed + tokens, request.num_tokens))
+        return True
+
+    def reserved_blocks(self) -> int:
+        """Blocks that prefills already admitted will still take: a load may not grab them."""
+        prefilling = (request for request in self.running if request.computed < request.num_tokens)
+        total = 0
+        for request in (*prefilling, *self.loading.values()):
+            total += self.cache.need(request.tables, request.num_tokens) or 0
+        return total
+
+    def _capped(self, tokens: int) -> int:
+        threshold = self.limits.long_prefill_threshold_tokens
+        return min(tokens, threshold) if threshold > 0 else tokens
+
+    def _cut(self, request: ActiveRequest, start: int, tokens: int) -> int:
+        if not self.cache.recurrent or tokens <= 0:
+            return tokens
+        most = self._capped(self.limits.max_batched_tokens)
+        return chunk_tokens(request, start, tokens, self.cache.block_tokens, most)
+
+    # -- the end of a schedule call -------------------------------------------------------------------------
+
+    def _advance(self, plan: StepPlan) -> None:
+        for request, tokens in plan.tokens:
+            request.computed += tokens
+            request.in_flight += tokens
+            if request.computed >= request.prompt_tokens + request.outputs + request.placeholders:
+                request.placeholders += 1
+                plan.emitting.append(request)

@@ -1,0 +1,1 @@
+"""Many runs: compare, sweep, tune, size; the objects that a user holds."""

@@ -1,0 +1,206 @@
+"""Runs several scenarios at the same points with the same seeds, in parallel processes; reads saved ones.
+
+sources, --set, seeds -> plan -> jobs, saved runs -> execute -> sim.runs.comparison.Comparison
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sim.base.errors import InputError
+from sim.base.progress import count_bar
+from sim.base.shipped import short_name
+from sim.experiments.jobs.counts import check_counts
+from sim.experiments.jobs.engine import local
+from sim.experiments.jobs.execute import OnRun, warned
+from sim.experiments.jobs.execute import execute as execute_jobs
+from sim.experiments.jobs.job import Job, jobs_at
+from sim.runs.comparison import Comparison
+from sim.runs.run import Run
+from sim.runs.saved import is_folder, read_runs
+from sim.scenario.overrides import Overrides, as_texts
+from sim.scenario.points import combinations, read_axes
+from sim.scenario.scenario import Scenario
+from sim.simulation.result import RunResult
+
+Source = str | Path | Scenario | RunResult | Comparison | Sequence[RunResult]
+"""What takes part: a scenario (its name, its file, or loaded), or what ran already (a folder, or results)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a comparison is made of."""
+
+    names: list[str]
+    """The scenarios, the one first that the others are compared with."""
+    saved: list[Run]
+    """Runs that were read."""
+    jobs: list[Job]
+    """Runs to make."""
+
+
+def compare(
+    *sources: Source | Mapping[str, Source],
+    overrides: Overrides = (),
+    repeat: int | None = None,
+    draws: int | None = None,
+    jobs: int | None = None,
+) -> Comparison:
+    """Run scenarios with the same seeds, or take what ran already, and put them side by side.
+
+    Args:
+        sources: names of shipped scenarios, TOML files, scenarios, results of `run` (a list of them: one
+            scenario's seeds), other comparisons, or folders of either. The first is what the others are
+            compared with. A mapping gives each one the name of its key: `{"default": "agg8", "mine": mine}`.
+        overrides: what to change in all scenarios: `{"workload.sessions": [12, 20]}`. A list, or a text such
+            as `"12:28:8"`, makes points: every combination is run.
+        repeat: seeds, from the first scenario's own on, the same for all; one if not given. Intervals take
+            three or more.
+        draws: draws of the coefficients over their ranges, each with every seed: numbers have bands then. The
+            coefficients' values if not given.
+        jobs: runs at a time, in processes; as many as there are cores if not given.
+
+    Raises:
+        InputError: a source or an override cannot be used, or no run came to its end. Where only some did
+            not, a warning says why.
+
+    """
+    named: dict[str, Source] | list[Source]
+    if len(sources) == 1 and isinstance(sources[0], Mapping):
+        named = {str(name): source for name, source in sources[0].items()}
+    else:
+        named = [source for source in sources if not isinstance(source, Mapping)]
+    if len(named) == 0 or any(isinstance(source, Mapping) for source in sources[1:]):
+        raise InputError("compare: give scenarios or results, or one mapping of them by name")
+    check_counts(repeat=repeat, draws=draws, jobs=jobs)
+    made = plan(named, as_texts(overrides, points=True), repeat, draws)
+    with count_bar("comparing", len(made.jobs)) as on_one_more:
+        comparison = execute(made, jobs, lambda _: on_one_more())
+    return warned(comparison)
+
+
+def plan(
+    sources: Sequence[Source] | Mapping[str, Source],
+    overrides: Sequence[str] = (),
+    repeat: int | None = None,
+    draws: int | None = None,
+) -> Plan:
+    """Return what is to be run, and read what has been.
+
+    Args:
+        sources: scenarios and results, perhaps by the names that they are to have.
+        overrides: `key=value` for all scenarios; lists and ranges make points (`sim.scenario.points`).
+        repeat: seeds, from the first scenario's own on, the same for all; one if not given.
+        draws: draws of the coefficients over their ranges, from the first on, each with every seed; their
+            values if not given.
+
+    Raises:
+        InputError: a source or an override cannot be used.
+
+    """
+    named = dict(sources) if isinstance(sources, Mapping) else _named(sources)
+    ran = {name: source for name, source in named.items() if _ran(source)}
+    scenarios = {
+        name: source
+        for name, source in named.items()
+        if name not in ran and isinstance(source, str | Path | Scenario)
+    }
+    if not scenarios and (overrides or repeat or draws):
+        option = "--set" if overrides else "--repeat" if repeat else "--draws"
+        raise InputError(
+            f"{option}: {', '.join(map(_told, ran.values()))} ran already; give a scenario to run"
+        )
+    saved = {name: _runs(source, name) for name, source in ran.items()}
+    _keep_apart(named, saved)
+    order = dict.fromkeys(
+        column for name in named for column in [run.scenario for run in saved.get(name, [])] or [name]
+    )
+    runs = [run for found in saved.values() for run in found]
+    fixed, axes = read_axes(overrides)
+    jobs = jobs_at(scenarios, fixed, combinations(axes), repeat or 1, draws) if scenarios else []
+    return Plan(list(order), runs, jobs)
+
+
+def execute(plan: Plan, processes: int | None, on_run: OnRun) -> Comparison:
+    """Make all runs. One that fails becomes a run with an error; the others go on.
+
+    Args:
+        plan: what to run.
+        processes: runs at a time, as many as there are cores if None; 1: in this process.
+        on_run: called with every run as it ends; what it raises ends the others.
+
+    """
+    runs = [*execute_jobs(plan.jobs, local(processes), on_run), *plan.saved]
+    return Comparison(plan.names, sorted(runs, key=lambda run: plan.names.index(run.scenario)))
+
+
+def _ran(source: Source) -> bool:
+    return is_folder(source) if isinstance(source, str | Path) else not isinstance(source, Scenario)
+
+
+def _runs(source: Source, name: str) -> list[Run]:
+    """Return the runs of what ran already."""
+    if isinstance(source, Comparison):
+        return list(source.runs)
+    if isinstance(source, str | Path):
+        return read_runs(Path(source), name)
+    results = source if isinstance(source, Sequence) else [source]
+    if not results or not all(isinstance(result, RunResult) for result in results):
+        raise InputError(f"{name}: give a scenario, a folder, or results of run")
+    return [
+        Run(
+            name,
+            result.scenario.to_dict(),
+            {},
+            result.scenario.seed,
+            result.to_dict(),
+            result.notes,
+            draw=result.scenario.timing.draw,
+        )
+        for result in results
+        if isinstance(result, RunResult)
+    ]
+
+
+def _told(source: Source) -> str:
+    """Return what to call a source where nobody has named it."""
+    if isinstance(source, str | Path):
+        return str(source)
+    if isinstance(source, Comparison):
+        return ", ".join(source.scenarios)
+    if isinstance(source, Scenario):
+        return source.title
+    if isinstance(source, Sequence) and source:
+        return _told(source[0])
+    return source.name if isinstance(source, RunResult) else repr(source)
+
+
+def _named(sources: Sequence[Source]) -> dict[str, Source]:
+    """Return the sources by what the comparison calls each: the last part of a path where that is enough."""
+    told = [_told(source) for source in sources]
+    for name in told:
+        if told.count(name) > 1:
+            raise InputError(f"{name}: is given twice")
+    short = [
+        short_name(source) if isinstance(source, str | Path) else name
+        for source, name in zip(sources, told, strict=True)
+    ]
+    names = [
+        name if name and short.count(name) == 1 else long for name, long in zip(short, told, strict=True)
+    ]
+    return dict(zip(names, sources, strict=True))
+
+
+def _keep_apart(names: Iterable[str], saved: dict[str, list[Run]]) -> None:
+    """Put a folder's name before each scenario of a saved comparison that another source has too."""
+    scenarios = Counter(
+        scenario for name in names for scenario in {run.scenario for run in saved.get(name, [])} or {name}
+    )
+    for name, runs in saved.items():
+        saved[name] = [
+            replace(run, scenario=f"{name}/{run.scenario}")
+            if scenarios[run.scenario] > 1 and run.scenario != name
+            else run
+            for run in runs
+        ]

@@ -1,0 +1,41 @@
+"""What decides the result of a run, as a short text: equal fingerprints, equal results."""
+
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+
+import sim
+from sim.scenario.scenario import Scenario
+
+_BYTES = 16
+
+
+def fingerprint(scenario: Scenario) -> str:
+    """Return the fingerprint of a run: resolved scenario with its seed, trace, step times, and code."""
+    content = scenario.model_dump(mode="json")
+    path = scenario.workload.path
+    if path is not None:
+        content["workload"]["path"] = _of_file(path, path.stat().st_mtime_ns)
+    return _digest(repr((content, scenario.coefficients(), code())).encode())
+
+
+@cache
+def code() -> str:
+    """Return the fingerprint of the simulator's sources."""
+    root = Path(sim.__file__).parent
+    parts = []
+    for file in sorted(root.rglob("*.py")):
+        parts += [str(file.relative_to(root)).encode(), file.read_bytes()]
+    return _digest(*parts)
+
+
+@cache
+def _of_file(path: Path, changed_ns: int) -> str:
+    return _digest(path.read_bytes())
+
+
+def _digest(*parts: bytes) -> str:
+    found = blake2b(digest_size=_BYTES)
+    for part in parts:
+        found.update(len(part).to_bytes(8, "little") + part)
+    return found.hexdigest()

@@ -1,0 +1,1 @@
+"""Models, GPUs, memory, and how long a step takes."""

@@ -1,0 +1,150 @@
+"""Find the time coefficients of a model on a GPU: a file, or else a roofline.
+
+`calibration/README.md` describes the files.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal, Self
+
+from pydantic import ValidationError
+
+from sim.base.errors import InputError
+from sim.base.first_problem import first_problem
+from sim.base.shipped import PresetKind, coefficients_named, coefficients_path, preset, preset_names
+from sim.hardware import mocker_law
+from sim.hardware.coefficient_file import CoefficientFile, FrontendCoefficients, read_coefficient_file
+from sim.hardware.model import GpuSettings, ModelSettings
+from sim.hardware.step_time import StepCoefficients, peak_roofline, roofline
+
+Preset = Literal["dynamo-mocker", "roofline", "peak-roofline"]
+"""Times to compare with."""
+Origin = Literal["fitted", "prior"] | Preset
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficients:
+    """What the simulator takes for the times of a model on a GPU, and what that rests on."""
+
+    step: StepCoefficients
+    """Without effect if `origin` is "dynamo-mocker": a law without coefficients."""
+    frontend: FrontendCoefficients
+    origin: Origin
+    summary: str
+    """What they rest on, in a line: belongs beside every result."""
+    file: CoefficientFile | None = None
+    """Ranges and sources; None for a roofline."""
+
+    def drawn(self, k: int) -> Self:
+        """Return draw `k`, from 1 on, of all coefficients.
+
+        Raises:
+            InputError: nothing is known of them but their values.
+
+        """
+        if self.file is None:
+            raise InputError(f"no ranges to draw coefficients from: {self.summary}")
+        values = self.file.drawn(k)
+        step, frontend = self.file.step_coefficients(values), self.file.frontend_coefficients(values)
+        return replace(self, step=step, frontend=frontend)
+
+
+def times(model: ModelSettings, gpu: GpuSettings, preset: Preset | None, file: str | None) -> Coefficients:
+    """Return the times that `timing.preset` and `timing.coefficients` of a scenario ask for.
+
+    Raises:
+        InputError: as `coefficients`.
+
+    """
+    match preset:
+        case "roofline":
+            return roofline_coefficients(model, gpu, "as the scenario wants it")
+        case "peak-roofline":
+            return peak_roofline_coefficients(model, gpu)
+        case "dynamo-mocker":
+            return replace(coefficients(model, gpu), origin=preset, summary=mocker_law.SUMMARY)
+    return coefficients(model, gpu, file)
+
+
+def coefficients(model: ModelSettings, gpu: GpuSettings, file: str | None = None) -> Coefficients:
+    """Return the coefficients of a file or, without one, of the shipped one for this model and GPU.
+
+    A file counts only for the shape and formats it was made for: those of the presets it names. Where no
+    shipped file counts, a roofline stands in.
+
+    Args:
+        model: whose times.
+        gpu: where.
+        file: the name of a shipped file without .toml, or a path.
+
+    Raises:
+        InputError: there is no such file, it is damaged, or it is of another model or GPU.
+
+    """
+    path = coefficients_path(model.name, gpu.name) if file is None else coefficients_named(file)
+    if path is None:
+        return roofline_coefficients(model, gpu, f"no coefficients for {model.name} on {gpu.name}")
+    content = read_coefficient_file(path)
+    if (content.model, content.gpu) != (model.name, gpu.name):
+        raise InputError(
+            f"{path} is of {content.model} on {content.gpu}, and the scenario has {model.name} on {gpu.name}"
+        )
+    changed = _changed_settings(model, gpu)
+    if not changed:
+        values = content.values
+        step, frontend = content.step_coefficients(values), content.frontend_coefficients(values)
+        return Coefficients(step, frontend, content.origin, content.summary, content)
+    reason = f"the coefficients of {path.stem} do not hold for {', '.join(changed)}"
+    if file is not None:
+        raise InputError(f"{reason}; leave the file out for a roofline")
+    return roofline_coefficients(model, gpu, reason)
+
+
+def roofline_coefficients(model: ModelSettings, gpu: GpuSettings, reason: str) -> Coefficients:
+    """Return what shapes and achieved peaks give, with why they are taken."""
+    summary = f"roofline from shapes and achieved peaks, no measurement: {reason}"
+    return Coefficients(_roofline(roofline, model, gpu), FrontendCoefficients(), "roofline", summary)
+
+
+def _roofline(
+    law: Callable[[ModelSettings, GpuSettings], StepCoefficients], model: ModelSettings, gpu: GpuSettings
+) -> StepCoefficients:
+    try:
+        return law(model, gpu)
+    except (ValidationError, ArithmeticError) as error:
+        why = first_problem(error) if isinstance(error, ValidationError) else str(error)
+        raise InputError(f"no roofline of {model.name} on {gpu.name}: {why}") from error
+
+
+def peak_roofline_coefficients(model: ModelSettings, gpu: GpuSettings) -> Coefficients:
+    """Return what shapes and the peaks of the datasheet give, and no time outside of the engine."""
+    summary = "roofline from shapes and the datasheet's peaks, a lower bound and no prediction"
+    nothing = FrontendCoefficients(alpha_in_s=0.0, alpha_in_s_per_token=0.0, alpha_out_s=0.0)
+    return Coefficients(_roofline(peak_roofline, model, gpu), nothing, "peak-roofline", summary)
+
+
+def _changed_settings(model: ModelSettings, gpu: GpuSettings) -> list[str]:
+    """Return the settings, as "key = value", in which model or GPU differ in speed from their presets.
+
+    Step times rest on what the roofline rests on: a setting that does not move it, such as the GPU's memory,
+    leaves them as they were measured.
+    """
+    now = roofline(model, gpu)
+    changed = [
+        f"{key} = {getattr(model, key)}"
+        for key, shipped in _shipped(model, "models").items()
+        if roofline(model.model_copy(update={key: shipped}), gpu) != now
+    ]
+    return changed + [
+        f"{key} = {getattr(gpu, key)}"
+        for key, shipped in _shipped(gpu, "gpus").items()
+        if roofline(model, gpu.model_copy(update={key: shipped})) != now
+    ]
+
+
+def _shipped(settings: ModelSettings | GpuSettings, kind: PresetKind) -> dict[str, object]:
+    """Return the values of a preset that were changed, by key; none if it is not one."""
+    if settings.name not in preset_names(kind):
+        return {}
+    shipped = type(settings).model_validate(preset(kind, settings.name))
+    return {key: value for key, value in shipped if value != getattr(settings, key)}

@@ -1,0 +1,182 @@
+"""How long an engine step takes.
+
+One step computes prefill chunks (`new` tokens on a prefix of tokens already computed) and one token for each
+decoding sequence. Its time is a sum of resources:
+
+    smooth_max_p(t_floor, c_tok * rows)        weights read, or dense layers computed: tokens in whole tiles
+    + c_seq * sequences + c_step
+    + c_kv * context of the decodes            attention of decodes reads their KV cache
+    + a_pair * sum of new * (prefix + new / 2) attention of prefills pairs every token with all before it
+    + c_pf + c_mixed * context of the decodes  if the step has any prefill
+"""
+
+from collections.abc import Sequence
+from math import inf
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from sim.base.bounds import Count
+from sim.base.settings import Settings
+from sim.base.units import Seconds
+from sim.hardware.model import AchievedShares, GpuSettings, ModelSettings
+
+SMOOTH_MAX_P = {"fp8": 1.61, "bf16": 3.6, "fp16": 3.6}
+"""Exponent by format of the weights: fits to the H100 kernel tables of NVIDIA AISimulate 0.13."""
+
+
+class StepCoefficients(Settings):
+    """The numbers of the step-time law for one model on one GPU."""
+
+    t_floor_s: Seconds
+    """Reading the weights once: the shortest step."""
+    c_tok_s_per_token: Seconds
+    """Dense layers, for each token of the step."""
+    tile_tokens: Count = 1
+    """Matrix products compute whole tiles of so many tokens: with tiles of 128, 1,030 tokens take as long as
+    1,152. 1: every token counts by itself."""
+    smooth_max_p: float = Field(default=1.61, ge=1)
+    """How sharply a step turns from reading weights to computing: 1 adds them, infinity takes the longer."""
+    a_pair_s: Seconds
+    """Prefill attention, for each pair of a new token and a token it attends to."""
+    c_kv_s_per_token: Seconds
+    """Decode attention, for each token of context."""
+    c_mixed_s_per_token: Seconds = 0.0
+    """How much longer that takes in a step with prefill, whose attention kernel is made for long chunks."""
+    c_seq_s: Seconds = 0.0
+    """For each sequence of the step."""
+    c_pf_s: Seconds = 0.0
+    """Once for a step with any prefill."""
+    c_step_s: Seconds = 0.0
+    """Once for every step."""
+
+
+class StepTime(Protocol):
+    """What the engine asks of a step-time law; another law is another class with these two methods."""
+
+    def step_s(
+        self, prefill: Sequence[tuple[int, int]], decode_batch: int, decode_context_tokens: int
+    ) -> float:
+        """Return the time of one step; `prefill` holds (new tokens, prefix tokens) of each chunk."""
+
+    def decode_s(self, batch: int, sum_context_tokens: int, n: int) -> NDArray[np.float64]:
+        """Return the times of `n` successive steps of the same decodes, bit for bit those of `step_s`."""
+
+
+class StepLaw:
+    """The law of this module with its coefficients as plain numbers."""
+
+    __slots__ = (
+        "_dense_s",
+        "_p",
+        "_tile",
+        "a_pair_s",
+        "c_kv_s",
+        "c_mixed_s",
+        "c_pf_s",
+        "c_seq_s",
+        "c_step_s",
+        "c_tok_s",
+        "t_floor_s",
+    )
+
+    def __init__(self, coefficients: StepCoefficients) -> None:
+        self.t_floor_s = coefficients.t_floor_s
+        self.c_tok_s = coefficients.c_tok_s_per_token
+        self.a_pair_s = coefficients.a_pair_s
+        self.c_kv_s = coefficients.c_kv_s_per_token
+        self.c_mixed_s = coefficients.c_mixed_s_per_token
+        self.c_seq_s = coefficients.c_seq_s
+        self.c_pf_s = coefficients.c_pf_s
+        self.c_step_s = coefficients.c_step_s
+        self._p = coefficients.smooth_max_p
+        self._tile = coefficients.tile_tokens
+        self._dense_s: dict[int, float] = {}
+
+    def step_s(
+        self, prefill: Sequence[tuple[int, int]], decode_batch: int, decode_context_tokens: int
+    ) -> float:
+        """Return the time of one step in seconds; 0 for a step without tokens.
+
+        Args:
+            prefill: for each chunk, tokens computed now and tokens of the same sequence computed before.
+            decode_batch: sequences that compute one token.
+            decode_context_tokens: tokens of context of those sequences together.
+
+        """
+        if not prefill:
+            if not decode_batch:
+                return 0.0
+            return self._fixed_s(decode_batch, decode_batch) + self.c_kv_s * decode_context_tokens
+        tokens, pairs = decode_batch, 0.0
+        for new, prefix in prefill:
+            tokens += new
+            pairs += new * (prefix + new / 2)
+        fixed = self._fixed_s(tokens, len(prefill) + decode_batch)
+        decodes = (self.c_kv_s + self.c_mixed_s) * decode_context_tokens
+        return fixed + decodes + (self.a_pair_s * pairs + self.c_pf_s)
+
+    def decode_s(self, batch: int, sum_context_tokens: int, n: int) -> NDArray[np.float64]:
+        """Return the times of `n` successive steps in seconds, shape (n,).
+
+        Args:
+            batch: sequences that compute one token in every step, 1 or more.
+            sum_context_tokens: their context together in the first step; each later step adds `batch`.
+            n: steps.
+
+        """
+        contexts = np.arange(sum_context_tokens, sum_context_tokens + batch * n, batch, dtype=np.float64)
+        return self._fixed_s(batch, batch) + self.c_kv_s * contexts
+
+    def _fixed_s(self, tokens: int, sequences: int) -> float:
+        """Return what does not depend on contexts. A scalar: NumPy's power differs in the last bit."""
+        dense = self._dense_s.get(tokens)
+        if dense is None:
+            rows = -(-tokens // self._tile) * self._tile
+            dense = self._dense_s[tokens] = smooth_max(self.t_floor_s, self.c_tok_s * rows, self._p)
+        return dense + self.c_seq_s * sequences + self.c_step_s
+
+
+def smooth_max(x: float, y: float, p: float) -> float:
+    """Return (x^p + y^p)^(1/p) for x, y >= 0, written so that no power overflows."""
+    low, high = (x, y) if x < y else (y, x)
+    return high * (1.0 + (low / high) ** p) ** (1.0 / p) if high else 0.0
+
+
+def peak_roofline(model: ModelSettings, gpu: GpuSettings) -> StepCoefficients:
+    """Return coefficients from shapes and the peaks of the datasheet: what no engine can beat.
+
+    Weights are read while dense layers are computed, and the longer of the two counts.
+    """
+    shares = dict.fromkeys(AchievedShares.model_fields, 1.0)
+    ideal = gpu.model_copy(update={"achieved": AchievedShares.model_validate(shares)})
+    return roofline(model, ideal).model_copy(update={"smooth_max_p": inf})
+
+
+def roofline(model: ModelSettings, gpu: GpuSettings) -> StepCoefficients:
+    """Return coefficients from shapes and achieved peaks alone, for a model that nobody measured.
+
+    A lower bound in practice: launches, element-wise operations and the host are not in it.
+    """
+    achieved = gpu.achieved
+    fp8_weights, fp8_cache = model.weights_dtype == "fp8", model.kv_dtype == "fp8"
+    if fp8_weights and gpu.fp8_flop_per_s is not None:
+        dense = gpu.fp8_flop_per_s * achieved.fp8_dense
+    else:
+        dense = gpu.bf16_flop_per_s * achieved.bf16_dense
+    prefill = gpu.bf16_flop_per_s * (achieved.fp8_kv_prefill if fp8_cache else achieved.bf16_kv_prefill)
+    kv_read = gpu.memory_bandwidth_bytes_per_s * (
+        achieved.fp8_kv_read if fp8_cache else achieved.bf16_kv_read
+    )
+    weight_read = gpu.memory_bandwidth_bytes_per_s * achieved.weight_read
+    return StepCoefficients(
+        t_floor_s=model.step_weights_bytes / weight_read,
+        c_tok_s_per_token=model.flop_per_token / dense,
+        smooth_max_p=SMOOTH_MAX_P[model.weights_dtype],
+        a_pair_s=model.attention_flop_per_pair / prefill,
+        c_kv_s_per_token=model.kv_bytes_per_token / kv_read,
+        # A step reads and writes each sequence's recurrent state.
+        c_seq_s=2 * model.state_bytes_per_sequence / weight_read,
+    )

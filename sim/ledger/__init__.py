@@ -1,0 +1,1 @@
+"""Why a token was computed again."""

@@ -1,0 +1,1 @@
+"""Wires between GPUs, hosts and nodes, and who shares them."""

@@ -1,0 +1,1 @@
+"""A file of a measured run, a format each."""

@@ -1,0 +1,40 @@
+"""What a person reads of a fit to the talk."""
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from sim.calibration.coefficient_toml import written
+from sim.hardware.coefficient_file import CoefficientFile
+from sim.published.fit import Fit, row_loss
+from sim.published.scores import RowScore
+from sim.published.show import band, place, quantity
+from sim.show.text.summary import table
+
+
+def render(fit: Fit, prior: CoefficientFile) -> RenderableType:
+    """Return coefficients and rows, before and after, ready to print."""
+    coefficients = table("Coefficient", "prior", "fitted", "sigma", "range")
+    for name in fit.names:
+        known = prior.entries[name]
+        coefficients.add_row(
+            name,
+            written(known.value),
+            written(fit.values[name]),
+            written(fit.sigmas[name]),
+            " to ".join(map(written, known.range)),
+        )
+    rows = table("Fitted row", "target", "at", "prior", "loss", "fitted", "loss")
+    for before, after in zip(fit.prior.rows, fit.best.rows, strict=True):
+        rows.add_row(
+            after.target.id,
+            band(after.target),
+            place(after.deciding),
+            *_numbers(before),
+            *_numbers(after),
+        )
+    total = f"Loss {fit.prior.loss:.3g} with the priors, {fit.best.loss:.3g} fitted"
+    return Group(coefficients, Text(), rows, Text(), Text(f"{total}; {fit.evaluations} evaluations"))
+
+
+def _numbers(row: RowScore) -> tuple[str, str]:
+    return quantity(row.target, row.deciding.median), f"{row_loss(row):.3g}"

@@ -1,0 +1,1 @@
+"""Many runs as data: comparisons, sweeps, sizes, intervals, journal, folders."""

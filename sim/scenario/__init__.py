@@ -1,0 +1,1 @@
+"""All that a user writes: sections, overrides, messages, schema, points and spaces."""

@@ -1,0 +1,330 @@
+"""What a user writes: one run of the simulator, in TOML. Nothing else parses it.
+
+The settings of a rule stand beside the rule (workload, replay, router, SLO, model and GPU), those that join
+them to a cluster in `sim.scenario.sections`. `sim schema` prints all of them as JSON Schema.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import ValidationError, model_validator
+
+from sim.base.bounds import Seed
+from sim.base.errors import InputError, shown
+from sim.base.settings import Settings
+from sim.base.shipped import as_path, is_path, read_toml, scenario_path
+from sim.base.uncertainty import draw_defaults
+from sim.base.units import format_bytes
+from sim.hardware.capacity import Capacity, capacity, cpu_blocks
+from sim.hardware.coefficients import Coefficients, times
+from sim.hardware.model import KERNEL_BLOCK_TOKENS
+from sim.hardware.presets import GpuChoice, ModelChoice
+from sim.links.placement import place
+from sim.links.settings import NetworkSettings
+from sim.links.transfer import LinkSettings
+from sim.results.slo import Slo
+from sim.scenario.faults import Faults, disagreement_of
+from sim.scenario.overrides import Overrides, apply, as_table, as_texts, parse_override
+from sim.scenario.problems import Source, describe, disagreement
+from sim.scenario.schema import JsonSchema
+from sim.scenario.sections import (
+    DisaggregationSettings,
+    EngineSettings,
+    FrontendSettings,
+    OffloadSettings,
+    OutputSettings,
+    RouterSettings,
+    TimingSettings,
+    WorkersSettings,
+)
+from sim.workload.formats.sniff import why_no_trace
+from sim.workload.settings import NOT_BESIDE, ReplaySettings, WorkloadSettings
+
+_PATHS = (("workload", "path"), ("model", "config"), ("timing", "coefficients"))
+
+
+class Scenario(Settings):
+    """One run: what is sent, how, to which cluster, and what is kept of it."""
+
+    title: str = ""
+    """A line above the results; unset: the name of the file."""
+    seed: Seed = 0
+    """Of the generated workload and of every random choice."""
+    workload: WorkloadSettings
+    """What is sent: a trace file, or sessions to generate."""
+    replay: ReplaySettings = ReplaySettings()
+    """When each request is sent."""
+    model: ModelChoice
+    """A preset, the path of a Hugging Face `config.json`, or a table of either and what differs."""
+    gpu: GpuChoice
+    """A preset, or a table of one and what differs."""
+    workers: WorkersSettings
+    """The engines of the cluster."""
+    engine: EngineSettings = EngineSettings()
+    """How each engine is started."""
+    offload: OffloadSettings | None = None
+    """The engines' CPU tier; unset: there is none."""
+    disaggregation: DisaggregationSettings = DisaggregationSettings()
+    """How prefill and decode workers are joined; means nothing to aggregated ones."""
+    router: RouterSettings = RouterSettings()
+    """Who gets which request."""
+    frontend: FrontendSettings = FrontendSettings()
+    """Time between client, router and workers."""
+    timing: TimingSettings = TimingSettings()
+    """How long a step takes."""
+    slo: Slo | None = None
+    """Limits that a good request keeps; unset: no goodput is counted."""
+    output: OutputSettings = OutputSettings()
+    """What is kept."""
+    faults: Faults = ()
+    """What goes wrong, and when; none if empty."""
+
+    @model_validator(mode="after")
+    def _parts_agree(self) -> Self:
+        engine, block = self.engine, self.block_tokens
+        if self.router.block_size not in (None, block):
+            raise disagreement(
+                "router.block_size",
+                self.router.block_size,
+                f"the engine's blocks have {block} tokens, and no prefix is found unless both are equal; "
+                f"leave it out, or give {block}",
+            )
+        if self.max_model_len > self.model.max_model_len:
+            raise disagreement(
+                "engine.max_model_len",
+                engine.max_model_len,
+                f"the model's is {self.model.max_model_len}; raise model.max_model_len for a stretched model",
+            )
+        # vLLM ends a hybrid model's chunk on a block boundary: shorter chunks would never reach one.
+        if self.model.state_groups and 0 < engine.long_prefill_token_threshold < block:
+            raise disagreement(
+                "engine.long_prefill_token_threshold",
+                engine.long_prefill_token_threshold,
+                f"must be 0 or at least a block of this hybrid model, {block} tokens",
+            )
+        block_bytes = self.model.block_bytes(engine.block_size or KERNEL_BLOCK_TOKENS)
+        if self.offload and not cpu_blocks(self.offload.cpu_bytes, block_bytes):
+            raise disagreement(
+                "offload.cpu_bytes",
+                self.offload.cpu_bytes,
+                f"does not hold one KV block of {format_bytes(block_bytes)}; give more, or leave offload out",
+            )
+        self._check_faults()
+        return self
+
+    def _check_faults(self) -> None:
+        workers = self.workers
+        if not self.faults:
+            return
+        nodes = 1
+        if workers.prefill and workers.decode:
+            nodes = 1 + max(place(self.disaggregation.placement, workers.prefill, workers.decode).nodes)
+        reason = disagreement_of(
+            self.faults,
+            workers=workers.gpus,
+            nodes=nodes,
+            disaggregated=workers.prefill is not None,
+            offload=self.offload is not None,
+        )
+        if reason is not None:
+            raise disagreement("faults", self.faults, reason)
+
+    @property
+    def can_break(self) -> bool:
+        """Whether requests may fail, or be given up by their clients."""
+        return bool(self.faults) or self.replay.timeout_s is not None
+
+    @property
+    def block_tokens(self) -> int:
+        """Tokens of one KV block, of the engine and of the router."""
+        return self.model.block_tokens(self.engine.block_size or KERNEL_BLOCK_TOKENS)
+
+    @property
+    def max_model_len(self) -> int:
+        """Longest sequence that an engine serves, prompt and output together."""
+        return self.engine.max_model_len or self.model.max_model_len
+
+    def capacity(self) -> Capacity:
+        """Return how the memory of one worker is divided.
+
+        Raises:
+            InputError: weights and runtime leave no room for a KV pool.
+
+        """
+        return capacity(
+            self.model.model_copy(update={"max_model_len": self.max_model_len}),
+            self.gpu,
+            gpu_memory_utilization=self.engine.gpu_memory_utilization,
+            kv_blocks=self.engine.kv_blocks,
+            block_size=self.engine.block_size or KERNEL_BLOCK_TOKENS,
+            max_num_batched_tokens=self.engine.max_num_batched_tokens,
+            offload_bytes=() if self.offload is None else (self.offload.cpu_bytes,),
+        )
+
+    def coefficients(self) -> Coefficients:
+        """Return the times of model and GPU, with what `timing` and `frontend` say laid over them.
+
+        Raises:
+            InputError: the file of coefficients cannot be used, or there is none to draw from.
+
+        """
+        found = times(self.model, self.gpu, self.timing.preset, self.timing.coefficients)
+        if self.timing.draw:
+            found = found.drawn(self.timing.draw)
+        step = _given(self.timing, type(found.step).model_fields)
+        frontend = _given(self.frontend, type(found.frontend).model_fields)
+        if not step and not frontend:
+            return found
+        label = f" ({self.timing.label})" if self.timing.label else ""
+        return replace(
+            found,
+            step=found.step.model_copy(update=step),
+            frontend=found.frontend.model_copy(update=frontend),
+            summary=f"{found.summary}; given in the scenario: {', '.join([*step, *frontend])}{label}",
+        )
+
+    def draws(self, n: int | None) -> list[Self]:
+        """Return the scenario with draws 1 to `n` of its coefficients; as it is if `n` is None.
+
+        Raises:
+            InputError: it has none to draw from, or is one draw already.
+
+        """
+        if n is None:
+            return [self]
+        if self.timing.draw:
+            raise InputError(f"timing.draw = {self.timing.draw} is one draw already; leave it out")
+        if self.timing.preset:
+            raise InputError(f'timing.preset = "{self.timing.preset}" has no ranges to draw from')
+        drawn = [
+            self.model_copy(update={"timing": self.timing.model_copy(update={"draw": k})})
+            for k in range(1, n + 1)
+        ]
+        drawn[0].coefficients()
+        return drawn
+
+    def host_link(self) -> LinkSettings:
+        """Return the link between a GPU and its host: at a draw, with draws of its defaults."""
+        link = self.offload.link if self.offload else LinkSettings()
+        return draw_defaults(link, "pcie", self.timing.draw) if self.timing.draw else link
+
+    def network(self) -> NetworkSettings:
+        """Return the links between workers: at a draw, with draws of their defaults."""
+        network, k = self.disaggregation.network, self.timing.draw
+        if not k:
+            return network
+        drawn = {name: draw_defaults(getattr(network, name), name, k) for name in ("nvlink", "roce")}
+        return network.model_copy(update=drawn)
+
+    def to_toml(self) -> str:
+        """Return the scenario with every default written out; `load_scenario` reads it back equal."""
+        import tomlkit  # noqa: PLC0415 - only needed to write
+
+        return tomlkit.dumps(self.to_dict())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the scenario with every default, as `tomllib` reads what `to_toml` writes."""
+        content = self.model_dump(mode="json", exclude_none=True)
+        source = "profile" if self.workload.path is None else "path"
+        content["workload"] = {
+            key: value for key, value in content["workload"].items() if key not in NOT_BESIDE[source]
+        }
+        if not self.faults:
+            del content["faults"]
+        return content
+
+
+@cache
+def scenario_schema() -> JsonSchema:
+    """Return the JSON Schema of a scenario."""
+    return Scenario.model_json_schema()
+
+
+def load_scenario(
+    source: str | Path | Scenario, overrides: Overrides = (), *, needs_files: bool = True
+) -> Scenario:
+    """Return the scenario of a TOML file, or the shipped one of a name, under overrides.
+
+    A relative path in the file starts at the file's folder, one in an override at the current directory. A
+    scenario that was loaded before is changed in its place. `needs_files`: whether the files that it names,
+    of a trace and of coefficients, have to be there, as for a run.
+
+    Raises:
+        InputError: says of every problem the file and line, or the override; the value; and what is allowed.
+
+    """
+    scenario, written = _read(source, overrides)
+    trace = scenario.workload.path
+    if not needs_files:
+        return scenario
+    if trace is not None and (reason := why_no_trace(trace)) is not None:
+        raise InputError(f"{written.place(('workload', 'path'))}: {reason}")
+    _check_coefficients(scenario, written)
+    return scenario
+
+
+def _read(source: str | Path | Scenario, overrides: Overrides) -> tuple[Scenario, Source]:
+    """Return a scenario, and where its keys were written."""
+    texts = as_texts(overrides)
+    changes = [parse_override(text, None) for text in texts]
+    if isinstance(source, Scenario):
+        written, data = Source(None, changes), source.to_dict()
+    else:
+        path = _locate(source)
+        written, data = Source(path, changes), {"title": path.stem, **read_toml(path)}
+        _make_absolute(data, path.parent)
+    apply(data, changes)
+    _make_absolute(data, Path())
+    try:
+        return Scenario.model_validate(data), written
+    except ValidationError as error:
+        schema = scenario_schema()  # takes longer than all else, and only says what is wrong
+        for text in texts:
+            parse_override(text, schema)
+        raise InputError(describe(error, schema, written)) from error
+
+
+def _check_coefficients(scenario: Scenario, source: Source) -> None:
+    """Refuse coefficients that the scenario asks for and cannot have."""
+    key = "draw" if scenario.timing.coefficients is None else "coefficients"
+    if not getattr(scenario.timing, key):
+        return
+    try:
+        scenario.coefficients()
+    except InputError as error:
+        place = source.place(("timing", key), repr(getattr(scenario.timing, key)))
+        raise InputError(f"{place}: {error}") from error
+
+
+def _locate(path_or_name: str | Path) -> Path:
+    """Tell a path (it has a folder or ends in .toml) from the name of a shipped scenario."""
+    path = as_path(path_or_name)
+    if isinstance(path_or_name, Path) or is_path(path_or_name):
+        return path
+    return scenario_path(path_or_name)
+
+
+def _make_absolute(data: dict[str, Any], folder: Path) -> None:
+    """Let the relative paths of a scenario's raw content start at `folder`."""
+    if isinstance(data.get("model"), str):
+        data["model"] = as_table(data["model"])
+    for section, key in _PATHS:
+        table = data.get(section)
+        if not isinstance(table, dict) or not isinstance(table.get(key), str):
+            continue
+        if section != "timing" or is_path(table[key]):
+            table[key] = _absolute(folder, table[key], f"{section}.{key}")
+
+
+def _absolute(folder: Path, path: str, key: str) -> str:
+    try:
+        return str((folder / Path(path).expanduser()).resolve())
+    except (OSError, RuntimeError, ValueError) as error:
+        raise InputError(f"{key} = {shown(path)}: {error}") from error
+
+
+def _given(settings: Settings, keys: Iterable[str]) -> dict[str, Any]:
+    return {key: getattr(settings, key) for key in keys if getattr(settings, key) is not None}

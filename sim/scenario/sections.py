@@ -1,0 +1,215 @@
+"""The sections of a scenario that join the rooms' own settings to a cluster.
+
+Keys that are vLLM's or Dynamo's keep their names.
+"""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from sim.base.bounds import MOST, Count, CountOrZero
+from sim.base.settings import Settings
+from sim.base.units import Bytes, Seconds, Tokens
+from sim.hardware.step_time import StepCoefficients
+from sim.links.placement import PlacementSettings
+from sim.links.settings import NetworkSettings
+from sim.links.transfer import LinkSettings
+from sim.router.conditional import ConditionalDisaggSettings
+from sim.router.config import RouterConfig
+from sim.scenario.faults import FrontendLimits
+
+
+def _without_commas(value: object) -> object:
+    return value.replace(",", "") if isinstance(value, str) else value
+
+
+_WithCommas = BeforeValidator(
+    _without_commas, json_schema_input_type=Annotated[int, Field(ge=2, le=MOST)] | str
+)
+MOST_WORKERS = 16_384
+"""Of a kind: to set up so many takes some 20 s and 1.3 GB."""
+Workers = Annotated[int, Field(ge=1, le=MOST_WORKERS)]
+
+
+class WorkersSettings(Settings):
+    """The engines of the cluster, each on a GPU of its own: aggregated, or prefill and decode apart."""
+
+    count: Workers | None = None
+    """Aggregated workers: each computes prompts and answers."""
+    prefill: Workers | None = None
+    """Disaggregated: workers that compute prompts."""
+    decode: Workers | None = None
+    """Disaggregated: workers that pull the prompts' KV blocks and compute the answers."""
+
+    @model_validator(mode="after")
+    def _one_layout(self) -> Self:
+        if (self.count is None) == (self.prefill is None) or (self.prefill is None) != (self.decode is None):
+            raise ValueError("give either count (aggregated workers), or both prefill and decode")
+        return self
+
+    def __str__(self) -> str:
+        return str(self.count) if self.count else f"{self.prefill}P{self.decode}D"
+
+    @property
+    def gpus(self) -> int:
+        """Workers of all kinds."""
+        return self.count or (self.prefill or 0) + (self.decode or 0)
+
+
+class EngineSettings(Settings):
+    """How each vLLM engine is started: names and defaults of vLLM 0.28.0's server on an 80 GB H100."""
+
+    max_num_batched_tokens: Count = 8192
+    """Token budget of a step."""
+    max_num_seqs: Count = 1024
+    """Most requests that run at once."""
+    max_model_len: Tokens | None = Field(default=None, gt=0)
+    """Longest sequence that is served; unset: the model's own `max_model_len`, which is also the most."""
+    long_prefill_token_threshold: CountOrZero = 0
+    """Most tokens of one prefill in a step; 0: no limit."""
+    watermark: float = Field(default=0.0, ge=0, lt=1)
+    """Share of the pool that must stay free when a request joins others that run."""
+    async_scheduling: bool = True
+    """Whether a step is scheduled before the output of the one before it was processed."""
+    gpu_memory_utilization: float = Field(default=0.92, gt=0, le=1)
+    """Share of the GPU's memory that the engine may use."""
+    block_size: Count | None = None
+    """Tokens of a KV block, 16 if unset; a hybrid model's engine enlarges it (Qwen3.8-27B-FP8: 800)."""
+    kv_blocks: Annotated[int, _WithCommas] | None = Field(default=None, ge=2, le=MOST)
+    """Blocks of the KV pool, as the engine's log has them; unset: derived from the GPU's memory."""
+    vllm_0_28_faults: bool = False
+    """Whether a prefill engine dies of a prompt of which nothing is left to compute, as vLLM 0.28.0's does.
+    Otherwise such a prompt is counted, and its last block is computed again, as in later versions."""
+    fast_forward: bool = True
+    """Whether steps in which nothing but decoding happens are taken together; changes no result."""
+
+
+class OffloadSettings(Settings):
+    """The CPU tier of each engine: vLLM's OffloadingConnector."""
+
+    cpu_bytes: Bytes = Field(gt=0)
+    """Host memory for KV blocks, for each worker."""
+    eviction_policy: Literal["lru", "arc"] = "lru"
+    """Which blocks make room for others."""
+    offload_prompt_only: bool = True
+    """Whether only blocks of the prompt are stored, none of generated tokens."""
+    kv_events: Literal["placeholder", "self-describing"] = "placeholder"
+    """Whether the router learns what the tier holds: vLLM's own events do not tell it, self-describing do."""
+    link: LinkSettings = LinkSettings()
+    """PCIe between the GPU and its host."""
+
+
+KvRole = Literal["kv_both", "kv_producer", "kv_consumer"]
+
+
+class DisaggregationSettings(Settings):
+    """How prefill and decode workers are joined: vLLM's NixlConnector, the decode side pulls."""
+
+    prefill_kv_role: KvRole = "kv_both"
+    """A producer drops what a preempted request was generating, a consumer frees its blocks a step later."""
+    decode_kv_role: KvRole = "kv_both"
+    """The same on the decode workers: with kv_both a full pool can hang them (vLLM 0.28.0)."""
+    connector_order: tuple[Literal["nixl", "offload"], Literal["nixl", "offload"]] = ("nixl", "offload")
+    """Children of a prefill worker's MultiConnector, in the order in which they are asked."""
+    decode_kv_blocks: Annotated[int, _WithCommas] | None = Field(default=None, ge=2, le=MOST)
+    """Blocks of a decode worker's pool; unset: as many as a prefill worker's."""
+    lease_s: Seconds = 30.0
+    """How long a prefill worker keeps blocks that nobody reads."""
+    heartbeat_interval_s: Seconds = 5.0
+    """A decode worker says this often that it still wants blocks it waits for; 0: never."""
+    lease_extension_s: Seconds = 20.0
+    """How long blocks are kept after such a heartbeat at least."""
+    network: NetworkSettings = NetworkSettings()
+    """The links that pulls go over."""
+    placement: PlacementSettings = PlacementSettings()
+    """Which node each worker stands on."""
+    kv_load_failure_policy: Literal["fail", "recompute"] = "fail"
+    """What a decode worker does with a request whose pull has failed: vLLM's own choice is to fail it."""
+    conditional: ConditionalDisaggSettings | None = None
+    """Whether some requests skip the prefill workers; unset: none does."""
+
+    @model_validator(mode="after")
+    def _each_connector_once(self) -> Self:
+        if len({*self.connector_order}) != 2:
+            raise ValueError('connector_order names "nixl" and "offload" once each, in either order')
+        return self
+
+
+class RouterSettings(RouterConfig):
+    """Dynamo's router, with the block size it was started with."""
+
+    block_size: Count | None = None
+    """Tokens of a block that the router hashes; unset: the engine's. Any other would never match."""
+
+
+class FrontendSettings(FrontendLimits):
+    """The front door. Unset times are those of the coefficients for model and GPU, see `calibration/`."""
+
+    alpha_in_s: Seconds | None = None
+    """From the client to the routing choice, for each request."""
+    alpha_in_s_per_token: Seconds | None = None
+    """The same, for each token of the prompt: tokenising."""
+    alpha_out_s: Seconds | None = None
+    """From the engine's output back to the client."""
+    dispatch_s: Seconds = 1e-3
+    """From the routing choice to the worker's queue."""
+    event_delay_s: Seconds = 0.2e-3
+    """From a worker's KV event to the router's index."""
+
+
+class TimingSettings(Settings):
+    """The step-time law. Unset coefficients are those shipped for model and GPU, else those of a roofline."""
+
+    preset: Literal["dynamo-mocker", "roofline", "peak-roofline"] | None = None
+    """Times to compare with, in place of those of a file: of Dynamo's mocker, a law of its own; of a roofline
+    from shapes and achieved peaks; or from the datasheet's peaks, without any fixed cost."""
+    coefficients: str | None = None
+    """A file of coefficients, by its path or, if it is a shipped one, by its name in `calibration/`; unset:
+    the one that is named after model and GPU."""
+    draw: CountOrZero = 0
+    """From 1 on: that draw of the file's coefficients over their ranges, and of bandwidths and latencies of
+    links where those are left at their defaults; 0: the values."""
+    t_floor_s: Seconds | None = None
+    """Reading the weights once: the shortest step."""
+    c_tok_s_per_token: Seconds | None = None
+    """Dense layers, for each token of the step."""
+    tile_tokens: Count | None = None
+    """Dense layers compute whole tiles of so many tokens; 1: every token counts by itself."""
+    smooth_max_p: float | None = Field(default=None, ge=1)
+    """How sharply a step turns from reading weights to computing."""
+    a_pair_s: Seconds | None = None
+    """Prefill attention, for each pair of a new token and a token it attends to."""
+    c_kv_s_per_token: Seconds | None = None
+    """Decode attention, for each token of context."""
+    c_mixed_s_per_token: Seconds | None = None
+    """Decode attention in a step with prefill, on top, for each token of context."""
+    c_seq_s: Seconds | None = None
+    """For each sequence of the step."""
+    c_pf_s: Seconds | None = None
+    """Once for a step with any prefill."""
+    c_step_s: Seconds | None = None
+    """Once for every step."""
+    label: str | None = None
+    """What the coefficients given here rest on; is printed with the results."""
+
+    @model_validator(mode="after")
+    def _one_law(self) -> Self:
+        rivals = {"coefficients": self.coefficients, "draw": self.draw or None}
+        if self.preset == "dynamo-mocker":
+            rivals |= {key: getattr(self, key) for key in StepCoefficients.model_fields}
+        given = [key for key, value in rivals.items() if value is not None]
+        if self.preset and given:
+            raise ValueError(
+                f'preset = "{self.preset}" is a law of its own: leave out either preset or {", ".join(given)}'
+            )
+        return self
+
+
+class OutputSettings(Settings):
+    """What a run keeps beside its summary and the table of requests."""
+
+    tables: tuple[Literal["decisions", "workers"], ...] = ("decisions", "workers")
+    """Further tables that `--out` writes: every routing decision, and each worker over time."""
+    worker_interval_s: Seconds = 1.0
+    """Simulated time between two rows of a worker in table "workers", once it gets long: the first 1,000
+    changes of a worker are all kept if there are no more. 0: a row at every change."""

@@ -1,0 +1,110 @@
+"""What a person reads after a search for settings."""
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from sim.base import words
+from sim.base.units import plural
+from sim.results.quantities import Unit, label, unit, written_limit
+from sim.results.refusals import nothing_served
+from sim.runs.intervals import CONFIDENCE
+from sim.runs.paired import Estimate
+from sim.runs.tuning import BEST, DEFAULT, Tuned
+from sim.runs.unlike import warnings_of
+from sim.show.text.comparison import common_notes
+from sim.show.text.summary import NOTHING_SERVED, footnotes, heading, table
+
+
+def render_tuned(tuned: Tuned) -> RenderableType:
+    """Return the settings that were found and what they change, ready to print."""
+    goal, seeds = tuned.goal, tuned.check.seeds
+    limits = " and ".join(map(written_limit, goal.limits))
+    aim = f"{'highest' if goal.maximise else 'lowest'} {label(goal.metric)}{limits and f' with {limits}'}"
+    settings = f"{len(tuned.trials)} {plural(len(tuned.trials), 'setting')}"
+    each = f"{len(tuned.seeds)} {plural(len(tuned.seeds), 'seed')}"
+    head = heading(f"{tuned.scenario}: {aim}", f"{settings}, {each} each")
+    warnings = warnings_of(tuned.check)
+    if nothing_served(tuned.check.summaries):
+        return Group(head, Text(), NOTHING_SERVED, footnotes(warnings=warnings))
+    return Group(
+        head,
+        Text(),
+        _settings(tuned),
+        Text(),
+        Text(f"With seeds {seeds[0]} to {seeds[-1]}, which the search did not see", style="bold"),
+        _numbers(tuned),
+        footnotes(_notes(tuned), common_notes(tuned.check), warnings=warnings),
+    )
+
+
+def _settings(tuned: Tuned) -> Table:
+    rows = table("", DEFAULT, BEST)
+    default = next(run for run in tuned.check.runs if run.scenario == DEFAULT)
+    for key, value in tuned.best.written.items():
+        rows.add_row(key, f"{default.value(key):g}", value)
+    return rows
+
+
+def _numbers(tuned: Tuned) -> Table:
+    level = f"{100 * CONFIDENCE:.0f} % interval"
+    rows = table("", DEFAULT, BEST, "best - default", level, "best / default")
+    for row in tuned.beside():
+        shown = unit(row.metric)
+        ratio = row.best / row.default if row.best is not None and row.default else None
+        rows.add_row(
+            label(row.metric),
+            shown.show(row.default),
+            shown.show(row.best),
+            *_difference(row.difference, shown),
+            words.number(ratio),
+        )
+    return rows
+
+
+def _difference(estimate: Estimate, shown: Unit) -> tuple[str, Text]:
+    """Return a difference and its interval, bold if that leaves out 0."""
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return _signed(estimate.value, shown), Text(words.MISSING, style="dim")
+    between = f"{_signed(estimate.low, shown)} to {_signed(estimate.high, shown)}"
+    return _signed(estimate.value, shown), Text(between, style="bold" if estimate.excludes(0.0) else "dim")
+
+
+def _signed(value: float | None, shown: Unit) -> str:
+    return ("+" if value is not None and value > 0 else "") + shown.show_difference(value)
+
+
+def _notes(tuned: Tuned) -> Iterator[str]:
+    shown, limits = unit(tuned.goal.metric), tuned.goal.limits
+    if all(trial.value is None for trial in tuned.trials):
+        yield f"{label(tuned.goal.metric)} was never measured in the search: there is no best to find"
+    elif tuned.best.more_lost:
+        yield "every setting that was tried completes fewer requests than the default, or breaks a limit"
+    elif not tuned.best.holds:
+        yield (
+            f"no setting that was tried keeps {' and '.join(map(written_limit, limits))}; "
+            "best is the one that is least outside"
+        )
+    elif tuned.best.value == tuned.default.value:
+        yield "nothing that was tried is better than the default"
+    losing = sum(bool(trial.more_lost) for trial in tuned.trials)
+    if losing:
+        some = f"{losing} of {len(tuned.trials)} {plural(len(tuned.trials), 'setting')}"
+        yield (
+            f"{some} completed fewer requests than the default and could not win; a --constraint on a number "
+            "of requests, such as requests.completed, takes the place of this rule"
+        )
+    for limit in limits:
+        (kept, seeds), (before, _) = (tuned.kept_by(limit, name) for name in (BEST, DEFAULT))
+        yield (
+            f"{written_limit(limit)}: kept with {kept} of {seeds} seeds by the best, "
+            f"with {before} by the default"
+        )
+    yield (
+        f"in the search, seeds {tuned.seeds[0]} to {tuned.seeds[-1]}: {shown.show(tuned.default.value)} by "
+        f"default, {shown.show(tuned.best.value)} at best; the best of many is partly luck, so it ran again "
+        "with other seeds"
+    )
+    yield "interval: BCa bootstrap of the mean difference, paired by seed; bold: 0 is outside of it"

@@ -1,0 +1,1 @@
+"""One run of a scenario, and its result."""

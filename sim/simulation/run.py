@@ -1,0 +1,153 @@
+"""Runs a scenario: from settings to rows and numbers."""
+
+from pathlib import Path
+from typing import Any
+
+from sim.base.errors import InputError
+from sim.base.shipped import short_name
+from sim.base.units import plural
+from sim.cluster.build import Cluster, Progress, rare_collections
+from sim.hardware.coefficients import Coefficients
+from sim.hardware.step_time import StepTime
+from sim.results.gauge import occupancy
+from sim.results.metrics import RunFacts, summarise
+from sim.router import Policy
+from sim.scenario.overrides import Overrides
+from sim.scenario.scenario import Scenario, load_scenario
+from sim.simulation.explain import OWN_POLICY
+from sim.simulation.result import RunResult
+from sim.simulation.startup import check_startup
+from sim.workload.load import load_workload
+from sim.workload.request import Trace
+
+_HANGS_TOLD = 4
+
+
+def run(
+    source: str | Path | Scenario,
+    overrides: Overrides = (),
+    *,
+    policy: Policy | None = None,
+    step_time: StepTime | None = None,
+    trace: Trace | None = None,
+    on_progress: Progress | None = None,
+    check: bool | None = None,
+) -> RunResult:
+    """Run a scenario to its end; equal settings give equal results, to the last bit.
+
+    Args:
+        source: the name of a shipped scenario, a TOML file, or a scenario that was loaded.
+        overrides: what to change in it: `["workload.sessions=28"]` or `{"workload.sessions": 28}`.
+        policy: a routing policy of your own, in place of the one that the scenario names: a callable
+            `(terms, query, draw) -> rank`, see `sim.router.policies`. It chooses for the first leg.
+        step_time: a step-time law of your own, in place of the scenario's: see `sim.hardware.step_time`.
+        trace: what is sent, in place of the scenario's workload.
+        on_progress: called whenever a request has ended, with simulated seconds, requests that ended, and
+            requests in all.
+        check: whether to check, while it runs, what must hold in every simulation: see `sim.checks`. It takes
+            less than twice as long and changes no result. None: if the environment variable SIM_CHECK is set.
+
+    Raises:
+        InputError: the scenario, an override or the trace cannot be used, or vLLM would not start for want of
+            KV memory.
+        InvariantError: a check found a fault of the simulator.
+
+    """
+    scenario = load_scenario(source, overrides)
+    if policy is not None and not callable(policy):
+        raise InputError(f"policy {policy!r}: give a callable (terms, query, draw) -> rank")
+    capacity = scenario.capacity()
+    startup = check_startup(scenario, capacity)
+    times = scenario.coefficients()
+    with rare_collections():
+        if trace is None:
+            trace = load_workload(scenario.workload, scenario.seed, Path())
+        cluster = Cluster(scenario, trace, capacity, times, policy=policy, step_time=step_time, check=check)
+        cluster.run(on_progress)
+    own_law, own_policy = step_time is not None, policy is not None
+    notes = _hangs(cluster)
+    notes += _notes(trace, times, scenario.timing.draw, own_law=own_law, own_policy=own_policy)
+    notes += [*startup, *_without_effect(scenario), *_unknown_sessions(scenario, trace)]
+    name = scenario.title if isinstance(source, Scenario) else short_name(source)
+    return RunResult(
+        name,
+        scenario,
+        summary_of(cluster) | {"requests_in_file": trace.in_file, "notes": notes},
+        cluster.recorder.rows,
+    )
+
+
+def summary_of(cluster: Cluster) -> dict[str, Any]:
+    """Return the numbers of a cluster that has run: see `sim.results.metrics`."""
+    recorder, capacity, scenario = cluster.recorder, cluster.capacity, cluster.scenario
+    end_s = recorder.last_end_s
+    prefill = scenario.workers.prefill or scenario.workers.gpus
+    pool = occupancy(recorder.pool[:prefill], capacity.num_blocks - 1, end_s)
+    cpu_tier = None
+    if scenario.offload:
+        cpu_tier = occupancy(recorder.cpu_tier[:prefill], capacity.host[0].blocks, end_s)
+    decode_pool = pulls = None
+    if scenario.workers.decode:
+        blocks = scenario.disaggregation.decode_kv_blocks or capacity.num_blocks
+        decode_pool = occupancy(recorder.pool[prefill:], blocks - 1, end_s)
+        pulls = recorder.pulls
+    facts = RunFacts(
+        end_s,
+        scenario.workers.gpus,
+        pool=pool,
+        cpu_tier=cpu_tier,
+        decode_pool=decode_pool,
+        pulls=pulls,
+        slo=scenario.slo,
+        most_tokens=_most_tokens(cluster),
+        faults=[toll.summary(end_s) for toll in cluster.scene.tolls] if scenario.can_break else None,
+    )
+    return summarise(recorder.rows.tables["requests"], recorder.itl_s, facts)
+
+
+def _most_tokens(cluster: Cluster) -> dict[str, int]:
+    """Return how long a prompt may be, by the reason for which longer ones are refused (`Engine.fits`)."""
+    scenario, capacity = cluster.scenario, cluster.capacity
+    decode_blocks = scenario.disaggregation.decode_kv_blocks or capacity.num_blocks
+    states = 2 * scenario.model.state_groups
+    return {
+        "exceeds_max_model_len": scenario.max_model_len,
+        "prompt_exceeds_pool": (capacity.num_blocks - 1 - states) * capacity.block_tokens,
+        "prompt_exceeds_decode_pool": (decode_blocks - 1 - states) * capacity.block_tokens,
+    }
+
+
+def _hangs(cluster: Cluster) -> list[str]:
+    """Say of the workers that hang why; of many, of the first."""
+    said = [f"worker {index} {hang.why}" for index, hang in cluster.hangs.items()]
+    more = len(said) - _HANGS_TOLD
+    return said[:_HANGS_TOLD] + ([f"{more} more {plural(more, 'worker')} hang"] if more > 0 else [])
+
+
+def _notes(trace: Trace, times: Coefficients, draw: int, *, own_law: bool, own_policy: bool) -> list[str]:
+    law = "step times: a law passed by the caller"
+    if not own_law:
+        law = f"step times ({times.origin}): {times.summary}"
+    drawn = [f"coefficients and links: draw {draw} over their ranges"] if draw else []
+    return [law, *drawn, *([OWN_POLICY] if own_policy else []), *trace.notes]
+
+
+def _without_effect(scenario: Scenario) -> list[str]:
+    """Say what an aggregated scenario sets of `disaggregation`."""
+    joined = scenario.disaggregation
+    changed = [
+        f"disaggregation.{key}" for key, value in joined if value != type(joined).model_fields[key].default
+    ]
+    if not changed or scenario.workers.prefill:
+        return []
+    return [f"without effect on aggregated workers: {', '.join(changed)}"]
+
+
+def _unknown_sessions(scenario: Scenario, trace: Trace) -> list[str]:
+    """Say which faults name sessions that are not in the trace."""
+    known = {request.session for request in trace.requests}
+    return [
+        f"faults, entry {number}, {fault.kind}: no session is called {', '.join(map(repr, unknown))}"
+        for number, fault in enumerate(scenario.faults, start=1)
+        if (unknown := [name for name in getattr(fault, "sessions", ()) if name not in known])
+    ]

@@ -1,0 +1,89 @@
+"""Whether vLLM 0.28.0 starts: a pool must hold one sequence of the greatest length, or the engine refuses.
+
+`get_kv_cache_configs` of `vllm/v1/core/kv_cache_utils.py`: whole blocks for all tokens, and of a hybrid model
+two states in every group. Blocks given (`num_gpu_blocks_override`) are checked like derived ones.
+"""
+
+from math import ceil
+from typing import NamedTuple
+
+from sim.base.errors import InputError
+from sim.base.units import format_bytes
+from sim.hardware.capacity import Capacity, sequence_blocks
+from sim.scenario.scenario import Scenario
+
+
+class Pool(NamedTuple):
+    """The KV pool of a kind of worker."""
+
+    num_blocks: int
+    """The null block included: so vLLM counts."""
+    given_by: str | None
+    """The key that gives the blocks; None if they are derived from the GPU's memory."""
+
+
+def check_startup(scenario: Scenario, capacity: Capacity) -> list[str]:
+    """Refuse an engine that does not start; return what there is to say of one that is taken all the same.
+
+    That is one whose blocks are given and its longest sequence is not: the pool counts, as it would with a
+    shorter `max_model_len`.
+
+    Raises:
+        InputError: says what one sequence needs, what there is, the longest that fits, and what would help.
+
+    """
+    notes = []
+    for pool in _pools(scenario, capacity):
+        lack = _lack(capacity, pool)
+        if lack and (pool.given_by is None or scenario.engine.max_model_len is not None):
+            raise InputError(f"vLLM 0.28.0 does not start: {lack}. {_remedy(scenario, capacity, pool)}")
+        if lack:
+            notes.append(
+                f"vLLM 0.28.0 would not start with these blocks unless max_model_len is lowered: {lack}; say "
+                "so with engine.max_model_len"
+            )
+    return notes
+
+
+def longest_tokens(capacity: Capacity, num_blocks: int) -> int:
+    """Return the longest sequence with which vLLM starts; 0 if there is none."""
+    blocks = num_blocks - 2 * capacity.model.state_groups
+    return min(max(blocks, 0) * capacity.block_tokens, capacity.model.max_model_len)
+
+
+def _pools(scenario: Scenario, capacity: Capacity) -> list[Pool]:
+    pools = [Pool(capacity.num_blocks, "engine.kv_blocks" if capacity.blocks_given else None)]
+    decode = scenario.disaggregation.decode_kv_blocks
+    if scenario.workers.decode and decode is not None:
+        pools.append(Pool(decode, "disaggregation.decode_kv_blocks"))
+    return pools
+
+
+def _needed(capacity: Capacity) -> int:
+    model = capacity.model
+    return sequence_blocks(model.max_model_len, capacity.block_tokens, model.state_groups)
+
+
+def _lack(capacity: Capacity, pool: Pool) -> str:
+    """Say what a pool lacks for one sequence of the greatest length; "" if nothing."""
+    needed, size = _needed(capacity), capacity.block_bytes
+    if needed <= pool.num_blocks:
+        return ""
+    longest = longest_tokens(capacity, pool.num_blocks)
+    fits = f"the longest that fits has {longest:,} tokens" if longest else "not even one token fits"
+    given = f"{pool.given_by} = " if pool.given_by else ""
+    return (
+        f"to serve at least one request with max_model_len {capacity.model.max_model_len:,}, "
+        f"{format_bytes(needed * size)} of KV cache is needed ({needed:,} blocks), which is larger than the "
+        f"available {format_bytes(pool.num_blocks * size)} ({given}{pool.num_blocks:,} blocks); {fits}"
+    )
+
+
+def _remedy(scenario: Scenario, capacity: Capacity, pool: Pool) -> str:
+    if pool.given_by:
+        return f"Lower engine.max_model_len or raise {pool.given_by}"
+    needs = _needed(capacity) * capacity.block_bytes + capacity.model.weights_bytes + capacity.runtime_bytes
+    share = ceil(1000 * (needs + 1) / capacity.gpu.memory_bytes) / 1000
+    now = scenario.engine.gpu_memory_utilization
+    more = f"raise engine.gpu_memory_utilization from {now} to {share}, " if share <= 1 else ""
+    return f"Lower engine.max_model_len, {more}or take a gpu with more memory"

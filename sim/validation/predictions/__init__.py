@@ -1,0 +1,1 @@
+"""What a simulation says beside what was measured."""

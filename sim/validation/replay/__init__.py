@@ -1,0 +1,1 @@
+"""A measured run, replayed at its recorded times."""

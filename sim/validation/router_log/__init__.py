@@ -1,0 +1,1 @@
+"""A router's log beside the decisions made anew."""

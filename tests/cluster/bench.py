@@ -1,0 +1,105 @@
+"""A worker on a bench: a step takes 1 s, a block is copied in 1 s, and what happens is written down."""
+
+import simpy
+
+from sim.cluster.worker import Worker
+from sim.events.agenda import Agenda
+from sim.events.clock import Phase, at_time
+from sim.links.host_link import HostLink
+from sim.links.transfer import LinkSettings
+from tests.clusters import Pace
+from tests.engine.helpers import build
+
+
+class Link(HostLink):
+    """A link of one block a second that notes every copy: (direction, start, end)."""
+
+    def __init__(self):
+        super().__init__(LinkSettings(bandwidth_bytes_per_s=1, latency_s=0, per_piece_s=0), 1, 0)
+        self.copies = []
+
+    def submit(self, job, start_s):
+        done_s = super().submit(job, start_s)
+        self.copies.append(("to GPU" if job.load else "to host", done_s - len(job.blocks), done_s))
+        return done_s
+
+
+class Bench:
+    """One worker, the requests that arrive there, and a log of what comes of them."""
+
+    def __init__(self, blocks, block_tokens=16, *, law=None, fast_forward=True, pace=None, **engine):
+        self.tokens = []
+        """(request, when), in the order of generation."""
+        self.plans = []
+        """(when, {request: tokens}) of steps that were planned one by one."""
+        self.ends = []
+        self.cpu_events = []
+        self.levels_log = []
+        self.grown = []
+        """(used blocks, when) of what runs took."""
+        self.heard = []
+        """(when it is published, event) of the GPU's cache."""
+        self.event_delay_s = 0.25
+        self.env = simpy.Environment()
+        self.agenda = Agenda()
+        self.engine = build(blocks, block_tokens, **engine).engine
+        self.link = Link()
+        self.worker = Worker(
+            self.env,
+            0,
+            self.engine,
+            step_time=law or Pace(1),
+            link=self.link,
+            observer=self,
+            outbox=self,
+            agenda=self.agenda,
+            fast_forward=fast_forward,
+            pace=pace,
+        )
+
+    def arrive(self, at_s, request):
+        event = at_time(self.env, at_s, Phase.ARRIVAL, request.request_id)
+        event.callbacks.append(lambda _: self.worker.add(request))
+        return request
+
+    def run(self):
+        self.env.run()
+        return self.tokens
+
+    def keep(self, blocks):
+        """Put blocks of a prompt into the CPU tier."""
+        keys = [(block, 0) for block in blocks]
+        self.engine.offload.tier.store(keys)
+        self.engine.offload.tier.stored(keys)
+
+    def planned(self, worker, plan, events, now_s):
+        if plan.tokens:
+            self.plans.append((now_s, {request.request_id: tokens for request, tokens in plan.tokens}))
+
+    def processed(self, worker, output, events, now_s):
+        self.tokens += [(request.request_id, now_s) for request in output.tokens]
+
+    def decoded(self, worker, run, ends_s):
+        self.tokens += [(request.request_id, end_s) for end_s in ends_s for request in run.requests]
+
+    def added(self, worker, request, now_s):
+        """The levels say so too."""
+
+    def levels(self, worker, engine, now_s):
+        self.levels_log.append((now_s, len(engine.scheduler.running), engine.waiting))
+
+    def output(self, worker, output):
+        self.ends += [(request.request_id, self.env.now) for request in output.finished]
+
+    def kv_events(self, worker, events, output_s):
+        self.cpu_events += [(output_s, event.stored) for event in events if event.tier == "CPU"]
+        self.heard += [(output_s, event) for event in events if event.tier == "GPU"]
+
+    def kv(self, worker, events):
+        """Only the ledger cares."""
+
+    def grew(self, worker, used_blocks, now_s):
+        self.grown.append((used_blocks, now_s))
+
+    def given_up(self, worker, request, reason):
+        self.ends.append((f"{request.request_id} {reason}", self.env.now))

@@ -1,0 +1,131 @@
+"""A search for cluster sizes, on clusters whose latency is known."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from sim.base.errors import InputError
+from sim.experiments.jobs.job import Job
+from sim.experiments.size import size
+from sim.runs.run import Run
+from sim.runs.sizing import Sized
+from tests.experiments.jobs.fakes import fake_runner
+
+GIB = 2**30
+
+
+def cluster(job: Job) -> dict[str, Any]:
+    """Latency falls with the prefill side and with host RAM, and rises with the seed."""
+    workers, offload = job.scenario.workers, job.scenario.offload
+    strength = (workers.count or 2 * (workers.prefill or 0)) * (2 if offload else 1)
+    unfinished = int(workers.count == 5)
+    return {
+        "ttft_s": {"p95": 24 / strength * (1 + job.scenario.seed / 100)},
+        "requests": {"total": 10, "completed": 10 - unfinished},
+        "prefill": {"recomputation": 0.5},
+        "gpu_hours": float(workers.gpus),
+    }
+
+
+def find(*slo: str, ran: list[Job] | None = None, **options: Any) -> Sized:
+    return size("agg8", slo, fake_runner(cluster, ran), **options)
+
+
+def rows(sized: Sized) -> list[tuple[str, int]]:
+    return [
+        (str(tried.configuration.layout), tried.configuration.host_bytes // GIB) for tried in sized.smallest
+    ]
+
+
+def test_the_smallest_of_each_layout_and_host_ram() -> None:
+    # 24 / strength x 1.02 <= 6: a strength of 5 or more; with host RAM 3 workers, 2 prefill without.
+    sized = find("ttft_s.p95<6", host_ram="0,64GiB")
+    assert rows(sized) == [("2P1D", 64), ("3", 64), ("3P1D", 0), ("6", 0)]
+    assert sized.sessions == 12
+
+
+def test_margin_is_that_of_the_worst_seed_and_limit() -> None:
+    sized = find("ttft_s.p95<6", "gpu_hours<20", host_ram="64GiB", repeat=3)
+    best = sized.smallest[0]
+    # 2P1D: 24 / 8 x 1.02 = 3.06 of 6, and 3 of 20 hours.
+    assert best.margin == pytest.approx(min(1 - 3.06 / 6, 1 - 3 / 20))
+    assert best.mean("ttft_s.p95") == pytest.approx(3.03)
+
+
+def test_what_leaves_requests_unfinished_does_not_hold() -> None:
+    sized = find("ttft_s.p95<5", host_ram="0")
+    # 5 workers would do if they finished.
+    assert ("6", 0) in rows(sized)
+
+
+def test_what_does_not_hold_with_the_first_seed_is_not_run_with_the_others() -> None:
+    ran: list[Job] = []
+    sized = find("ttft_s.p95<6", ran=ran, repeat=3)
+    for tried in sized.tried:
+        holds_first = replace(tried, runs=tried.runs[:1]).holds
+        assert len(tried.runs) == (3 if holds_first else 1)
+    assert len(ran) == sum(len(tried.runs) for tried in sized.tried)
+    names = [(job.name, job.scenario.seed) for job in ran]
+    assert len(names) == len(set(names))
+
+
+def test_the_last_seed_counts() -> None:
+    # 4 workers: 6.0 with seed 0, 6.06 with seed 1.
+    one, two = (find("ttft_s.p95<6", host_ram="0", repeat=repeat) for repeat in (1, 2))
+    assert (("4", 0) in rows(one), ("4", 0) in rows(two)) == (True, False)
+
+
+def test_searches_run_side_by_side() -> None:
+    batches: list[Sequence[Job]] = []
+
+    def run(jobs: Sequence[Job]) -> Sequence[Run]:
+        batches.append(jobs)
+        return fake_runner(cluster)(jobs)
+
+    size("agg8", ["ttft_s.p95<6"], run, repeat=1)
+    assert len(batches[0]) == 4
+
+
+def test_none_holds() -> None:
+    sized = find("ttft_s.p95<0.1", most_gpus=4)
+    assert not sized.smallest
+    assert sized.to_dict()["smallest"] == []
+
+
+def test_the_frontier_gets_better_with_cost() -> None:
+    sized = find("ttft_s.p95<6", host_ram="0,64GiB")
+    points = [(tried.mean("gpu_hours"), tried.mean("ttft_s.p95")) for tried in sized.frontier("ttft_s.p95")]
+    assert points == sorted(points)
+    assert [value for _, value in points] == sorted((value for _, value in points), reverse=True)
+
+
+def test_host_ram_is_none_and_the_scenarios_own_unless_given() -> None:
+    assert {tried.configuration.host_bytes // GIB for tried in find("ttft_s.p95<6").tried} == {0, 64}
+
+
+@pytest.mark.parametrize(
+    ("slo", "options", "message"),
+    [
+        (["ttft_s.p95"], {}, "--slo ttft_s.p95: write NUMBER<LIMIT"),
+        (["ttft_s<3"], {}, "--slo ttft_s: is a table; give one of its numbers: ttft_s.n"),
+        (["goodput.per_s>3"], {}, "--slo goodput.per_s: no number of the summary"),
+        (["ttft_s.p95<3"], {"host_ram": "64GiB,much"}, "--host-ram 64GiB,much: 'much' is not a size"),
+        (["ttft_s.p95<3"], {"host_ram": "1"}, "offload.cpu_bytes=1: does not hold one KV block"),
+        (["ttft_s.p95<3"], {"fixed": ["seed=x"]}, "--set seed=x"),
+    ],
+)
+def test_wrong_input_is_refused(slo: list[str], options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        find(*slo, **options)
+
+
+def test_a_misspelt_number_is_refused_before_any_run() -> None:
+    with pytest.raises(InputError, match=r"--slo ttft_s\.p96: .*did you mean ttft_s\."):
+        size("agg8", ["ttft_s.p96<3"], lambda jobs: pytest.fail("must not come to this"))
+
+
+def test_a_scenario_that_cannot_be_run_is_refused() -> None:
+    with pytest.raises(InputError, match="no room"):
+        size("agg8", ["ttft_s.p95<3"], lambda jobs: [job.done(None, error="no room") for job in jobs])

@@ -1,0 +1,58 @@
+"""On which node each worker stands."""
+
+import pytest
+from pydantic import ValidationError
+
+from sim.base.errors import InputError
+from sim.links.placement import Placement, PlacementSettings, place
+
+
+def test_nodes_are_filled_in_order_prefill_first() -> None:
+    """The talk's 1P3D and 2P6D: four GPUs a node, both prefill workers on one."""
+    assert place(PlacementSettings(), 1, 3) == Placement((0,), (0, 0, 0))
+    assert place(PlacementSettings(), 2, 6) == Placement((0, 0), (0, 0, 1, 1, 1, 1))
+    assert place(PlacementSettings(gpus_per_node=2), 3, 2) == Placement((0, 0, 1), (1, 2))
+
+
+def test_a_placement_of_one_s_own() -> None:
+    settings = PlacementSettings(gpus_per_node=3, prefill_nodes=(1, 0), decode_nodes=(0, 1, 1))
+    placement = place(settings, 2, 3)
+    assert placement == Placement((1, 0), (0, 1, 1))
+    assert placement.nodes == (1, 0, 0, 1, 1)
+
+
+def test_lists_as_toml_has_them() -> None:
+    settings = PlacementSettings.model_validate({"prefill_nodes": [0], "decode_nodes": [0, 1]})
+    assert place(settings, 1, 2).nodes == (0, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("prefill", "decode", "message"),
+    [
+        ((0,), (0, 0, 0), r"prefill_nodes = \[0\]: 1 nodes for 2 prefill workers"),
+        ((0, 0), (0, 0), r"decode_nodes = \[0, 0\]: 2 nodes for 3 decode workers"),
+        ((0, 0), (2, 2, 2), "node 2 has a worker and node 1 has none; .* without gaps"),
+        ((1, 1), (1, 1, 2), "node 2 has a worker and node 0 has none"),
+        ((0, 0), (0, 0, 0), r"5 workers stand on node 0, which has 4 GPUs \(gpus_per_node\)"),
+    ],
+)
+def test_what_does_not_fit_the_workers_is_refused(
+    prefill: tuple[int, ...], decode: tuple[int, ...], message: str
+) -> None:
+    settings = PlacementSettings(prefill_nodes=prefill, decode_nodes=decode)
+    with pytest.raises(InputError, match=message):
+        place(settings, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"prefill_nodes": (0,)}, "prefill_nodes is given without decode_nodes: give both, or neither"),
+        ({"decode_nodes": (0,)}, "decode_nodes is given without prefill_nodes"),
+        ({"prefill_nodes": (-1,), "decode_nodes": (0,)}, "prefill_nodes.0"),
+        ({"gpus_per_node": 0}, "gpus_per_node"),
+    ],
+)
+def test_what_makes_no_sense_in_itself_is_refused(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        PlacementSettings.model_validate(settings)

@@ -1,0 +1,52 @@
+"""What is stored of the talk, and what `calibration/README.md` says of it."""
+
+import pytest
+
+from sim.published.cells import cells
+from sim.published.targets import Band, read_targets, shipped_targets
+from tests.published.readme_table import FOLDER, VARIANTS, markdown, sentences, stored, with_blocks
+
+TARGETS = read_targets(shipped_targets())
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_place_of_every_row_is_stored(variant: str) -> None:
+    lines = stored(variant)
+    generated = {
+        (line["id"], line["place"], int(line["sessions"]))
+        for line in lines
+        if line["workload"] == "generated"
+    }
+    assert generated == {
+        (target.id, cell.label, cell.sessions)
+        for target in TARGETS.of_kind("dynamic")
+        for cell in cells(target)
+    }
+    assert [line["id"] for line in lines if line["kind"] == "static"] == [
+        target.id for target in TARGETS.of_kind("static")
+    ]
+    assert all(line["holds"] == "yes" for line in lines if line["kind"] == "static")
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_stored_verdicts_are_those_of_the_numbers(variant: str) -> None:
+    rows = {target.id: target for target in TARGETS.rows}
+    for line in stored(variant):
+        target = rows[line["id"]]
+        assert Band(*(float(line[end]) if line[end] else None for end in ("low", "high"))) == pytest.approx(
+            target.band
+        )
+        value = float(line["simulated"])
+        judged = abs(value) if target.combine == "difference" else value
+        assert target.band.holds(judged) == (line["holds"] == "yes"), line
+
+
+def test_the_readme_shows_the_stored_results() -> None:
+    text = (FOLDER.parent / "README.md").read_text(encoding="utf-8")
+    assert text == with_blocks(text, markdown(TARGETS), sentences()), (
+        "run python -m tests.published.readme_table"
+    )
+
+
+def test_pictures_are_small() -> None:
+    assert all(path.stat().st_size < 150_000 for path in FOLDER.iterdir())

@@ -1,0 +1,104 @@
+"""Which clusters a size search tries."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sim.runs.layouts import Configuration, Layout, Search, aggregated, split
+from sim.scenario.scenario import load_scenario
+
+GIB = 2**30
+
+
+def go(
+    search: Search, holds: Callable[[Configuration], bool]
+) -> tuple[list[Configuration], list[Configuration]]:
+    """What a search finds, and what it tried."""
+    tried: list[Configuration] = []
+    try:
+        asked = next(search)
+        while True:
+            tried.append(asked)
+            asked = search.send(holds(asked))
+    except StopIteration as end:
+        return end.value, tried
+
+
+def gpus(tried: list[Configuration]) -> list[int]:
+    return [configuration.layout.gpus for configuration in tried]
+
+
+@given(most=st.integers(1, 64), needed=st.integers(1, 80))
+def test_the_fewest_workers_are_found_with_few_tries(most: int, needed: int) -> None:
+    found, tried = go(aggregated(most, [0]), lambda c: c.layout.gpus >= needed)
+
+    assert gpus(found) == ([needed] if needed <= most else [])
+    assert len(set(tried)) <= 9
+    assert all(1 <= n <= most for n in gpus(tried))
+
+
+def test_bisection_is_checked_beside_what_it_found() -> None:
+    # 16, 8, 4, 6, 7 by bisection; then 6, known, and 5.
+    _, tried = go(aggregated(16, [0]), lambda c: c.layout.gpus >= 7)
+    assert gpus(tried) == [16, 8, 4, 6, 7, 6, 5]
+
+
+def test_a_hole_of_one_below_what_was_found_is_seen_through() -> None:
+    found, _ = go(aggregated(16, [0]), lambda c: c.layout.gpus in (6, *range(8, 17)))
+    assert gpus(found) == [6]
+
+
+def test_half_is_tried_where_the_most_do_not_hold() -> None:
+    found, tried = go(aggregated(8, [0]), lambda c: c.layout.gpus in (3, 4))
+    assert (gpus(found), gpus(tried)) == ([3], [8, 4, 3, 2, 1])
+
+
+def test_less_host_ram_starts_from_what_more_needed() -> None:
+    needed = {64 * GIB: 5, 32 * GIB: 5, 0: 7}
+    found, tried = go(aggregated(16, list(needed)), lambda c: c.layout.gpus >= needed[c.host_bytes])
+
+    assert [(c.host_bytes // GIB, c.layout.gpus) for c in found] == [(64, 5), (32, 5), (0, 7)]
+    # 5 holds, 4 does not, and what is beside.
+    assert gpus([c for c in tried if c.host_bytes == 32 * GIB]) == [5, 4, 4, 3]
+
+
+def test_a_split_cluster_loses_workers_as_long_as_it_holds() -> None:
+    found, tried = go(split(1, 1, 16, [0]), lambda c: c.layout.prefill >= 2 and c.layout.decode >= 5)
+    assert [str(c.layout) for c in found] == ["2P5D"]
+    assert all(c.layout.prefill and c.layout.decode for c in tried)
+
+
+@pytest.mark.parametrize(("ratio", "largest"), [((1, 3), "2P4D"), ((1, 1), "3P3D"), ((3, 1), "4P2D")])
+def test_every_number_of_gpus_has_a_split_of_about_the_ratio(ratio: tuple[int, int], largest: str) -> None:
+    found, tried = go(split(*ratio, 6, [0]), lambda c: False)
+    assert (found, str(tried[0].layout)) == ([], largest)
+
+
+def test_both_sides_have_a_worker() -> None:
+    _, tried = go(split(1, 9, 2, [0]), lambda c: True)
+    assert {str(c.layout) for c in tried} == {"1P1D"}
+
+
+@pytest.mark.parametrize("name", ["agg8", "2p6d", "1p3d-no-offload"])
+@pytest.mark.parametrize(
+    ("configuration", "workers", "cpu_bytes"),
+    [
+        (Configuration(Layout(3), 0), "3", None),
+        (Configuration(Layout(3), GIB), "3", GIB),
+        (Configuration(Layout(1, 4), GIB), "1P4D", GIB),
+    ],
+)
+def test_a_scenario_gets_the_cluster(
+    name: str, configuration: Configuration, workers: str, cpu_bytes: int | None
+) -> None:
+    scenario = load_scenario(name, configuration.overrides())
+    assert str(scenario.workers) == workers
+    assert (scenario.offload.cpu_bytes if scenario.offload else None) == cpu_bytes
+    assert scenario.disaggregation.placement.prefill_nodes is None
+
+
+def test_only_workers_that_compute_prompts_have_host_ram() -> None:
+    assert Configuration(Layout(2, 6), GIB).total_host_bytes == 2 * GIB
+    assert Configuration(Layout(8), GIB).total_host_bytes == 8 * GIB
