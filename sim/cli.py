@@ -19,13 +19,13 @@ from sim.commands import (
     explain,
     init,
     measured,
+    published,
     report,
     run,
     scenarios,
     schema,
     size,
     sweep,
-    talk,
     talk_fit,
     tune,
     validate,
@@ -99,7 +99,7 @@ for command in (
     init.init,
 ):
     app.command()(command)
-app.command("validate talk")(talk.talk)
+app.command("validate talk")(published.talk)
 app.add_typer(measured.app, name="measured")
 calibrate.app.command("talk")(talk_fit.fit_talk)
 app.add_typer(calibrate.app, name="calibrate")

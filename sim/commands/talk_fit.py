@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from sim.commands.options import Jobs, Overrides
-from sim.commands.talk import Rows, bar
+from sim.commands.published import Rows, bar
 
 
 def fit_talk(

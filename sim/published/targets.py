@@ -1,6 +1,6 @@
 """What the talk prints, as rows: a number, the cluster and session counts it is of, and what it may be.
 
-The file is `calibration/talk/targets.csv`; "Benchmarking Disaggregated Serving on vLLM + Dynamo with a Real
+The file is `calibration/published/talk/targets.csv`; "Benchmarking Disaggregated Serving on vLLM + Dynamo with a Real
 Coding-Agent Workload", K. Tsuyuzaki, vLLM Community Meetup Tokyo 4, 9 October 2026.
 """
 
@@ -152,7 +152,7 @@ class TargetFile:
 
 def shipped_targets() -> Path:
     """Return the file that comes with the simulator."""
-    return shipped_root() / "calibration" / "talk" / "targets.csv"
+    return shipped_root() / "calibration" / "published" / "talk" / "targets.csv"
 
 
 def read_targets(path: Path) -> TargetFile:

@@ -29,7 +29,9 @@ Traces = Annotated[
 Seeds = Annotated[int, typer.Option(min=1, metavar="N", help="Sets of generated sessions.")]
 Rows = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Rows to check; those of calibration/talk/targets.csv if absent."),
+    typer.Option(
+        metavar="FILE", help="Rows to check; those of calibration/published/talk/targets.csv if absent."
+    ),
 ]
 
 
