@@ -3,10 +3,10 @@
 import pytest
 
 from sim.published.cells import cells
-from sim.published.targets import Band, read_targets, shipped_targets
-from tests.published.readme_table import FOLDER, VARIANTS, markdown, sentences, stored, with_blocks
+from sim.published.targets import Band
+from tests.published.readme_table import FOLDER, TALK, VARIANTS, markdown, sentences, stored, with_blocks
 
-TARGETS = read_targets(shipped_targets())
+TARGETS = TALK.targets
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
