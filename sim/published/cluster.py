@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
 
-from pydantic import Field, PositiveInt, ValidationError, model_validator
+from pydantic import Field, PositiveInt, ValidationError, field_validator
 
 from sim.base.errors import InputError
 from sim.base.first_problem import first_problem
@@ -41,15 +40,16 @@ class FitSettings(Settings):
     coefficients: tuple[str, ...] = Field(min_length=1)
     """What these rows can tell anything of."""
 
-    @model_validator(mode="after")
-    def _known(self) -> Self:
+    @field_validator("coefficients")
+    @classmethod
+    def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         known = [*StepCoefficients.model_fields, *FrontendCoefficients.model_fields]
-        for name in self.coefficients:
+        for name in names:
             if name not in known:
-                raise ValueError(f"coefficients: {name} is none{did_you_mean(name, known)}")
-            if self.coefficients.count(name) > 1:
-                raise ValueError(f"coefficients: {name} is there twice")
-        return self
+                raise ValueError(f"{name} is none{did_you_mean(name, known)}")
+            if names.count(name) > 1:
+                raise ValueError(f"{name} is there twice")
+        return names
 
 
 class ClusterSettings(Settings):
