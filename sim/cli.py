@@ -19,14 +19,13 @@ from sim.commands import (
     explain,
     init,
     measured,
+    published,
     report,
     run,
     scenarios,
     schema,
     size,
     sweep,
-    talk,
-    talk_fit,
     tune,
     validate,
     version,
@@ -47,7 +46,15 @@ class Commands(TyperGroup):
     """
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command of the first word, or of two: `validate talk` has options of its own."""
+        """Return the command of the first word, or of two: `validate published` has options of its own.
+
+        The name of a shipped published cluster alone, as in `validate talk`, stands for that with the name.
+        """
+        if args[0] in ("validate", "calibrate") and len(args) > 1:
+            from sim.base.shipped import published_names  # noqa: PLC0415 - loads pydantic
+
+            if args[1] in published_names():
+                args = [args[0], "published", *args[1:]]
         both = " ".join(args[:2])
         return super().resolve_command(ctx, [both, *args[2:]] if both in self.commands else args)
 
@@ -99,9 +106,9 @@ for command in (
     init.init,
 ):
     app.command()(command)
-app.command("validate talk")(talk.talk)
+app.command("validate published")(published.validate)
 app.add_typer(measured.app, name="measured")
-calibrate.app.command("talk")(talk_fit.fit_talk)
+calibrate.app.command("published")(published.calibrate)
 app.add_typer(calibrate.app, name="calibrate")
 
 

@@ -115,7 +115,7 @@ def test_no_compiled_module_hides_a_source_of_the_checkout() -> None:
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
-@pytest.mark.parametrize("name", ["run", "compiled", "talk"])
+@pytest.mark.parametrize("name", ["run", "compiled", "published"])
 def test_the_ci_scripts_are_scripts(name: str) -> None:
     subprocess.run(["bash", "-n", ROOT / ".ci" / name], check=True)
 

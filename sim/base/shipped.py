@@ -1,4 +1,4 @@
-"""Find the files that come with the simulator by name: scenarios, presets, coefficients.
+"""Find the files that come with the simulator by name: scenarios, presets, coefficients, published clusters.
 
 They stand beside the package in a source checkout (`scenarios/`, `calibration/`) and inside it in an
 installed wheel (`sim/_shipped/`).
@@ -96,6 +96,27 @@ def coefficients_named(path_or_name: str) -> Path:
     return _find(shipped_root() / "calibration", path_or_name, "file of coefficients")
 
 
+def published_names() -> list[str]:
+    """Return the names of the shipped published clusters, sorted: folders with a file cluster.toml."""
+    return sorted(path.parent.name for path in _published().glob("*/cluster.toml"))
+
+
+def published_path(path_or_name: str) -> Path:
+    """Return the folder of a published cluster by its path or, if it is a shipped one, by its name.
+
+    Raises:
+        InputError: no such folder; names the nearest that is shipped.
+
+    """
+    names, path = published_names(), Path(path_or_name)
+    if path_or_name in names:
+        return _published() / path_or_name
+    if not path.is_dir():
+        what = "folder" if len(path.parts) > 1 else "published cluster"
+        raise InputError(f"no {what} is called {path_or_name!r}{did_you_mean(path_or_name, names)}")
+    return path
+
+
 def is_path(path_or_name: str) -> bool:
     """Tell a path (it has a folder or ends in .toml) from the name of a shipped file."""
     path = Path(path_or_name)
@@ -135,6 +156,10 @@ def did_you_mean(name: str, known: Collection[str]) -> str:
     near = get_close_matches(name, known, n=1)
     suggestion = f"; did you mean {near[0]!r}?" if near else ""
     return f"{suggestion} (known: {', '.join(sorted(known)) or 'none'})"
+
+
+def _published() -> Path:
+    return shipped_root() / "calibration" / "published"
 
 
 def _presets(kind: PresetKind) -> Path:

@@ -1,1 +1,1 @@
-"""The published cluster, row by row: its printed numbers beside simulated ones."""
+"""Published clusters, row by row: their printed numbers beside simulated ones."""

@@ -1,39 +1,60 @@
-"""What simpler models say of the same rows: other step times, and a cache without time."""
+"""What simpler models say of the same rows: other settings, and a cache without time."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Self
 
-from sim.kv.prefix import PrefixTable
+from pydantic import model_validator
+
+from sim.base.settings import Settings
 from sim.published.cells import Cell, Numbers, Point
 from sim.published.scores import RowScore, score_values
-from sim.published.study import Plans, Replicate, scenario_at
+from sim.published.study import Maker, Plans, Replicate, scenario_at
 from sim.published.targets import Target
-from sim.published.variants import Scored, Variant
+from sim.published.variants import Scored, Variant, score_variants
 from sim.scenario.scenario import Scenario
-from sim.validation.predictions.lru import Lru
+from sim.validation.predictions import lru
 from sim.workload.load import load_workload
 from sim.workload.request import Trace
 
-STEP_TIMES = (
-    Variant("priors"),
-    Variant("roofline", ("timing.preset=roofline",)),
-    Variant("peak roofline", ("timing.preset=peak-roofline",)),
-    Variant("Dynamo's mocker", ("timing.preset=dynamo-mocker",)),
-)
-"""The same simulator with other step times."""
-
-TIMELESS = "LRU, no time"
 ANSWERED = {"prefill.recomputation_by_counter", "workers_per_session.mean"}
 """The numbers that a cache without time gives."""
 
 
-def score_timeless(targets: Sequence[Target], plans: Plans) -> Scored:
+class Baseline(Settings):
+    """A simpler model that stands beside the simulator: the same one with other settings, or without time."""
+
+    name: str
+    settings: tuple[str, ...] = ()
+    """What it sets in every scenario, such as "timing.preset=roofline"."""
+    timeless: bool = False
+    """In place of the simulator: a cache without time, for the rows that it can answer."""
+
+    @model_validator(mode="after")
+    def _settings_are_heard(self) -> Self:
+        if self.timeless and self.settings:
+            raise ValueError("settings: a timeless baseline takes none")
+        return self
+
+
+def score_baselines(
+    targets: Sequence[Target], baselines: Sequence[Baseline], plans: Plans, maker: Maker
+) -> Iterator[Scored]:
+    """Yield each baseline with its scores of dynamic rows, on the first workload."""
+    for baseline in baselines:
+        if baseline.timeless:
+            yield score_timeless(baseline.name, targets, plans)
+        else:
+            yield from score_variants(targets, [Variant(baseline.name, baseline.settings)], plans, maker)
+
+
+def score_timeless(name: str, targets: Sequence[Target], plans: Plans) -> Scored:
     """Return what a cache without time says of the rows that it can answer, on the first workload."""
 
     @cache
     def numbers(point: Point, replicate: Replicate) -> Numbers:
-        scenario = scenario_at(workload, point, replicate, plans.overrides)
+        scenario = scenario_at(workload, point, replicate, plans)
         return timeless(scenario, load_workload(scenario.workload, scenario.seed, Path()))
 
     def row(target: Target) -> RowScore:
@@ -51,31 +72,21 @@ def score_timeless(targets: Sequence[Target], plans: Plans) -> Scored:
     answered = [
         target for target in targets if target.metric in ANSWERED and target.combine in {"each", "ratio"}
     ]
-    return Scored(Variant(TIMELESS), tuple(map(row, answered)))
+    return Scored(Variant(name), tuple(map(row, answered)))
 
 
 def timeless(scenario: Scenario, trace: Trace) -> Numbers:
     """Return what a cache without time says: recomputation and workers a session, by the summary's names.
 
-    Requests pass once, in the order of their timestamps. Each goes to the worker that has most of its prompt
-    (ties: to the emptiest), where its blocks are at once. A worker has room for the blocks of its GPU and of
-    its CPU tier; the least recently used go first. No answers, no recurrent states, no load.
+    Requests pass once, in the order of their timestamps: see `sim.validation.predictions.lru`.
     """
-    capacity = scenario.capacity()
-    room = capacity.num_blocks - 1 + (capacity.host[0].blocks if scenario.offload else 0)
-    workers = [Lru(room) for _ in range(scenario.workers.prefill or scenario.workers.gpus)]
-    everything = Lru(None)
-    prefixes = PrefixTable(trace.chunk_tokens, scenario.block_tokens)
     used: dict[str, set[int]] = {}
-    computed = required = 0
-    for request in trace.requests:
-        prompt = [*prefixes.add(request.chunks, request.prompt_tokens).blocks]
-        hits = [worker.hit(prompt) for worker in workers]
-        chosen = max(range(len(workers)), key=lambda rank: (hits[rank], -len(workers[rank])))
-        workers[chosen].use(prompt)
-        computed += request.prompt_tokens - hits[chosen] * scenario.block_tokens
-        required += request.prompt_tokens - everything.use(prompt) * scenario.block_tokens
-        used.setdefault(request.session, set()).add(chosen)
+    computed = 0
+    for request, worker, cached in lru.routed(trace, scenario):
+        computed += request.prompt_tokens - cached
+        used.setdefault(request.session, set()).add(worker)
+    prompts = sum(request.prompt_tokens for request in trace.requests)
+    required = prompts - lru.reusable_tokens(trace, scenario.block_tokens)
     return {
         "prefill.recomputation_by_counter": (computed - required) / required if required else None,
         "workers_per_session.mean": sum(map(len, used.values())) / len(used) if used else None,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from sim.published.targets import Place, Target
+from sim.published.targets import PAIRS, Place, Target
 
 Numbers = dict[str, float | None]
 """A run's numbers by dotted name: see `sim.results.quantities`."""
@@ -13,7 +13,7 @@ class Point(NamedTuple):
     """A run to make, but for workload, seed and coefficients."""
 
     configuration: str
-    """A shipped scenario."""
+    """A scenario: of the cluster's folder, else a shipped one."""
     sessions: int
     replay: str
     """The client of the replay."""
@@ -56,7 +56,7 @@ class Cell(NamedTuple):
 
 def cells(target: Target) -> Iterator[Cell]:
     """Yield the cells of a row, session counts fastest."""
-    if target.combine in {"difference", "ratio"}:
+    if target.combine in PAIRS:
         first, second = target.configurations
         label = f"{first}/{second}" if target.combine == "ratio" else f"{second}-{first}"
         for sessions in target.session_counts:

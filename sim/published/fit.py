@@ -25,10 +25,6 @@ from sim.published.study import Maker, Plans, make
 from sim.published.surface import Line, Z, line
 from sim.published.targets import Target
 
-FITTED = ("a_pair_s", "c_tok_s_per_token", "c_kv_s_per_token", "t_floor_s", "alpha_in_s_per_token")
-"""What the rows that may be fitted can tell anything of."""
-PLACES = (20,)
-"""Session counts that stand for a range in the fit, or the nearest to them: runs take their time."""
 STARTS = 8
 """Searches on the lines of a round, which cost nothing."""
 
@@ -73,8 +69,15 @@ class Fit:
 class Search:
     """Tries coefficients, each set of them once."""
 
-    def __init__(self, targets: Sequence[Target], plans: Plans, maker: Maker, file: CoefficientFile) -> None:
-        """Prepare a search over `FITTED`.
+    def __init__(
+        self,
+        targets: Sequence[Target],
+        names: Sequence[str],
+        plans: Plans,
+        maker: Maker,
+        file: CoefficientFile,
+    ) -> None:
+        """Prepare a search over the coefficients of these names.
 
         Raises:
             InputError: a coefficient is not in the file, or no row may be fitted.
@@ -83,16 +86,17 @@ class Search:
         self._targets = [target for target in targets if target.fitted]
         if not self._targets:
             raise InputError("no dynamic row has may_be_fitted = yes")
-        if missing := [name for name in FITTED if name not in file.entries]:
+        if missing := [name for name in names if name not in file.entries]:
             raise InputError(f"the file of coefficients has no {', '.join(missing)}")
+        self._names = tuple(names)
         self._plans, self._maker = plans, maker
-        self._scales = [Standard(file.entries[name].uncertain) for name in FITTED]
+        self._scales = [Standard(file.entries[name].uncertain) for name in names]
         self._draws = [file.drawn(k) for k in range(1, STARTS)]
         self._tried: dict[Z, Evaluation] = {}
 
     def run(self, rounds: int) -> Fit:
         """Search from the priors, so many rounds at most; one that comes no nearer is the last."""
-        prior = best = self.evaluate((0.0,) * len(FITTED))
+        prior = best = self.evaluate((0.0,) * len(self._names))
         for _ in range(rounds):
             centre, lines = best, self._lines(best)
             found = self._least(centre, lines)
@@ -101,8 +105,8 @@ class Search:
             best = min(self._tried.values(), key=lambda tried: tried.loss)
             if best is centre:
                 break
-        sigmas = dict(zip(FITTED, self._sigmas(centre, lines), strict=True))
-        return Fit(FITTED, prior, best, self._values(best.z), sigmas, len(self._tried))
+        sigmas = dict(zip(self._names, self._sigmas(centre, lines), strict=True))
+        return Fit(self._names, prior, best, self._values(best.z), sigmas, len(self._tried))
 
     def evaluate(self, z: Sequence[float]) -> Evaluation:
         """Return what these coefficients do to the rows."""
@@ -124,14 +128,14 @@ class Search:
         return tuple(score(target, study, plans.workloads[0]) for target in self._targets)
 
     def _values(self, z: Sequence[float]) -> dict[str, float]:
-        pairs = zip(FITTED, self._scales, z, strict=True)
+        pairs = zip(self._names, self._scales, z, strict=True)
         return {name: float(f"{scale.value(at):.4g}") for name, scale, at in pairs}
 
     def _lines(self, centre: Evaluation) -> list[list[Line]]:
         """Return the lines of every row's places, from a step to both sides along each coefficient."""
         sides = [
             tuple(self.evaluate(_moved(centre.z, place, step)) for step in (-_STEP, _STEP))
-            for place in range(len(FITTED))
+            for place in range(len(self._names))
         ]
         return [
             [
@@ -161,7 +165,7 @@ class Search:
     def _starts(self, centre: Evaluation) -> Iterator[Z]:
         yield centre.z
         for values in self._draws:
-            yield tuple(scale.z(values[name]) for name, scale in zip(FITTED, self._scales, strict=True))
+            yield tuple(scale.z(values[name]) for name, scale in zip(self._names, self._scales, strict=True))
 
     def _descend(
         self, centre: Evaluation, lines: Sequence[Sequence[Line]], start: Z, held: Mapping[int, float]
@@ -169,12 +173,12 @@ class Search:
         """Return the least loss of the lines, found from a start, and where; `held`: kept at a value."""
         from scipy.optimize import minimize  # noqa: PLC0415 - slow to import
 
-        free = [place for place in range(len(FITTED)) if place not in held]
+        free = [place for place in range(len(self._names)) if place not in held]
         bounds = [self._bounds(centre, place) for place in free]
 
         def whole(moved: Sequence[float]) -> list[float]:
             at = {**held, **dict(zip(free, moved, strict=True))}
-            return [at[place] for place in range(len(FITTED))]
+            return [at[place] for place in range(len(self._names))]
 
         inside = [min(max(start[at], low), high) for at, (low, high) in zip(free, bounds, strict=True)]
         ended = minimize(

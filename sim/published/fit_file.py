@@ -1,4 +1,4 @@
-"""What a fit to the talk leaves behind: a file of coefficients in the format of `calibration/`."""
+"""What a fit to a published cluster leaves behind: a file of coefficients in the format of `calibration/`."""
 
 import hashlib
 from collections.abc import Sequence
@@ -6,17 +6,15 @@ from pathlib import Path
 
 from sim.calibration.coefficient_toml import rounded, written
 from sim.hardware.coefficient_file import Coefficient, CoefficientFile, DataFile
+from sim.published.cluster import Cluster
 from sim.published.fit import Fit
 from sim.published.targets import TargetFile
 from sim.scenario.scenario import Scenario
 from sim.workload.load import load_workload
 
-HEAD = ("Made by `sim calibrate talk`. README.md says what each multiplies, and what was fitted to what.",)
-"""The comment on top of the file."""
-
 
 def content(
-    fit: Fit, prior: CoefficientFile, prior_name: str, targets: TargetFile, workloads: Sequence[Scenario]
+    fit: Fit, prior: CoefficientFile, prior_name: str, cluster: Cluster, workloads: Sequence[Scenario]
 ) -> CoefficientFile:
     """Return the file's content: the fit's coefficients, and the others as the prior has them.
 
@@ -24,28 +22,31 @@ def content(
         fit: what was found.
         prior: the file that it started from.
         prior_name: what that is called.
-        targets: the rows.
+        cluster: what it was fitted to.
         workloads: a scenario of each seed with the most sessions: whose requests the fit saw.
 
     """
     rows = [row.target.id for row in fit.best.rows]
-    data = [_of_targets(targets, len(rows)), *map(_of_workload, workloads)]
-    entries = {name: _entry(name, known, fit, prior_name) for name, known in prior.entries.items()}
+    data = [_of_targets(cluster.targets, len(rows)), *map(_of_workload, workloads)]
+    entries = {
+        name: _entry(name, known, fit, f"{cluster.settings.name}; {prior_name}")
+        for name, known in prior.entries.items()
+    }
     return CoefficientFile(
         model=prior.model,
         gpu=prior.gpu,
         origin="fitted",
-        summary=f"fitted to rows of the talk on one node ({', '.join(rows)}), with {prior_name} as prior",
+        summary=f"fitted to {cluster.fit().rows} ({', '.join(rows)}), with {prior_name} as prior",
         step={name: entries[name] for name in prior.step},
         frontend={name: entries[name] for name in prior.frontend},
         data=tuple(data),
     )
 
 
-def _entry(name: str, known: Coefficient, fit: Fit, prior_name: str) -> Coefficient:
+def _entry(name: str, known: Coefficient, fit: Fit, sources: str) -> Coefficient:
     if name not in fit.values:
         return known
-    source = f"fitted to the talk; {prior_name} has {written(known.value)}"
+    source = f"fitted to {sources} has {written(known.value)}"
     changes = {"value": fit.values[name], "sigma": rounded(fit.sigmas[name]), "source": source}
     return known.model_copy(update=changes)
 

@@ -1,4 +1,4 @@
-"""What a person reads of a fit to the talk."""
+"""What a person reads of a fit to a published cluster."""
 
 from rich.console import Group, RenderableType
 from rich.text import Text

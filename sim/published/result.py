@@ -1,8 +1,8 @@
-"""The whole of a validation against the talk: scores of all rows, ready for JSON and for a table file."""
+"""The whole of a validation against a published cluster: all scores, ready for JSON and for a table file."""
 
 import csv
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from sim.base.whole_file import whole_file
 from sim.experiments.jobs.fingerprint import code
 from sim.published.scores import CellScore, RowScore, score
-from sim.published.static import StaticScore, score_static
+from sim.published.static import StaticScore
 from sim.published.study import Study
 from sim.published.targets import TargetFile
 from sim.results.parquet import write_parquet
@@ -55,12 +55,12 @@ class Result:
     notes: tuple[str, ...]
 
 
-def result(targets: TargetFile, study: Study) -> Result:
-    """Score all rows."""
+def result(targets: TargetFile, static: Iterable[StaticScore], study: Study) -> Result:
+    """Score the dynamic rows, and join them to the scores of the static ones."""
     dynamic = targets.of_kind("dynamic")
     return Result(
         targets,
-        tuple(map(score_static, targets.of_kind("static"))),
+        tuple(static),
         {
             workload.name: tuple(score(row, study, workload) for row in dynamic)
             for workload in study.plans.workloads

@@ -10,8 +10,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from sim.base.whole_file import whole_file
-from sim.published.assumptions import Moved, moved
-from sim.published.cells import points
+from sim.published.assumptions import Assumption, Moved, moved
+from sim.published.cells import cells, points
 from sim.published.scores import RowScore
 from sim.published.show import band, place, quantity
 from sim.published.study import Maker, Plans, scenario_at
@@ -19,8 +19,6 @@ from sim.published.targets import Target
 from sim.published.variants import Scored, Variant, score_variants
 from sim.show.text.page_table import PageTable
 
-PLACES = (20,)
-"""Session counts that stand for a range in the study: or, of its range, the nearest to them."""
 MATTERS = 0.1
 """A move matters to a row that it takes by a tenth nearer to its target."""
 NAMED = 2
@@ -63,21 +61,24 @@ class Sensitivity:
     """Of every row, by its id."""
 
 
-def study(targets: Sequence[Target], plans: Plans, maker: Maker) -> Sensitivity:
-    """Score the rows with every assumption moved, at a few session counts, and on every workload."""
-    narrow = [narrowed(target, PLACES) for target in targets if target.holds == "every"]
+def study(
+    targets: Sequence[Target], assumptions: Sequence[Assumption], plans: Plans, maker: Maker
+) -> Sensitivity:
+    """Score rows with every assumption moved, and on every workload; those of one place that is enough are
+    left out."""
+    targets = [target for target in targets if target.holds == "every"]
     generated = plans.workloads[0]
     first = generated.replicates[0]
-    scenarios = [scenario_at(generated, point, first, plans.overrides) for point in points(narrow)]
-    assumptions = {found.variant: found for found in moved(scenarios)}
+    scenarios = [scenario_at(generated, point, first, plans) for point in points(targets)]
+    by_variant = {found.variant: found for found in moved(assumptions, scenarios)}
     others = [Variant(f"recorded {workload.name}", workload=workload) for workload in plans.workloads[1:]]
-    variants = [Variant("as assumed"), *assumptions, *others]
-    scored = list(score_variants(narrow, variants, plans, maker))
+    variants = [Variant("as assumed"), *by_variant, *others]
+    scored = list(score_variants(targets, variants, plans, maker))
     base, *rest = scored
     sentences = {}
     for number, row in enumerate(base.rows):
         effects = [
-            Effect(other.variant, assumptions.get(other.variant), row, other.rows[number]) for other in rest
+            Effect(other.variant, by_variant.get(other.variant), row, other.rows[number]) for other in rest
         ]
         sentences[row.target.id] = sentence(row, effects)
     return Sensitivity(scored, sentences)
@@ -101,8 +102,9 @@ def render_sentences(found: Sensitivity) -> RenderableType:
 
 
 def narrowed(target: Target, places: Sequence[int]) -> Target:
-    """Return a row that speaks of those session counts of its range that are nearest to these."""
-    kept = {min(target.session_counts, key=lambda count: abs(count - place)) for place in places}
+    """Return a row that speaks of those session counts of its range that are nearest to these, if any."""
+    counts = sorted({cell.sessions for cell in cells(target)})
+    kept = {min(counts, key=lambda count: abs(count - place)) for place in places} or {*counts}
     left_out = {*target.session_counts} - kept
     excepted = [f"{name}@{count}" for name in target.configurations for count in sorted(left_out)]
     return target.model_copy(update={"excepted": (*target.excepted, *excepted)})

@@ -1,4 +1,4 @@
-"""What a person reads of a validation against the talk, made for a terminal of 100 columns."""
+"""What a person reads of a validation against a published cluster, made for a terminal of 100 columns."""
 
 from collections.abc import Callable, Sequence
 

@@ -1,30 +1,146 @@
-"""Rows that need no run: memory, the router's formula on the slide's example, medians of the workload.
+"""Rows that need no run: memory, the router's formula on an example, medians of the generated sessions.
 
-All of it is what runs use: the capacity of the shipped scenario, the router's cost, the generator.
+All of it is what runs use: the capacity of a scenario, the router's cost, the generator.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from statistics import median
+from typing import Literal
 
 import numpy as np
+from pydantic import Field, PositiveInt
 
+from sim.base.bounds import CountOrZero
+from sim.base.settings import Settings
+from sim.base.units import SIZE
 from sim.hardware.capacity import Capacity
 from sim.published.targets import Target
+from sim.router.config import RouterConfig
 from sim.router.cost import CostTerms, Known, Weights, cost_columns
-from sim.scenario.scenario import load_scenario
+from sim.scenario.scenario import Scenario
+from sim.workload.agent import ProfileName
 from sim.workload.conversation import Conversation
 from sim.workload.profiles import PROFILES
 
-SESSIONS = 53
-"""Of the talk's recording."""
-DRAWS = 20
-"""So many sets of 53 generated sessions make its medians: one set's vary by a tenth."""
-
-_KIB, _MIB, _GIB = 2**10, 2**20, 2**30
 _BLOCK = 16
-"""Tokens of a block in the slide's example; any number gives the same costs."""
+"""Tokens of a block of an example; any number gives the same costs."""
+
+MemoryNumber = Literal["weights", "pool", "pool_blocks", "token", "state", "session", "sessions"]
+
+
+class Memory(Settings):
+    """Metrics of one worker's memory."""
+
+    configuration: str
+    session_tokens: PositiveInt
+    """Of a session that is counted."""
+    metrics: Mapping[str, MemoryNumber]
+    """Bytes, in the row's unit: of the weights as they are computed with, the KV pool, KV of one token,
+    recurrent state of one sequence, KV and state of one session. Numbers: the pool's blocks, and sessions
+    that it has room for."""
+
+    def value(self, metric: str, scenario: Scenario) -> float:
+        """Return a metric's value."""
+        found = scenario.capacity()
+        session = self.session_tokens * found.model.kv_bytes_per_token + found.model.state_bytes_per_sequence
+        values: dict[MemoryNumber, Callable[[Capacity], float]] = {
+            "weights": lambda found: found.model.weights_computed_bytes,
+            "pool": lambda found: found.pool_bytes,
+            "pool_blocks": lambda found: found.num_blocks,
+            "token": lambda found: found.model.kv_bytes_per_token,
+            "state": lambda found: found.model.state_bytes_per_sequence,
+            "session": lambda found: session,
+            "sessions": lambda found: found.pool_bytes / session,
+        }
+        return values[self.metrics[metric]](found)
+
+
+class Candidate(Settings):
+    """A worker of an example of the router's cost, and the prompt; all in blocks."""
+
+    prompt: PositiveInt
+    cached: CountOrZero
+    """Of the prompt, in its GPU's memory."""
+    prefill: CountOrZero
+    """Booked there."""
+    active: CountOrZero
+    """Of running requests."""
+    new: CountOrZero
+    """That become active with the prompt."""
+
+
+class Routing(Settings):
+    """Metrics that are costs of the router."""
+
+    configuration: str
+    """Whose router's weights are taken."""
+    metrics: Mapping[str, Candidate]
+
+    def value(self, metric: str, scenario: Scenario) -> float:
+        """Return a candidate's cost, in blocks."""
+        one = self.metrics[metric]
+        known = Known(
+            prefill_tokens=np.array([one.prefill * _BLOCK]),
+            active_blocks=np.array([one.active]),
+            requests=np.array([1]),
+            new_blocks=np.array([one.new]),
+            device=np.array([one.cached]),
+            host=0,
+            disk=0,
+            taint_factor=1.0,
+        )
+        columns = cost_columns(_weights(scenario.router), one.prompt * _BLOCK, _BLOCK, known)
+        cost = dict(zip(CostTerms._fields[1:], columns, strict=True))["cost"]
+        return float(np.broadcast_to(cost, 1)[0])
+
+
+def _weights(config: RouterConfig) -> Weights:
+    return Weights(
+        overlap_score_credit=config.overlap_score_credit,
+        overlap_score_credit_decay=config.overlap_score_credit_decay,
+        prefill_load_scale=config.prefill_load_scale,
+        host_cache_hit_weight=config.host_cache_hit_weight,
+        disk_cache_hit_weight=config.disk_cache_hit_weight,
+        decode_active_request_weight=config.decode_active_request_weight,
+        track_prefill_tokens=config.track_prefill_tokens,
+    )
+
+
+class Sessions(Settings):
+    """Metrics that are medians of whole generated sessions."""
+
+    profile: ProfileName
+    sessions: int = Field(ge=10, le=1000)
+    """Of one set."""
+    sets: int = Field(gt=0, le=1000)
+    """From seed 0 on."""
+    metrics: Mapping[str, Literal["prompt_tokens", "new_tokens"]]
+    """Of each turn: its prompt, or what is new in it, but for the first turns."""
+
+    def medians(self, metric: str) -> "Medians":
+        """Return a metric's medians."""
+        prompts, new = _generated(self.profile, self.sessions, self.sets)
+        return prompts if self.metrics[metric] == "prompt_tokens" else new
+
+
+class StaticSettings(Settings):
+    """What the metrics of static rows are."""
+
+    memory: Memory | None = None
+    routing: Routing | None = None
+    sessions: Sessions | None = None
+
+    @property
+    def parts(self) -> Iterator[Memory | Routing | Sessions]:
+        """Those that are there."""
+        return (part for part in (self.memory, self.routing, self.sessions) if part is not None)
+
+    @property
+    def metrics(self) -> list[str]:
+        """The names of all metrics."""
+        return [name for part in self.parts for name in part.metrics]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,78 +148,35 @@ class StaticScore:
     """What the simulator says of a row that needs no run."""
 
     target: Target
-    value: float | None
-    """In the row's unit; None for a number that is not known here."""
+    value: float
+    """In the row's unit."""
     interval: tuple[float, float] | None
     """Least and greatest of single sets of sessions, where it is of generated ones."""
 
     @property
     def holds(self) -> bool:
         """Whether it is in the row's band."""
-        return self.value is not None and self.target.band.holds(self.value)
+        return self.target.band.holds(self.value)
 
 
-def score_static(target: Target) -> StaticScore:
-    """Return the score of a static row."""
-    if target.metric in _MEMORY:
-        return StaticScore(target, _MEMORY[target.metric](_capacity()), None)
-    if target.metric in _WORKERS:
-        return StaticScore(target, _example_cost(_WORKERS[target.metric]), None)
-    if target.metric in _MEDIANS:
-        of_all, of_sets = _MEDIANS[target.metric](generated_medians())
+def score_static(
+    target: Target, settings: StaticSettings, scenario_of: Callable[[str], Scenario]
+) -> StaticScore:
+    """Return the score of a static row, one of whose metrics it has.
+
+    Args:
+        target: the row.
+        settings: what its metric is.
+        scenario_of: returns the scenario of a configuration.
+
+    """
+    part = next(part for part in settings.parts if target.metric in part.metrics)
+    if isinstance(part, Sessions):
+        of_all, of_sets = part.medians(target.metric)
         return StaticScore(target, of_all, (min(of_sets), max(of_sets)))
-    return StaticScore(target, None, None)
-
-
-@cache
-def _capacity() -> Capacity:
-    return load_scenario("agg8").capacity()
-
-
-def _session_bytes(found: Capacity) -> float:
-    model = found.model
-    return found.session.tokens * model.kv_bytes_per_token + model.state_bytes_per_sequence
-
-
-_MEMORY: dict[str, Callable[[Capacity], float]] = {
-    "weights_computed": lambda found: found.model.weights_computed_bytes / _GIB,
-    "kv_pool": lambda found: found.pool_bytes / _GIB,
-    "kv_blocks": lambda found: found.num_blocks,
-    "kv_bytes_per_token": lambda found: found.model.kv_bytes_per_token / _KIB,
-    "ssm_state_per_sequence": lambda found: found.model.state_bytes_per_sequence / _MIB,
-    "kv_per_213k_session": lambda found: _session_bytes(found) / _GIB,
-    "sessions_per_gpu": lambda found: found.pool_bytes / _session_bytes(found),
-}
-
-_WORKERS = {"cost_worker_a": 0, "cost_worker_b": 1}
-
-
-def _example_cost(worker: int) -> float:
-    """Return a worker's cost on the slide: a prompt of 100 blocks; A has 70 of them, 20 to prefill and 15
-    active; B has 20 of them, none to prefill and 8 active; 5 and 2 more blocks become active there."""
-    weights = Weights(
-        overlap_score_credit=1.0,
-        overlap_score_credit_decay=0.0,
-        prefill_load_scale=1.0,
-        host_cache_hit_weight=0.75,
-        disk_cache_hit_weight=0.25,
-        decode_active_request_weight=0.0,
-        track_prefill_tokens=True,
-    )
-    known = Known(
-        prefill_tokens=np.array([20 * _BLOCK, 0]),
-        active_blocks=np.array([15, 8]),
-        requests=np.array([1, 1]),
-        new_blocks=np.array([5, 2]),
-        device=np.array([70, 20]),
-        host=0,
-        disk=0,
-        taint_factor=1.0,
-    )
-    columns = dict(
-        zip(CostTerms._fields[1:], cost_columns(weights, 100 * _BLOCK, _BLOCK, known), strict=True)
-    )
-    return float(np.broadcast_to(columns["cost"], 2)[worker])
+    value = part.value(target.metric, scenario_of(part.configuration))
+    size = SIZE.units.get(target.unit)
+    return StaticScore(target, value / float(size) if size else value, None)
 
 
 Medians = tuple[float, list[float]]
@@ -111,22 +184,16 @@ Medians = tuple[float, list[float]]
 
 
 @cache
-def generated_medians() -> tuple[Medians, Medians]:
-    """Return the medians of prompts and of new tokens a turn, of whole sessions of profile "talk"."""
-    prompts, new = zip(*(_lengths(seed) for seed in range(DRAWS)), strict=True)
+def _generated(profile: ProfileName, sessions: int, sets: int) -> tuple[Medians, Medians]:
+    """Return the medians of prompts and of new tokens a turn."""
+    prompts, new = zip(*(_lengths(profile, sessions, seed) for seed in range(sets)), strict=True)
     return _medians(prompts), _medians(new)
 
 
-_MEDIANS: dict[str, Callable[[tuple[Medians, Medians]], Medians]] = {
-    "context_resent_p50": lambda medians: medians[0],
-    "new_tokens_per_turn_p50": lambda medians: medians[1],
-}
-
-
-def _lengths(seed: int) -> tuple[list[int], list[int]]:
+def _lengths(profile: ProfileName, sessions: int, seed: int) -> tuple[list[int], list[int]]:
     prompts, new = [], []
-    for session in range(SESSIONS):
-        for number, turn in enumerate(Conversation(PROFILES["talk"], seed, session).turns()):
+    for session in range(sessions):
+        for number, turn in enumerate(Conversation(PROFILES[profile], seed, session).turns()):
             prompts.append(turn.prompt_tokens)
             if number:
                 new.append(turn.prompt_tokens - turn.kept_tokens)

@@ -1,9 +1,10 @@
 """Makes the runs that rows need: every point once for each workload, seed and draw of coefficients."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import product
+from pathlib import Path
 from typing import NamedTuple
 
 from sim.base.errors import InputError
@@ -44,6 +45,12 @@ class Plans:
     workloads: Sequence[Workload]
     overrides: Sequence[str] = ()
     """One variant of the simulator: for every configuration that has the section which they are of."""
+    sources: Mapping[str, Path] = field(default_factory=dict)
+    """Configurations that are no shipped scenarios."""
+
+    def source(self, configuration: str) -> str | Path:
+        """Return the scenario of a configuration: its file, or a shipped one's name."""
+        return self.sources.get(configuration, configuration)
 
 
 class Made(NamedTuple):
@@ -73,8 +80,8 @@ class Study:
         """Arrange the runs."""
         self.plans = plans
         self.made = made
-        times = made[0].scenario.coefficients()
-        self.times = f"{times.origin}: {times.summary}"
+        times = made[0].scenario.coefficients() if made else None
+        self.times = f"{times.origin}: {times.summary}" if times else "none, no row needs a run"
         """What the step times rest on."""
         self._by_place = {(one.workload, one.point, one.replicate): one for one in made}
 
@@ -123,7 +130,7 @@ def make(points: Sequence[Point], plans: Plans, maker: Maker) -> Study:
 
     """
     places = [
-        (workload.name, point, one, scenario_at(workload, point, one, plans.overrides))
+        (workload.name, point, one, scenario_at(workload, point, one, plans))
         for workload in plans.workloads
         for point, one in product(points, workload.replicates)
     ]
@@ -139,23 +146,28 @@ def make(points: Sequence[Point], plans: Plans, maker: Maker) -> Study:
     return Study(plans, [Made(*place, run) for place, run in zip(places, runs, strict=True)])
 
 
-def scenario_at(workload: Workload, point: Point, replicate: Replicate, overrides: Sequence[str]) -> Scenario:
+def scenario_at(workload: Workload, point: Point, replicate: Replicate, plans: Plans) -> Scenario:
     """Return what one run of a point runs."""
     draw = [] if replicate.draw is None else [f"timing.draw={replicate.draw}"]
-    lacking = _lacking(point.configuration)
-    asked = [text for text in overrides if not text.startswith(lacking)]
-    settings = (*workload.settings, *point.settings, *asked, *draw)
-    return _loaded(point.configuration, settings).model_copy(update={"seed": replicate.seed})
+    source = plans.source(point.configuration)
+    settings = (*workload.settings, *point.settings, *heard(source, plans.overrides), *draw)
+    return _loaded(source, settings).model_copy(update={"seed": replicate.seed})
+
+
+def heard(source: str | Path, overrides: Sequence[str]) -> list[str]:
+    """Return the overrides that mean anything to a configuration."""
+    lacking = _lacking(source)
+    return [text for text in overrides if not text.startswith(lacking)]
 
 
 @cache
-def _lacking(configuration: str) -> tuple[str, ...]:
+def _lacking(source: str | Path) -> tuple[str, ...]:
     """Return the sections, with a dot, that mean nothing to a configuration."""
-    scenario = load_scenario(configuration)
+    scenario = load_scenario(source)
     has = {"offload.": scenario.offload is not None, "disaggregation.": scenario.workers.count is None}
     return tuple(section for section, there in has.items() if not there)
 
 
 @lru_cache(maxsize=64)
-def _loaded(configuration: str, settings: tuple[str, ...]) -> Scenario:
-    return load_scenario(configuration, settings)
+def _loaded(source: str | Path, settings: tuple[str, ...]) -> Scenario:
+    return load_scenario(source, settings)

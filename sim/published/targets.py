@@ -1,28 +1,23 @@
-"""What the talk prints, as rows: a number, the cluster and session counts it is of, and what it may be.
+"""What is printed of a published cluster, as rows: a number, the places that it is of, and what it may be."""
 
-The file is `calibration/talk/targets.csv`; "Benchmarking Disaggregated Serving on vLLM + Dynamo with a Real
-Coding-Agent Workload", K. Tsuyuzaki, vLLM Community Meetup Tokyo 4, 9 October 2026.
-"""
-
-import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple, Self
+from typing import Annotated, Literal, NamedTuple, Self, get_args
 
-from pydantic import BeforeValidator, Field, FiniteFloat, PositiveInt, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, FiniteFloat, PositiveInt, model_validator
 
 from sim.base.errors import InputError
-from sim.base.first_problem import first_problem
 from sim.base.settings import Settings
-from sim.base.shipped import did_you_mean, scenario_names, shipped_root
+from sim.base.shipped import did_you_mean, scenario_names
+from sim.published.csv_rows import Words, empty_is_none, read_rows
 from sim.results.quantities import check_number, names_before_runs
-
-SESSION_STEP = 4
-"""A range of session counts stands for its multiples of this."""
+from sim.workload.settings import ReplaySettings
 
 Kind = Literal["static", "dynamic", "information"]
 Combine = Literal["each", "difference", "ratio", "open-loop less turn-dependent"]
+PAIRS: frozenset[Combine | None] = frozenset(("difference", "ratio"))
+"""Are of two configurations."""
 Holds = Literal["every", "any"]
 
 
@@ -44,17 +39,9 @@ class Place(NamedTuple):
     sessions: int
 
 
-def _empty_is_none(value: object) -> object:
-    return None if value == "" else value
-
-
-def _words(value: object) -> object:
-    return tuple(value.split()) if isinstance(value, str) else value
-
-
-Sessions = Annotated[PositiveInt | None, BeforeValidator(_empty_is_none)]
-Limit = Annotated[FiniteFloat | None, BeforeValidator(_empty_is_none)]
-Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
+MOST_SESSIONS = 100_000
+Number = Annotated[int | None, Field(gt=0, le=MOST_SESSIONS), BeforeValidator(empty_is_none)]
+Limit = Annotated[FiniteFloat | None, BeforeValidator(empty_is_none)]
 
 
 class Target(Settings):
@@ -64,20 +51,20 @@ class Target(Settings):
     kind: Kind
     """Static: needs no run. Information: has no number, is not scored."""
     metric: str
-    """Dynamic: the name of a number in the JSON summary."""
+    """Dynamic: the name of a number in the JSON summary. Static: a name that `cluster.toml` explains."""
     unit: str
     """Of low and high; "ms" is the only one that differs from the summary's."""
     configurations: Words = ()
-    """Shipped scenarios."""
-    combine: Annotated[Combine | None, BeforeValidator(_empty_is_none)] = None
+    """Scenarios: of the cluster's folder, else shipped ones."""
+    combine: Annotated[Combine | None, BeforeValidator(empty_is_none)] = None
     """Each on its own; the size of the second less the first; the first over the second; or each replayed in
     two ways."""
     replay: str = ""
-    sessions_min: Sessions = None
-    sessions_max: Sessions = None
+    sessions_min: Number = None
+    sessions_max: Number = None
     excepted: Words = Field(default=(), alias="except")
     """configuration@sessions: places in the range that the row does not speak of."""
-    holds: Annotated[Holds | None, BeforeValidator(_empty_is_none)] = None
+    holds: Annotated[Holds | None, BeforeValidator(empty_is_none)] = None
     """Whether a row holds that holds everywhere, or one that holds anywhere."""
     relation: Literal["in", "about", "at least", "at most", "close to turn-dependent"]
     low: Limit = None
@@ -86,7 +73,10 @@ class Target(Settings):
     """Relative, of relation "about"."""
     may_be_fitted: Literal["yes", "no"]
     """Whether coefficients may be fitted to it; every other row is a prediction."""
-    slide: PositiveInt
+    slide: Number = None
+    """Or page, that prints it."""
+    session_step: PositiveInt = 1
+    """A range of session counts stands for its multiples of this; not given: the cluster's."""
     note: str = ""
 
     @model_validator(mode="after")
@@ -104,8 +94,10 @@ class Target(Settings):
             needed["low or high"] = self.low is not None or self.high is not None
         if missing := [name for name, value in needed.items() if not value]:
             raise ValueError(f"a {self.kind} row needs {', '.join(missing)}")
-        if self.combine in {"difference", "ratio"} and len(self.configurations) != 2:
+        if self.combine in PAIRS and len(self.configurations) != 2:
             raise ValueError(f"combine = {self.combine} takes two configurations")
+        if self.low is not None and self.high is not None and self.low > self.high:
+            raise ValueError(f"low = {self.low:g} is above high = {self.high:g}")
         return self
 
     @property
@@ -123,11 +115,11 @@ class Target(Settings):
 
     @property
     def session_counts(self) -> tuple[int, ...]:
-        """The session counts that it speaks of: multiples of 4 in its range."""
+        """The session counts that it speaks of: multiples of the step in its range."""
         if self.sessions_min is None or self.sessions_max is None:
             return ()
-        first = -(-self.sessions_min // SESSION_STEP) * SESSION_STEP
-        return tuple(range(first, self.sessions_max + 1, SESSION_STEP))
+        first = -(-self.sessions_min // self.session_step) * self.session_step
+        return tuple(range(first, self.sessions_max + 1, self.session_step))
 
     def speaks_of(self, place: Place) -> bool:
         """Return whether a place in its range is no exception."""
@@ -150,49 +142,54 @@ class TargetFile:
         return [row for row in self.rows if row.kind == kind]
 
 
-def shipped_targets() -> Path:
-    """Return the file that comes with the simulator."""
-    return shipped_root() / "calibration" / "talk" / "targets.csv"
-
-
-def read_targets(path: Path) -> TargetFile:
+def read_targets(
+    path: Path, sources: Mapping[str, Path] | None = None, *, session_step: int = 1
+) -> TargetFile:
     """Return the rows of a file with the columns of `Target`.
+
+    Args:
+        path: the file.
+        sources: configurations that are no shipped scenarios.
+        session_step: of rows that do not say.
 
     Raises:
         InputError: the file cannot be read, or a row is wrong; names line, column and value.
 
     """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not a CSV file in UTF-8: {error}") from error
-    rows = tuple(_rows(csv.DictReader(lines), path))
+    known = {*scenario_names(), *(sources or {})}
+    rows: dict[str, Target] = {}
+    for where, row in read_rows(path, Target, {"session_step": session_step}):
+        if row.id in rows:
+            raise InputError(f"{where} id = {row.id}: is there twice")
+        for name in row.configurations:
+            if name not in known:
+                raise InputError(f"{where} configurations = {name}: no scenario{did_you_mean(name, known)}")
+        if row.kind == "dynamic":
+            _check_dynamic(row, where)
+        rows[row.id] = row
     if not rows:
         raise InputError(f"{path}: holds no row")
-    names = [row.id for row in rows]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise InputError(f"{path}: id = {twice}: is there twice")
-    return TargetFile(path, rows)
+    return TargetFile(path, (*rows.values(),))
 
 
-def _rows(reader: "csv.DictReader[str]", path: Path) -> Iterator[Target]:
-    for record in reader:
-        try:
-            row = Target.model_validate(_without_missing(record))
-        except ValidationError as error:
-            raise InputError(f"{path}: line {reader.line_num}: {first_problem(error)}") from error
-        where = f"{path}: line {reader.line_num}:"
-        if row.kind == "dynamic":
-            check_number(row.metric, names_before_runs(), f"{where} metric")
-        for name in row.configurations:
-            if name not in scenario_names():
-                known = did_you_mean(name, scenario_names())
-                raise InputError(f"{where} configurations = {name}: no shipped scenario{known}")
-        yield row
-
-
-def _without_missing(record: Mapping[str, str | None]) -> dict[str, str]:
-    """Leave out columns that a short line does not reach: the model says which of them it needs."""
-    return {name: value for name, value in record.items() if value is not None}
+def _check_dynamic(row: Target, where: str) -> None:
+    """Refuse what no run could answer."""
+    check_number(row.metric, names_before_runs(), f"{where} metric")
+    clients = get_args(ReplaySettings.model_fields["client"].annotation)
+    if row.replay not in clients:
+        raise InputError(f"{where} replay = {row.replay!r}: must be one of {', '.join(clients)}")
+    places = [f"{name}@{count}" for name in row.configurations for count in row.session_counts]
+    if not places:
+        raise InputError(
+            f"{where} sessions_min = {row.sessions_min}, sessions_max = {row.sessions_max}: must have a "
+            f"multiple of {row.session_step} between them"
+        )
+    for place in row.excepted:
+        if place not in places:
+            raise InputError(f"{where} except = {place}: no place of the row{did_you_mean(place, places)}")
+    enough = all if row.combine in PAIRS else any
+    if not any(
+        enough(row.speaks_of(Place(name, count)) for name in row.configurations)
+        for count in row.session_counts
+    ):
+        raise InputError(f"{where} except = {' '.join(row.excepted)}: leaves no place of the row")

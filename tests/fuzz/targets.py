@@ -14,9 +14,13 @@ from sim.measured.account import account
 from sim.measured.formats.requests_csv import read_requests
 from sim.measured.run import load_run
 from sim.measured.summary import summarise
+from sim.published.cells import points
+from sim.published.cluster import read_cluster
+from sim.published.show import band
 from sim.scenario.scenario import load_scenario
 from sim.workload.settings import ReplaySettings
 from sim.workload.trace_file import load_trace
+from tests.published.recipe import FILES, write_cluster
 
 DATA = Path(__file__).parents[1] / "data"
 TRACES = Path(__file__).parents[1] / "workload" / "data"
@@ -37,6 +41,21 @@ CONFIG = (
     b'"num_key_value_heads": 2, "num_hidden_layers": 2, "max_position_embeddings": 512, '
     b'"torch_dtype": "bfloat16"}'
 )
+TABLES = """
+[static.sessions]
+profile = "kct"
+sessions = 10
+sets = 1
+metrics.prompts = "prompt_tokens"
+
+[[baseline]]
+name = "roofline"
+settings = ["timing.preset=roofline"]
+
+[fit]
+rows = "rows of the post"
+coefficients = ["a_pair_s"]
+"""
 REQUESTS = b"run,request,send_s,ttft_s,e2e_s,input_tokens,output_tokens\na,0,0,0.1,0.5,100,5\n"
 OVERRIDES = (
     "workload.sessions=3",
@@ -126,8 +145,27 @@ def _read_measured(path: Path, draw: random.Random) -> None:
     account(run)
 
 
+def _published_seeds() -> list[tuple[str, bytes]]:
+    return [
+        (name, text.encode())
+        for name, text in {**FILES, "cluster.toml": FILES["cluster.toml"] + TABLES}.items()
+        if "/" not in name
+    ]
+
+
+def _read_published(path: Path, draw: random.Random) -> None:
+    damaged = path.read_bytes()
+    write_cluster(path.parent)
+    path.write_bytes(damaged)
+    cluster = read_cluster(str(path.parent))
+    points(cluster.few_places(cluster.dynamic_rows()))
+    for score in cluster.static_scores():
+        band(score.target).encode()
+
+
 TARGETS = {
     "traces": Target(_trace_seeds, _read_trace),
     "scenarios": Target(_scenario_seeds, _read_scenario),
     "measured": Target(_measured_seeds, _read_measured),
+    "published": Target(_published_seeds, _read_published),
 }

@@ -6,11 +6,12 @@
 import csv
 from collections.abc import Iterator
 
-from sim.base.shipped import shipped_root
+from sim.published.cluster import read_cluster
 from sim.published.show import band, interval, quantity
-from sim.published.targets import Target, TargetFile, read_targets, shipped_targets
+from sim.published.targets import Target, TargetFile
 
-FOLDER = shipped_root() / "calibration" / "talk"
+TALK = read_cluster("talk")
+FOLDER = TALK.folder
 VARIANTS = sorted((path.stem.removeprefix("results-") for path in FOLDER.glob("results-*.csv")), reverse=True)
 """Priors first."""
 BEGIN, END = "<!-- begin: made by python -m tests.published.readme_table -->", "<!-- end -->"
@@ -84,6 +85,6 @@ def with_blocks(text: str, *blocks: list[str]) -> str:
 
 
 if __name__ == "__main__":
-    README = FOLDER.parent / "README.md"
-    TABLE = markdown(read_targets(shipped_targets()))
+    README = FOLDER.parents[1] / "README.md"
+    TABLE = markdown(TALK.targets)
     README.write_text(with_blocks(README.read_text(encoding="utf-8"), TABLE, sentences()), encoding="utf-8")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sim.published.baselines import TIMELESS, score_timeless, timeless
+from sim.published.baselines import score_timeless, timeless
 from sim.published.study import GENERATED, Plans, Workload, replicates
 from sim.workload.request import Request, Trace
 from tests.clusters import scenario
@@ -44,7 +44,7 @@ def test_only_rows_without_time_are_answered() -> None:
         ),
     ]
     plans = Plans([Workload(GENERATED, replicates(2, 0))], ("workload.turns=2",))
-    found = score_timeless(rows, plans)
-    assert found.variant.name == TIMELESS
+    found = score_timeless("no time", rows, plans)
+    assert found.variant.name == "no time"
     assert [row.target.id for row in found.rows] == ["locality"]
     assert len(found.rows[0].deciding.values) == 2

@@ -14,14 +14,17 @@ from sim.calibration.coefficient_toml import to_toml
 from sim.experiments.jobs.engine import local
 from sim.hardware.coefficient_file import read_coefficient_file
 from sim.published.cells import Point
-from sim.published.fit import FITTED, Evaluation, Fit, Search, loss, row_loss
-from sim.published.fit_file import HEAD, content
+from sim.published.cluster import read_cluster
+from sim.published.fit import Evaluation, Fit, Search, loss, row_loss
+from sim.published.fit_file import content
 from sim.published.scores import RowScore, score_values
 from sim.published.standard import Standard
 from sim.published.study import GENERATED, Maker, Plans, Workload, replicates, scenario_at
 from sim.published.targets import Target
-from tests.published.files import line, target, targets
+from tests.published.files import line, target, write_targets
 
+TALK = read_cluster("talk")
+FITTED = TALK.fit().coefficients
 FITTABLE = target(may_be_fitted="yes")
 
 
@@ -67,18 +70,18 @@ def test_a_place_on_the_scale_is_found_again(z: float) -> None:
 
 SENT = Workload(GENERATED, replicates(1, 0))
 PLANS = Plans([SENT], ("workload.turns=1",))
-SCENARIO = scenario_at(SENT, Point("agg4", 4, "max-concurrency"), SENT.replicates[0], ())
+SCENARIO = scenario_at(SENT, Point("agg4", 4, "max-concurrency"), SENT.replicates[0], Plans([SENT]))
 PRIOR = SCENARIO.coefficients().file
 
 
 def test_a_search_comes_nearer() -> None:
     assert PRIOR is not None
     # The first turn of 4 cold sessions on 4 workers: mostly prefill. Half of what the priors give is wanted.
-    search = Search([FITTABLE], PLANS, Maker(local(1)), PRIOR)
+    search = Search([FITTABLE], FITTED, PLANS, Maker(local(1)), PRIOR)
     prior = search.evaluate([0.0] * len(FITTED))
     wanted = (prior.rows[0].deciding.median or 0.0) / 2
     row = target(may_be_fitted="yes", low=f"{wanted * 0.9}", high=f"{wanted * 1.1}")
-    found = Search([row], PLANS, Maker(local(1)), PRIOR).run(rounds=1)
+    found = Search([row], FITTED, PLANS, Maker(local(1)), PRIOR).run(rounds=1)
 
     assert found.best.loss < found.prior.loss
     assert found.values["a_pair_s"] < PRIOR.values["a_pair_s"]
@@ -91,7 +94,7 @@ def test_a_search_comes_nearer() -> None:
 def test_rows_that_may_not_be_fitted_are_left_out() -> None:
     assert PRIOR is not None
     with pytest.raises(InputError, match="may_be_fitted"):
-        Search([target()], PLANS, Maker(local(1)), PRIOR)
+        Search([target()], FITTED, PLANS, Maker(local(1)), PRIOR)
 
 
 def test_the_file_of_a_fit_is_one_of_coefficients(tmp_path: Path) -> None:
@@ -100,9 +103,9 @@ def test_the_file_of_a_fit_is_one_of_coefficients(tmp_path: Path) -> None:
     tried = Evaluation(z, (at(1.5),), 0.0)
     values = {name: PRIOR.values[name] for name in FITTED} | {"a_pair_s": 6e-10}
     fit = Fit(FITTED, tried, tried, values, dict.fromkeys(FITTED, 1e-12), 1)
-    file = targets(tmp_path, line(may_be_fitted="yes"))
+    cluster = read_cluster("talk", write_targets(tmp_path, line(may_be_fitted="yes")))
     path = tmp_path / "fit.toml"
-    path.write_text(to_toml(content(fit, PRIOR, "the prior", file, [SCENARIO]), HEAD))
+    path.write_text(to_toml(content(fit, PRIOR, "the prior", cluster, [SCENARIO]), []))
 
     read = read_coefficient_file(path)
     assert read.origin == "fitted"

@@ -6,6 +6,7 @@ import pytest
 
 from sim.published.assumptions import Moved, moved
 from sim.published.cells import cells
+from sim.published.cluster import read_cluster
 from sim.published.plots import signed, write_sensitivity
 from sim.published.scores import RowScore, score_values
 from sim.published.sensitivity import Effect, narrowed, sentence
@@ -15,6 +16,7 @@ from sim.scenario.scenario import load_scenario
 from tests.published.files import target
 
 SPEED = Moved("prefill attention", "timing.a_pair_s", "500ps", (750.0, 500.0), "ps")
+ASSUMPTIONS = read_cluster("talk").assumptions
 WINDOW = Moved("trace window", "workload.window", "first")
 
 
@@ -64,7 +66,7 @@ def test_a_range_is_looked_at_in_few_places() -> None:
 
 def test_what_is_moved_starts_at_what_the_scenario_says() -> None:
     settings = ["timing.a_pair_s=600ps", "workload.start_gap_s=2"]
-    found = list(moved([load_scenario(name, settings) for name in ("1p3d-no-offload", "1p3d")]))
+    found = list(moved(ASSUMPTIONS, [load_scenario(name, settings) for name in ("1p3d-no-offload", "1p3d")]))
     by_name = {(one.name, one.text): one for one in found}
     assert by_name["prefill attention", "530ps"].numbers == pytest.approx((600.0, 530.0))
     assert by_name["prefill attention", "1050ps"].variant.settings == ("timing.a_pair_s=1050ps",)
@@ -75,7 +77,7 @@ def test_what_is_moved_starts_at_what_the_scenario_says() -> None:
 
 
 def test_what_no_cluster_has_is_not_moved() -> None:
-    found = {one.name for one in moved([load_scenario("agg4", ["offload=none"])])}
+    found = {one.name for one in moved(ASSUMPTIONS, [load_scenario("agg4", ["offload=none"])])}
     assert "token budget" in found
     assert not {"PCIe", "host-tier events", "NVLink", "RoCE"} & found
 

@@ -2,37 +2,36 @@
 
 import pytest
 
-from sim.published.static import score_static
-from sim.published.targets import Target, read_targets, shipped_targets
-from tests.published.files import target
-
-STATIC = read_targets(shipped_targets()).of_kind("static")
+from sim.published.cluster import read_cluster
+from sim.published.static import StaticScore
 
 
-@pytest.mark.parametrize("row", STATIC, ids=[row.id for row in STATIC])
+@pytest.fixture(scope="module")
+def scores() -> dict[str, StaticScore]:
+    return {score.target.id: score for score in read_cluster("talk").static_scores()}
+
+
 @pytest.mark.slow
-def test_every_static_row_of_the_talk_holds(row: Target) -> None:
-    found = score_static(row)
-    assert found.holds, found
+def test_every_static_row_of_the_talk_holds(scores: dict[str, StaticScore]) -> None:
+    assert len(scores) == 11
+    assert [name for name, score in scores.items() if not score.holds] == []
 
 
-def test_the_costs_of_the_slide() -> None:
+def test_the_costs_of_the_slide(scores: dict[str, StaticScore]) -> None:
     # A: 20 + 100 - 70 to prefill, 15 + 5 active. B: 0 + 100 - 20, 8 + 2.
-    costs = {row.id: score_static(row).value for row in STATIC}
-    assert costs["cost_a"] == 50 + 20
-    assert costs["cost_b"] == 80 + 10
+    assert scores["cost_a"].value == 50 + 20
+    assert scores["cost_b"].value == 80 + 10
 
 
-def test_one_set_of_sessions_is_not_the_next() -> None:
-    (row,) = (row for row in STATIC if row.id == "ctx")
-    found = score_static(row)
-    assert found.value is not None
+def test_bytes_are_in_the_units_of_the_row(scores: dict[str, StaticScore]) -> None:
+    # 32 KiB a token, and 213,000 of them with their recurrent state.
+    assert scores["kv_token"].value == 32.0
+    state_gib = scores["ssm_state"].value / 1024
+    assert scores["session_bytes"].value == pytest.approx(213_000 * 32 / 1024**2 + state_gib)
+
+
+def test_one_set_of_sessions_is_not_the_next(scores: dict[str, StaticScore]) -> None:
+    found = scores["ctx"]
     assert found.interval is not None
     low, high = found.interval
     assert low < found.value < high
-
-
-def test_a_number_that_nobody_knows_does_not_hold() -> None:
-    found = score_static(target(kind="static", metric="price"))
-    assert found.value is None
-    assert not found.holds

@@ -74,14 +74,14 @@ def test_replicates() -> None:
 
 def test_a_draw_changes_coefficients() -> None:
     point = Point("agg4", 4, "max-concurrency")
-    plain, drawn = (scenario_at(SENT, point, Replicate(0, k), ()) for k in (None, 1))
+    plain, drawn = (scenario_at(SENT, point, Replicate(0, k), PLANS) for k in (None, 1))
     assert plain.coefficients().step != drawn.coefficients().step
 
 
 def test_offload_is_set_where_there_is_one() -> None:
     settings = ("offload.kv_events=self-describing",)
     with_tier, without = (
-        scenario_at(SENT, Point(name, 8, "max-concurrency"), Replicate(0, None), settings)
+        scenario_at(SENT, Point(name, 8, "max-concurrency"), Replicate(0, None), Plans([SENT], settings))
         for name in ("1p3d", "1p3d-no-offload")
     )
     assert with_tier.offload is not None
@@ -92,7 +92,7 @@ def test_offload_is_set_where_there_is_one() -> None:
 def test_links_between_workers_mean_nothing_to_aggregated_ones() -> None:
     settings = ("disaggregation.lease_s=1s",)
     apart, together = (
-        scenario_at(SENT, Point(name, 4, "max-concurrency"), Replicate(0, None), settings)
+        scenario_at(SENT, Point(name, 4, "max-concurrency"), Replicate(0, None), Plans([SENT], settings))
         for name in ("1p3d", "agg4")
     )
     assert apart.disaggregation.lease_s == 1.0

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from sim.base.errors import InputError
-from sim.published.targets import Band, Place, read_targets, shipped_targets
+from sim.published.cluster import read_cluster
+from sim.published.targets import Band, Place, read_targets
 from sim.scenario.scenario import load_scenario
 from tests.published.files import HEAD, line, target, targets, write_targets
 
@@ -61,11 +62,17 @@ def test_an_exception_is_a_configuration_with_a_session_count() -> None:
         ({"high": "nan"}, "line 2: high = 'nan': must be a finite number"),
         ({"low": "", "high": ""}, "a dynamic row needs low or high"),
         ({"configurations": ""}, "a dynamic row needs configurations"),
-        ({"configurations": "agg5"}, "line 2: configurations = agg5: no shipped scenario; did you mean 'agg"),
+        ({"configurations": "agg5"}, "line 2: configurations = agg5: no scenario; did you mean 'agg"),
         ({"metric": "ttft_s.p51"}, "line 2: metric ttft_s.p51: no number of the summary has this name"),
         ({"metric": "ttft_s"}, "line 2: metric ttft_s: is a table; give one of its numbers: "),
         ({"combine": "difference"}, "combine = difference takes two configurations"),
         ({"sessions_min": "0"}, "line 2: sessions_min = '0': must be greater than 0"),
+        ({"sessions_min": "5", "sessions_max": "7"}, "must have a multiple of 4 between them"),
+        ({"replay": "closed"}, "line 2: replay = 'closed': must be one of open-loop, max-concurrency, turn-"),
+        ({"except": "agg4@5"}, "line 2: except = agg4@5: no place of the row; did you mean 'agg4@4'?"),
+        ({"except": "agg4@4"}, "line 2: except = agg4@4: leaves no place of the row"),
+        ({"low": "3"}, "line 2: low = 3 is above high = 2"),
+        ({"note": "a,b"}, "line 2: more cells than the 18 columns of the first line"),
     ],
 )
 def test_a_wrong_row_is_refused_with_its_line(tmp_path: Path, columns: dict[str, str], says: str) -> None:
@@ -90,7 +97,7 @@ def test_a_file_without_rows_or_with_one_twice_is_refused(tmp_path: Path) -> Non
 
 
 def test_the_shipped_rows() -> None:
-    file = read_targets(shipped_targets())
+    file = read_cluster("talk").targets
     assert len(file.of_kind("static")) == 11
     assert len(file.of_kind("dynamic")) == 20
     fitted = {row.id: row for row in file.rows if row.fitted}

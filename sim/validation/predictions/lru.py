@@ -1,17 +1,84 @@
 """A baseline without time: each worker is a list of blocks, the least recently used goes first.
 
-Requests pass once, in the order in which they came, on their recorded workers. A prompt's full blocks are
-there as soon as it has come, and nothing else takes room: no answers, no blocks that running requests hold,
-no recurrent states. A worker has room for as many blocks as its GPU memory and its CPU tier together.
+Requests pass once, in the order in which they came, on their recorded workers or on those that hold most of
+them. A prompt's full blocks are there as soon as it has come, and nothing else takes room: no answers, no
+blocks that running requests hold, no recurrent states. A worker has room for as many blocks as its GPU memory
+and its CPU tier together.
 """
 
 from collections import OrderedDict
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from sim.kv.prefix import PrefixTable
 from sim.scenario.scenario import Scenario
 from sim.validation.predictions.quantities import Numbers
 from sim.validation.replay.recording import Recording
+from sim.workload.request import Request, Trace
+
+
+class Lru:
+    """One worker: a list of blocks."""
+
+    def __init__(self, capacity: int | None) -> None:
+        """Make it empty, with room for so many blocks; None: for all."""
+        self._capacity = capacity
+        self._blocks: OrderedDict[int, None] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    def hit(self, prompt: Sequence[int]) -> int:
+        """Return how many of a prompt's first blocks are there."""
+        return next((place for place, block in enumerate(prompt) if block not in self._blocks), len(prompt))
+
+    def use(self, prompt: Sequence[int]) -> int:
+        """Take in a prompt's blocks; return how many of the first were there."""
+        hit = self.hit(prompt)
+        for block in reversed(prompt):  # a prompt's end is evicted before its start
+            self._blocks[block] = None
+            self._blocks.move_to_end(block)
+        while self._capacity is not None and len(self._blocks) > self._capacity:
+            self._blocks.popitem(last=False)
+        return hit
+
+
+Choice = Callable[[Request, Sequence[int]], int | None]
+"""Returns the worker of a request with these blocks; None: it passes by."""
+
+
+def hits(
+    trace: Trace, block_tokens: int, workers: Sequence[Lru], choose: Choice
+) -> Iterator[tuple[Request, int, int]]:
+    """Yield requests with the worker that they came to and the tokens that they found there."""
+    prefixes = PrefixTable(trace.chunk_tokens, block_tokens)
+    for request in trace.requests:
+        prompt = [*prefixes.add(request.chunks, request.prompt_tokens).blocks]
+        worker = choose(request, prompt)
+        if worker is not None:
+            yield request, worker, workers[worker].use(prompt) * block_tokens
+
+
+def routed(trace: Trace, scenario: Scenario) -> Iterator[tuple[Request, int, int]]:
+    """Yield the same where each request goes to the worker that has most of it; ties: to the emptiest."""
+    room = _blocks(scenario)
+    workers = [Lru(room) for _ in range(scenario.workers.prefill or scenario.workers.gpus)]
+
+    def fullest(request: Request, prompt: Sequence[int]) -> int:
+        found = [worker.hit(prompt) for worker in workers]
+        return max(range(len(workers)), key=lambda worker: (found[worker], -len(workers[worker])))
+
+    return hits(trace, scenario.block_tokens, workers, fullest)
+
+
+def reusable_tokens(trace: Trace, block_tokens: int) -> int:
+    """Return how many prompt tokens were there before, in whole blocks, where nothing is ever evicted."""
+    return sum(tokens for _, _, tokens in hits(trace, block_tokens, [Lru(None)], lambda *_: 0))
+
+
+def _blocks(scenario: Scenario) -> int:
+    """Return how many blocks an aggregated or prefill worker has room for."""
+    capacity = scenario.capacity()
+    return capacity.num_blocks - 1 + (capacity.host[0].blocks if scenario.offload else 0)
 
 
 def cached_tokens(recording: Recording, scenario: Scenario, *, decode: bool = False) -> dict[int, int]:
@@ -19,21 +86,15 @@ def cached_tokens(recording: Recording, scenario: Scenario, *, decode: bool = Fa
 
     `decode`: on the decode workers, which take a whole prompt; the others compute its last token anyhow.
     """
-    capacity = scenario.capacity()
-    blocks = capacity.num_blocks - 1 + (capacity.host[0].blocks if scenario.offload else 0)
+    block, ranks, room = scenario.block_tokens, recording.ranks, _blocks(scenario)
     if decode:
-        blocks = (scenario.disaggregation.decode_kv_blocks or capacity.num_blocks) - 1
-    workers: dict[int, Lru] = {}
-    prefixes = PrefixTable(recording.trace.chunk_tokens, scenario.block_tokens)
-    ranks = recording.decode_ranks if decode else recording.ranks
+        ranks = recording.decode_ranks
+        room = (scenario.disaggregation.decode_kv_blocks or scenario.capacity().num_blocks) - 1
+    workers = [Lru(room) for _ in range(max(ranks.values(), default=-1) + 1)]
     found = {}
-    for request in recording.trace.requests:
-        prompt = prefixes.add(request.chunks, request.prompt_tokens).blocks
-        if request.index in ranks:
-            worker = workers.setdefault(ranks[request.index], Lru(blocks))
-            hit = worker.use([*prompt]) * scenario.block_tokens
-            most = request.prompt_tokens if decode else request.prompt_tokens - 1
-            found[request.index] = min(hit, most // scenario.block_tokens * scenario.block_tokens)
+    for request, _, tokens in hits(recording.trace, block, workers, lambda one, _: ranks.get(one.index)):
+        most = request.prompt_tokens if decode else request.prompt_tokens - 1
+        found[request.index] = min(tokens, most // block * block)
     return found
 
 
@@ -72,29 +133,3 @@ def _decode_blocks(
     for index, tokens in cached_tokens(recording, scenario, decode=True).items():
         if index in completed:
             yield index, (tokens // block, -(-recording.trace.requests[index].prompt_tokens // block))
-
-
-class Lru:
-    """One worker: a list of blocks."""
-
-    def __init__(self, capacity: int | None) -> None:
-        """Make it empty, with room for so many blocks; None: for all."""
-        self._capacity = capacity
-        self._blocks: OrderedDict[int, None] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._blocks)
-
-    def hit(self, prompt: list[int]) -> int:
-        """Return how many of a prompt's first blocks are there."""
-        return next((place for place, block in enumerate(prompt) if block not in self._blocks), len(prompt))
-
-    def use(self, prompt: list[int]) -> int:
-        """Take in a prompt's blocks; return how many of the first were there."""
-        hit = self.hit(prompt)
-        for block in reversed(prompt):  # a prompt's end is evicted before its start
-            self._blocks[block] = None
-            self._blocks.move_to_end(block)
-        while self._capacity is not None and len(self._blocks) > self._capacity:
-            self._blocks.popitem(last=False)
-        return hit

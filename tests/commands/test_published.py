@@ -1,4 +1,4 @@
-"""`sim validate talk` and `sim calibrate talk`: what they print and write, and how they end."""
+"""`sim validate published` and `sim calibrate published`: what they print and write, and how they end."""
 
 import csv
 import json

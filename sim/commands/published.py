@@ -1,0 +1,227 @@
+"""`sim validate published` and `sim calibrate published`: published clusters, row by row."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sim.base.errors import InputError
+from sim.commands.options import Format, Jobs, Overrides, Resumed
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from sim.published.cluster import Cluster
+    from sim.published.study import Maker, Plans, Replicate, Workload
+
+
+ClusterName = Annotated[
+    str,
+    typer.Argument(
+        metavar="CLUSTER", help="A published cluster: a folder, or a name below calibration/published: talk."
+    ),
+]
+Traces = Annotated[
+    list[str],
+    typer.Option(
+        "--trace",
+        metavar="NAME=FILE",
+        help="A recorded workload beside the scenarios' own, with as many sessions as the rows speak of. "
+        "Repeatable.",
+    ),
+]
+Seeds = Annotated[int, typer.Option(min=1, metavar="N", help="Sets of generated sessions.")]
+Rows = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Rows in place of targets.csv of the cluster's folder.")
+]
+
+
+def validate(
+    cluster: ClusterName,
+    *,
+    traces: Traces = [],  # noqa: B006 - typer only reads it
+    seeds: Seeds = 5,
+    trace_seeds: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Runs of a recorded workload: only ties differ.")
+    ] = 2,
+    draws: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Run each seed with so many draws of all coefficients.")
+    ] = 0,
+    overrides: Overrides = [],  # noqa: B006
+    baselines: Annotated[
+        bool, typer.Option("--baselines", help="Simpler models beside it, on the generated sessions.")
+    ] = False,
+    sensitivity: Annotated[
+        bool,
+        typer.Option("--sensitivity", help="Instead: which assumption each row hangs on, moved one by one."),
+    ] = False,
+    targets: Rows = None,
+    format: Annotated[Format, typer.Option(help="How to print the results.")] = Format.TEXT,
+    out: Resumed = None,
+    jobs: Jobs = None,
+) -> None:
+    """Print what the simulator says of every number that is printed of a published cluster.
+
+    `sim validate talk` is short for `sim validate published talk`. Takes minutes: hundreds of runs.
+    --sensitivity takes as long again; both go on where an earlier call with the same --out was stopped.
+    """
+    from sim.commands.console import console
+    from sim.experiments.jobs.engine import local
+    from sim.published.cluster import read_cluster
+    from sim.published.study import GENERATED, Maker, Workload, replicates
+    from sim.results.metrics import to_json
+    from sim.runs.journal import journal_in
+    from sim.show.text.summary import WIDTH
+
+    if baselines and sensitivity:
+        raise InputError("--baselines and --sensitivity: give one of them")
+    found = read_cluster(cluster, targets)
+    generated = Workload(GENERATED, replicates(seeds, draws))
+    plans = found.plans([generated, *_recorded(traces, replicates(trace_seeds, draws))], overrides)
+    answer = _sensitivity if sensitivity else _baselines if baselines else _rows
+    with _bar(found.settings.name) as on_total, journal_in(out) as journal:
+        content, shown = answer(found, plans, Maker(local(jobs), journal, on_total), out)
+    if format is Format.JSON:
+        typer.echo(to_json(content), nl=False)
+    else:
+        console(WIDTH).print(shown)
+
+
+def calibrate(
+    cluster: ClusterName,
+    *,
+    seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Seeds of every evaluation.")] = 2,
+    rounds: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Most rounds, a dozen sets of coefficients each.")
+    ] = 3,
+    overrides: Overrides = [],  # noqa: B006 - typer only reads it
+    targets: Rows = None,
+    runs: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Folder for every run as it ends; a second call goes on from there."
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="File of coefficients to write.")],
+    force: Annotated[bool, typer.Option("--force", help="Let --out replace a file.")] = False,
+    jobs: Jobs = None,
+) -> None:
+    """Fit coefficients to the rows of a published cluster that may be fitted, on generated sessions.
+
+    `sim calibrate talk` is short for `sim calibrate published talk`. Takes an hour or so. The priors are the
+    shipped coefficients.
+    """
+    from sim.base.whole_file import new_file, to_utf8
+    from sim.calibration.coefficient_toml import to_toml
+    from sim.commands.console import console
+    from sim.commands.kept import say_removed
+    from sim.experiments.jobs.engine import local
+    from sim.published.cells import points
+    from sim.published.cluster import read_cluster
+    from sim.published.fit import Search
+    from sim.published.fit_file import content
+    from sim.published.fit_show import render
+    from sim.published.study import GENERATED, Maker, Workload, replicates, scenario_at
+    from sim.runs.journal import journal_in
+    from sim.show.text.summary import WIDTH
+
+    read = read_cluster(cluster, targets)
+    moved = read.fit().coefficients
+    rows = read.few_places(read.fitted_rows())
+    generated = Workload(GENERATED, replicates(seeds, 0))
+    plans = read.plans([generated], overrides)
+    largest = max(points(rows), key=lambda point: point.sessions)
+    workloads = [scenario_at(generated, largest, run, plans) for run in generated.replicates]
+    times = workloads[0].coefficients()
+    if times.file is None:
+        raise InputError(f"no file of coefficients to start from: {times.summary}")
+    prior_name = f"{times.file.model}_{times.file.gpu}"
+    command = f"sim calibrate published {read.folder.resolve().name}"
+    head = f"Made by `{command}`. README.md says what each multiplies, and what was fitted to what."
+    with new_file(out, replace=force, option="--out ", on_removed=say_removed) as fitted:
+        with _bar(read.settings.name) as on_total, journal_in(runs, "--runs") as journal:
+            maker = Maker(local(jobs), journal, on_total)
+            found = Search(rows, moved, plans, maker, times.file).run(rounds)
+        toml = to_toml(content(found, times.file, prior_name, read, workloads), [head])
+        fitted.write_bytes(to_utf8(toml))
+    console(WIDTH).print(render(found, times.file))
+
+
+Answer = tuple[dict[str, Any], "RenderableType"]
+"""The same for JSON and for a terminal."""
+
+
+def _rows(cluster: "Cluster", plans: "Plans", maker: "Maker", out: Path | None) -> Answer:
+    from sim.published.cells import points
+    from sim.published.result import result, to_dict, write
+    from sim.published.show import render
+    from sim.published.study import make
+
+    study = make(points(cluster.targets.of_kind("dynamic")), plans, maker)
+    found = result(cluster.targets, cluster.static_scores(), study)
+    if out is not None:
+        write(found, out)
+    return to_dict(found), render(found)
+
+
+def _baselines(cluster: "Cluster", plans: "Plans", maker: "Maker", out: Path | None) -> Answer:
+    from sim.published.baselines import score_baselines
+    from sim.published.beside import render, to_dict, write
+    from sim.published.variants import Variant, score_variants
+
+    rows = cluster.dynamic_rows()
+    timing = tuple(text for text in plans.overrides if text.startswith("timing."))
+    asked = [Variant("as set", timing)] if timing else []
+    plans = replace(plans, overrides=[text for text in plans.overrides if text not in timing])
+    found = [
+        *score_variants(rows, asked, plans, maker),
+        *score_baselines(rows, cluster.settings.baseline, plans, maker),
+    ]
+    if out is not None:
+        write(found, out / "baselines.csv")
+    return to_dict(found), render(rows, found)
+
+
+def _sensitivity(cluster: "Cluster", plans: "Plans", maker: "Maker", out: Path | None) -> Answer:
+    from sim.published.beside import to_dict, write
+    from sim.published.plots import write_sensitivity
+    from sim.published.sensitivity import render_sentences, study, write_sentences
+
+    found = study(cluster.few_places(cluster.dynamic_rows()), cluster.assumptions, plans, maker)
+    if out is not None:
+        write(found.scored, out / "sensitivity.csv")
+        write_sentences(found, out / "sentences.csv")
+        write_sensitivity(found.scored, out / "sensitivity.svg")
+    return {**to_dict(found.scored), "sentences": found.sentences}, render_sentences(found)
+
+
+def _recorded(traces: list[str], replicates: list["Replicate"]) -> list["Workload"]:
+    """Return what `--trace` names."""
+    from sim.published.study import GENERATED, Workload
+
+    found: dict[str, Workload] = {}
+    for text in traces:
+        name, equals, path = text.partition("=")
+        if not equals or not name or not path:
+            raise InputError(f"--trace {text}: write it as NAME=FILE")
+        if name in {GENERATED, *found}:
+            raise InputError(f"--trace {text}: {name} is there already; take another name")
+        found[name] = Workload(name, replicates, (f"workload.path={path}",))
+    return [*found.values()]
+
+
+@contextmanager
+def _bar(title: str) -> Iterator[Callable[[int], Callable[[], None]]]:
+    """Yield what opens a bar once it is known how many runs are to be made."""
+    from sim.base.progress import count_bar
+
+    with ExitStack() as stack:
+
+        def opened(total: int) -> Callable[[], None]:
+            stack.close()  # a terminal shows one bar at a time
+            return stack.enter_context(count_bar(title, total))
+
+        yield opened
