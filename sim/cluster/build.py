@@ -8,7 +8,7 @@ from math import inf
 
 import simpy
 
-from sim.checks.watch import Watch, switched_on
+from sim.cluster.checks.watch import Watch, switched_on
 from sim.cluster.client import make_client, slots
 from sim.cluster.disaggregated import DisaggregatedFrontend
 from sim.cluster.faults.links import host_outages, network_outages

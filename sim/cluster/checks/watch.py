@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.checks.blocks import Blocks
-from sim.checks.flight import Flight
-from sim.checks.index import Index
-from sim.checks.levels import check_levels
-from sim.checks.links import HostLinks, Transfers
-from sim.checks.loads import Loads
-from sim.checks.pools import PoolBooks
-from sim.checks.queues import WorkerQueues
-from sim.checks.requests import Requests
-from sim.checks.times import Times, check_lives
-from sim.checks.tokens import Tokens
+from sim.cluster.checks.blocks import Blocks
+from sim.cluster.checks.flight import Flight
+from sim.cluster.checks.index import Index
+from sim.cluster.checks.levels import check_levels
+from sim.cluster.checks.links import HostLinks, Transfers
+from sim.cluster.checks.loads import Loads
+from sim.cluster.checks.pools import PoolBooks
+from sim.cluster.checks.queues import WorkerQueues
+from sim.cluster.checks.requests import Requests
+from sim.cluster.checks.times import Times, check_lives
+from sim.cluster.checks.tokens import Tokens
 from sim.cluster.client import Act, Client
 from sim.cluster.frontend import CANNOT_CONNECT, Frontend
 from sim.cluster.pool import Pool
