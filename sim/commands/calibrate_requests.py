@@ -40,6 +40,7 @@ def requests(
     The scenario's coefficients are the start; those that are not fitted are held.
     """
     from sim.base.progress import count_bar
+    from sim.base.shown import WIDTH
     from sim.base.whole_file import to_utf8
     from sim.calibration.coefficient_toml import to_toml
     from sim.calibration.requests import FREE, Settings, calibrate
@@ -48,7 +49,6 @@ def requests(
     from sim.commands.kept import out_file
     from sim.measured.formats.requests_csv import read_requests
     from sim.scenario.scenario import load_scenario
-    from sim.show.text.summary import WIDTH
 
     settings = Settings(
         free=tuple(free) or FREE,

@@ -61,13 +61,13 @@ def talk(
     Takes minutes: hundreds of runs. --sensitivity takes as long again; both go on where an earlier call with
     the same --out was stopped.
     """
+    from sim.base.shown import WIDTH
     from sim.commands.console import console
     from sim.experiments.jobs.engine import local
     from sim.published.study import GENERATED, Maker, Plans, Workload, replicates
     from sim.published.targets import read_targets, shipped_targets
     from sim.results.metrics import to_json
     from sim.runs.journal import journal_in
-    from sim.show.text.summary import WIDTH
 
     if baselines and sensitivity:
         raise InputError("--baselines and --sensitivity: give one of them")

@@ -32,6 +32,7 @@ def fit_talk(
     The priors are the shipped coefficients; nothing that ran on two nodes is used.
     """
     from sim.base.errors import InputError
+    from sim.base.shown import WIDTH
     from sim.base.whole_file import new_file, to_utf8
     from sim.calibration.coefficient_toml import to_toml
     from sim.commands.console import console
@@ -45,7 +46,6 @@ def fit_talk(
     from sim.published.study import GENERATED, Maker, Plans, Workload, replicates, scenario_at
     from sim.published.targets import read_targets, shipped_targets
     from sim.runs.journal import journal_in
-    from sim.show.text.summary import WIDTH
 
     file = read_targets(targets or shipped_targets())
     rows = [narrowed(target, PLACES) for target in file.of_kind("dynamic") if target.fitted]

@@ -45,8 +45,8 @@ def run(
         on_progress: called whenever a request has ended, with simulated seconds, requests that ended, and
             requests in all.
         check: whether to check, while it runs, what must hold in every simulation: see `sim.cluster.checks`.
-            It takes less than twice as long and changes no result. None: if the environment variable SIM_CHECK
-            is set.
+            It takes less than twice as long and changes no result. None: if the environment variable
+            SIM_CHECK is set.
 
     Raises:
         InputError: the scenario, an override or the trace cannot be used, or vLLM would not start for want of

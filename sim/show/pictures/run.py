@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from sim.base.errors import InputError
 from sim.base.units import plural
 from sim.ledger.account import CAUSES
+from sim.results.labels import CAUSE_LABELS, LATENCY_LABELS
 from sim.show.pictures.labels import as_label, as_labels
 from sim.show.pictures.style import given_or_new
-from sim.show.text.summary import CAUSE_LABELS, LATENCY_LABELS
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,8 @@ from rich.text import Text
 from sim.base import words
 from sim.base.units import plural
 from sim.ledger.account import CAUSES
-from sim.show.text.summary import CAUSE_LABELS, footnotes, heading
+from sim.results.labels import CAUSE_LABELS
+from sim.show.text.summary import footnotes, heading
 from sim.simulation.explain import Choice, Explanation, Values
 
 _LEGS = {

@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sim.base import words
+from sim.base.shown import WIDTH
 from sim.results.quantities import label, unit
 from sim.results.refusals import nothing_served
 from sim.runs.comparison_rows import Row
@@ -16,7 +17,7 @@ from sim.runs.sweep import SHOWN, Sweep
 from sim.runs.unlike import warnings_of, with_late, with_lost
 from sim.show.text.comparison import common_notes, folded, key_headers, runs_line
 from sim.show.text.repeats import BAND_WORDS, few_note
-from sim.show.text.summary import NOTHING_SERVED, WIDTH, footnotes, heading, thin_note
+from sim.show.text.summary import NOTHING_SERVED, footnotes, heading, thin_note
 
 _GAP = 2
 
