@@ -12,7 +12,7 @@ from sim.commands.run import UNFINISHED
 
 if TYPE_CHECKING:
     from sim.experiments.compare import Plan
-    from sim.runs.comparison import Comparison
+    from sim.experiments.comparison import Comparison
     from sim.runs.run import Run
 
 
