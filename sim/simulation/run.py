@@ -7,6 +7,7 @@ from sim.base.errors import InputError
 from sim.base.shipped import short_name
 from sim.base.units import plural
 from sim.cluster.build import Cluster, Progress, rare_collections
+from sim.cluster.checks.watch import watch_wanted
 from sim.hardware.coefficients import Coefficients
 from sim.hardware.step_time import StepTime
 from sim.results.gauge import occupancy
@@ -63,7 +64,15 @@ def run(
     with rare_collections():
         if trace is None:
             trace = load_workload(scenario.workload, scenario.seed, Path())
-        cluster = Cluster(scenario, trace, capacity, times, policy=policy, step_time=step_time, check=check)
+        cluster = Cluster(
+            scenario,
+            trace,
+            capacity,
+            times,
+            policy=policy,
+            step_time=step_time,
+            watch=watch_wanted(check),
+        )
         cluster.run(on_progress)
     own_law, own_policy = step_time is not None, policy is not None
     notes = _hangs(cluster)
