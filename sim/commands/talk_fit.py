@@ -34,10 +34,10 @@ def fit_talk(
     from sim.base.errors import InputError
     from sim.base.shown import WIDTH
     from sim.base.whole_file import new_file, to_utf8
-    from sim.calibration.coefficient_toml import to_toml
     from sim.commands.console import console
     from sim.commands.kept import say_removed
     from sim.experiments.jobs.engine import local
+    from sim.hardware.coefficient_toml import to_toml
     from sim.published.cells import points
     from sim.published.fit import PLACES, Search
     from sim.published.fit_file import HEAD, content
