@@ -1,5 +1,6 @@
 """`sim scenarios`: what comes with the simulator."""
 
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import typer
@@ -7,18 +8,24 @@ import typer
 if TYPE_CHECKING:
     from sim.scenario.scenario import Scenario
 
+_ENDLESS = 10_000
+"""Cells of a line in a pipe."""
+
 
 def scenarios() -> None:
     """List the shipped scenarios."""
     from sim.base.shipped import scenario_names
+    from sim.commands.console import console
     from sim.scenario.scenario import load_scenario
 
     names = scenario_names()
     width = max(map(len, names), default=0)
+    room = console(_ENDLESS).width - width - 2
     for name in names:
         scenario = load_scenario(name)
-        typer.echo(f"{name:{width}}  {scenario.title}")
-        typer.echo(f"{'':{width}}  {_in_a_line(scenario)}")
+        lines = [*wrap(scenario.title, room), *wrap(_in_a_line(scenario), room)]
+        for place, line in enumerate(lines):
+            typer.echo(f"{'' if place else name:{width}}  {line}")
 
 
 def _in_a_line(scenario: "Scenario") -> str:

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from sim.base import words
@@ -13,6 +12,7 @@ from sim.base.units import plural
 from sim.measured.roles import ABOUT, Role
 from sim.results.distribution import PERMILLES, percentile_name
 from sim.results.labels import LATENCY_LABELS, SOURCE_LABELS
+from sim.show.text.page_table import Beside, PageTable
 from sim.show.text.summary import footnotes, heading, table, thin_note
 
 _LATENCY_LABELS = {**LATENCY_LABELS, "client_wait_s": "Sent late by"}
@@ -48,9 +48,9 @@ def _detail(summary: Mapping[str, Any]) -> str:
     return f"{words.seconds(summary['duration_s'])} measured, {client}"
 
 
-def _files(files: Sequence[Mapping[str, Any]]) -> Table:
+def _files(files: Sequence[Mapping[str, Any]]) -> RenderableType:
     """Return a line for each role: files of workers by their targets, all others by their names."""
-    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid = PageTable.grid(padding=(0, 2, 0, 0))
     for role in Role:
         found = [file for file in files if file["role"] == role.value]
         if found:
@@ -76,7 +76,7 @@ def _requests(summary: Mapping[str, Any]) -> Text:
     return line
 
 
-def _latencies(summary: Mapping[str, Any]) -> Table | None:
+def _latencies(summary: Mapping[str, Any]) -> PageTable | None:
     """Return the distributions; where the client kept no details, the numbers that it stated."""
     measured = {name: summary[name] for name in _LATENCY_LABELS if name in summary and summary[name]["n"]}
     stated = summary["stated"]
@@ -118,21 +118,17 @@ def _recomputation(prefill: Mapping[str, Any]) -> Text | None:
     return text
 
 
-def _sources(summary: Mapping[str, Any]) -> Table | None:
+def _sources(summary: Mapping[str, Any]) -> RenderableType | None:
     """Return prompt tokens by source: of the prefill pool, and of the decode pool if there is one."""
     pools = [("Prompt tokens, by source", summary["prefill"]["by_source"], _LOADED)]
     if summary["decode"]:
         pools = [("Prefill workers' tokens", summary["prefill"]["by_source"], _LOADED)]
         pools.append(("Decode workers' tokens", summary["decode"]["by_source"], _PULLED))
-    grid = Table.grid(padding=(0, 4, 0, 0))
     shown = [_shares(title, tokens, external) for title, tokens, external in pools if tokens]
-    if not shown:
-        return None
-    grid.add_row(*shown)
-    return grid
+    return Beside(*shown, gap=4) if shown else None
 
 
-def _shares(title: str, tokens: Mapping[str, int], external: str) -> Table:
+def _shares(title: str, tokens: Mapping[str, int], external: str) -> PageTable:
     rows = table(title, "tokens", "share")
     total = sum(tokens.values())
     for source, label in {**SOURCE_LABELS, "external_kv_transfer": external}.items():
@@ -175,7 +171,7 @@ def _blocks(by_medium: Mapping[str, int] | None) -> str:
     return " + ".join(words.count(by_medium[medium]) for medium in sorted(by_medium, reverse=True)) or "0"
 
 
-def _routing(summary: Mapping[str, Any]) -> Table | None:
+def _routing(summary: Mapping[str, Any]) -> RenderableType | None:
     facts: dict[str, str] = {}
     for key, label in (
         ("workers_per_session", "Workers a session"),
@@ -190,7 +186,7 @@ def _routing(summary: Mapping[str, Any]) -> Table | None:
         facts[f"Queued, {pool}"] = _queue(queue)
     if not facts:
         return None
-    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid = PageTable.grid(padding=(0, 2, 0, 0))
     for label, fact in facts.items():
         grid.add_row(Text(label, style="dim"), fact)
     return grid

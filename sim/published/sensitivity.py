@@ -7,7 +7,6 @@ from math import inf
 from pathlib import Path
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from sim.base.whole_file import whole_file
@@ -18,6 +17,7 @@ from sim.published.show import band, place, quantity
 from sim.published.study import Maker, Plans, scenario_at
 from sim.published.targets import Target
 from sim.published.variants import Scored, Variant, score_variants
+from sim.show.text.page_table import PageTable
 
 PLACES = (20,)
 """Session counts that stand for a range in the study: or, of its range, the nearest to them."""
@@ -94,7 +94,7 @@ def write_sentences(found: Sensitivity, path: Path) -> None:
 
 def render_sentences(found: Sensitivity) -> RenderableType:
     """Return a paragraph for each row, ready to print."""
-    lines = Table.grid(padding=(0, 2, 0, 0))
+    lines = PageTable.grid(padding=(0, 2, 0, 0))
     for name, text in found.sentences.items():
         lines.add_row(Text(name, style="bold"), text)
     return lines

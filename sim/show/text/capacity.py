@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from sim.base.units import format_bytes
 from sim.hardware.capacity import Capacity
 from sim.hardware.model import ModelSettings
+from sim.show.text.page_table import PageTable
 from sim.show.text.summary import footnotes, heading
 
 _STATES = (
@@ -38,7 +38,7 @@ def lines(result: Capacity) -> list[Line]:
 
 def render(result: Capacity, console: Console, notes: Sequence[str] = ()) -> None:
     """Print the lines as a table, titled with model and GPU, and notes below."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+    table = PageTable(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True, justify="right")
     table.add_column()

@@ -9,7 +9,6 @@ from itertools import groupby
 from textwrap import wrap
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from sim.base import words
@@ -21,6 +20,7 @@ from sim.runs.comparison_rows import Row
 from sim.runs.intervals import CONFIDENCE
 from sim.runs.paired import LEAST_PAIRS, Estimate
 from sim.runs.unlike import warnings_of, with_lost
+from sim.show.text.page_table import ByWidth, PageTable
 from sim.show.text.repeats import BAND_WORDS, few_note, runs_text, trace_note
 from sim.show.text.summary import NOTHING_SERVED, footnotes, heading, thin_note
 
@@ -38,14 +38,9 @@ def render_comparison(comparison: Comparison, metrics: Sequence[str]) -> Rendera
     if nothing_served(comparison.summaries):
         return Group(about, Text(), NOTHING_SERVED, footnotes(warnings=warnings_of(comparison)))
     rows = list(comparison.rows(with_lost(comparison, metrics)))
-    if len(others) == 1:
-        tables = [_table(comparison, rows, comparison.scenarios, others[0])]
-    else:
-        tables = [_table(comparison, rows, names) for names in _pages(comparison, rows)]
-        tables += [_table(comparison, rows, (), other) for other in others]
     return Group(
         about,
-        *(part for table in tables for part in (Text(), table)),
+        ByWidth(WIDTH, lambda width: _tables(comparison, rows, width)),
         footnotes(
             _band_note(comparison) if comparison.has_bands else _paired_note(comparison),
             thin_note([name for row in rows for name in row.thin]),
@@ -66,19 +61,31 @@ def runs_line(comparison: Comparison) -> str:
     return some if len(comparison.seeds) == 1 else f"means of {some}"
 
 
-def _titles(comparison: Comparison) -> Table:
-    grid = Table.grid(padding=(0, _GAP, 0, 0))
+def _titles(comparison: Comparison) -> RenderableType:
+    grid = PageTable.grid(padding=(0, _GAP, 0, 0))
     for name in comparison.scenarios:
         run = next(run for run in comparison.runs if run.scenario == name)
         grid.add_row(Text(name, style="bold"), Text(run.settings.get("title", "")))
     return grid
 
 
+def _tables(comparison: Comparison, rows: Sequence[Row], width: int) -> Iterator[RenderableType]:
+    """Yield tables of all scenarios in lines of so many cells, each after an empty line."""
+    _, *others = comparison.scenarios
+    if len(others) == 1:
+        tables = [_table(comparison, rows, comparison.scenarios, others[0])]
+    else:
+        tables = [_table(comparison, rows, names) for names in _pages(comparison, rows, width)]
+        tables += [_table(comparison, rows, (), other) for other in others]
+    for table in tables:
+        yield from (Text(), table)
+
+
 def _table(
     comparison: Comparison, rows: Sequence[Row], names: Sequence[str], against_first: str = ""
-) -> Table:
+) -> PageTable:
     """Return the values of some scenarios, and one scenario's distance from the first if it is named."""
-    grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
+    grid = PageTable(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
     grid.add_column("")
     headers = [folded(name) for name in (*key_headers(comparison.keys), *names)]
     if against_first:
@@ -99,6 +106,8 @@ def _table(
             if comparison.has_bands:
                 name = Text(lines.pop(0) if lines else "")
                 grid.add_row(name, *_band_cells(comparison, row, names, against_first, marks), style="dim")
+        for line in lines:
+            grid.add_row(Text(line))
     return grid
 
 
@@ -189,7 +198,7 @@ def _pair(other: str, sign: str, first: str) -> str:
     return header if len(header) <= _HEADER_WIDTH else f"{folded(other)}\n{folded(f'{sign} {first}')}"
 
 
-def _pages(comparison: Comparison, rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
+def _pages(comparison: Comparison, rows: Sequence[Row], width: int) -> Iterator[tuple[str, ...]]:
     """Yield as many scenarios as fit beside each other, the first one on every page."""
     first, *others = comparison.scenarios
     widths = {name: _width(comparison, rows, name) for name in comparison.scenarios}
@@ -197,7 +206,7 @@ def _pages(comparison: Comparison, rows: Sequence[Row]) -> Iterator[tuple[str, .
         _GAP + max(len(header), *(len(comparison.written(key, point[place])) for point in comparison.points))
         for place, (key, header) in enumerate(zip(comparison.keys, key_headers(comparison.keys), strict=True))
     )
-    room = WIDTH - _LABEL_WIDTH - _GAP - keys - widths[first]
+    room = width - _LABEL_WIDTH - _GAP - keys - widths[first]
     page: list[str] = []
     for name in others:
         if page and sum(widths[shown] for shown in page) + widths[name] > room:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from sim.base import words
@@ -12,6 +11,7 @@ from sim.base.units import plural
 from sim.ledger.account import CAUSES
 from sim.results.explanation import Choice, Explanation, Values
 from sim.results.labels import CAUSE_LABELS
+from sim.show.text.page_table import PageTable
 from sim.show.text.summary import footnotes, heading
 
 _LEGS = {
@@ -71,9 +71,9 @@ def _formula(choice: Choice) -> Text:
     return Text(f"cost = {' + '.join(parts)}{taints}, in blocks", style="dim")
 
 
-def _table(choice: Choice, block_tokens: int) -> Table:
+def _table(choice: Choice, block_tokens: int) -> PageTable:
     terms = _terms(choice, block_tokens)
-    grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    grid = PageTable(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     grid.add_column("worker", justify="right", no_wrap=True)
     for term in terms:
         grid.add_column(Text(term.name), justify="right", no_wrap=True)
@@ -160,7 +160,7 @@ def _afterwards(request: Values) -> RenderableType:
     if request["pull_end_s"] is not None:
         took = words.seconds(request["pull_end_s"] - request["pull_start_s"])
         facts["KV pulled"] = f"{words.count(request['pulled_bytes'])}B in {took}"
-    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid = PageTable.grid(padding=(0, 2, 0, 0))
     for name, fact in facts.items():
         grid.add_row(Text(name, style="dim"), Text(fact))
     return Group(Text("What it cost afterwards", style="bold"), grid)

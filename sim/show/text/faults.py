@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from sim.base import words
+from sim.show.text.page_table import PageTable
 
 COUNTS = {
     "requests_failed": "failed",
@@ -50,9 +50,9 @@ def fault_table(faults: Sequence[Mapping[str, Any]]) -> RenderableType:
     if not faults:
         return Group()
     headings, rows = fault_rows(faults)
-    grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    grid = PageTable(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for place, heading in enumerate(headings):
-        grid.add_column(heading, justify="right" if place else "left")
+        grid.add_column(heading, justify="right" if place else "left", no_wrap=True)
     for row in rows:
         grid.add_row(*(Text(cell) for cell in row))
     return Group(Text(), grid)

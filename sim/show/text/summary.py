@@ -5,7 +5,6 @@ from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from sim.base import words
@@ -16,6 +15,7 @@ from sim.results.lateness import is_notable, late_sentence
 from sim.results.quantities import flat
 from sim.results.refusals import nothing_served, refusals
 from sim.show.text.faults import broken, fault_table
+from sim.show.text.page_table import Beside, PageTable
 
 NOTHING_SERVED = "No request was served: there is nothing to measure."
 
@@ -39,12 +39,12 @@ def render(summary: Mapping[str, Any], title: str, notes: Sequence[str] = ()) ->
         Text(),
         recomputation_line(prefill),
         Text(),
-        _beside(
+        Beside(
             _shares("Prompt tokens, by source", prefill["by_source"], SOURCE_LABELS, "cyan"),
             _shares("Recomputed, by cause", prefill["by_cause"], CAUSE_LABELS, "yellow"),
         ),
         Text(),
-        _beside(_pairs(routing_facts(summary)), _pairs(engine_facts(summary))),
+        Beside(_pairs(routing_facts(summary)), _pairs(engine_facts(summary))),
         fault_table(summary.get("faults", ())),
         footnotes(thin_note(summary["thin_percentiles"]), notes, warnings=warnings_of(summary)),
     )
@@ -52,16 +52,16 @@ def render(summary: Mapping[str, Any], title: str, notes: Sequence[str] = ()) ->
 
 def heading(title: str, detail: str) -> RenderableType:
     """Return the line on top: the title on the left, a detail on the right."""
-    line = Table.grid(expand=True)
+    line = PageTable.grid(padding=(0, 2, 0, 0), expand=True)
     line.add_column(style="bold")
     line.add_column(justify="right", style="dim")
     line.add_row(Text(escaped(title)), Text(detail))
     return line
 
 
-def table(*columns: str) -> Table:
+def table(*columns: str) -> PageTable:
     """Return an empty table: a column of names, then columns of numbers."""
-    grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    grid = PageTable(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     grid.add_column(columns[0], no_wrap=True)
     for column in columns[1:]:
         grid.add_column(column, justify="right", no_wrap=True)
@@ -70,7 +70,7 @@ def table(*columns: str) -> Table:
 
 def footnotes(*groups: Iterable[str], warnings: Iterable[str] = ()) -> RenderableType:
     """Return notes as a list, after an empty line if there are any; what would mislead comes first."""
-    lines = Table.grid(padding=(0, 1))
+    lines = PageTable.grid(padding=(0, 1))
     for warning in warnings:
         lines.add_row(Text("!"), Text(warning), style="bold yellow")
     for note in (note for group in groups for note in group):
@@ -116,15 +116,15 @@ def main_numbers(summary: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _answer(summary: Mapping[str, Any]) -> Table:
+def _answer(summary: Mapping[str, Any]) -> RenderableType:
     numbers = main_numbers(summary)
-    grid = Table.grid(padding=(0, 5, 0, 0))
+    grid = PageTable.grid(padding=(0, 5, 0, 0))
     grid.add_row(*numbers, style="dim")
     grid.add_row(*numbers.values(), style="bold green")
     return grid
 
 
-def _latencies(summary: Mapping[str, Any]) -> Table:
+def _latencies(summary: Mapping[str, Any]) -> PageTable:
     rows = table("Latency", *summary["ttft_s"])
     rows.columns[0].min_width = max(map(len, latency_rows(summary)))
     for label, cells in latency_rows(summary).items():
@@ -167,7 +167,7 @@ def recomputation_line(prefill: Mapping[str, Any]) -> Text:
     )
 
 
-def _shares(title: str, tokens: Mapping[str, int], labels: Mapping[str, str], colour: str) -> Table:
+def _shares(title: str, tokens: Mapping[str, int], labels: Mapping[str, str], colour: str) -> PageTable:
     rows = table(title, "tokens", "share", "")
     rows.columns[-1].justify = "left"
     total = sum(tokens.values())
@@ -240,14 +240,9 @@ def _full(occupancy: Mapping[str, float | None] | None) -> str:
     return f"{words.percent(occupancy['mean'])} mean, {words.percent(occupancy['max'])} max"
 
 
-def _pairs(facts: Mapping[str, str]) -> Table:
-    grid = Table.grid(padding=(0, 2, 0, 0))
+def _pairs(facts: Mapping[str, str]) -> RenderableType:
+    grid = PageTable.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True)
     for name, fact in facts.items():
         grid.add_row(Text(name, style="dim"), fact)
-    return grid
-
-
-def _beside(left: RenderableType, right: RenderableType) -> Table:
-    grid = Table.grid(padding=(0, 2, 0, 0))
-    grid.add_row(left, right)
     return grid

@@ -1,13 +1,11 @@
 """What a person reads after a sweep: a row for each point, a column for each number."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from sim.base import words
-from sim.base.shown import WIDTH
 from sim.results.quantities import label, unit
 from sim.results.refusals import nothing_served
 from sim.runs.comparison_rows import Row
@@ -16,6 +14,7 @@ from sim.runs.paired import LEAST_PAIRS
 from sim.runs.sweep import SHOWN, Sweep
 from sim.runs.unlike import warnings_of, with_late, with_lost
 from sim.show.text.comparison import common_notes, folded, key_headers, runs_line
+from sim.show.text.page_table import PageTable
 from sim.show.text.repeats import BAND_WORDS, few_note
 from sim.show.text.summary import NOTHING_SERVED, footnotes, heading, thin_note
 
@@ -34,7 +33,8 @@ def render_sweep(sweep: Sweep, metrics: Sequence[str]) -> RenderableType:
     columns = {metric: list(sweep.rows([metric])) for metric in with_lost(sweep, late)}
     return Group(
         head,
-        *(part for page in _pages(sweep, columns) for part in (Text(), page)),
+        Text(),
+        _table(sweep, columns),
         footnotes(
             _interval_note(sweep),
             _missing_note(sweep, columns),
@@ -60,29 +60,9 @@ def point_line(sweep: Sweep, metrics: Sequence[str]) -> str:
     return f"{where}: {', '.join(numbers)}"
 
 
-def _pages(sweep: Sweep, columns: dict[str, list[Row]]) -> Iterator[Table]:
-    """Yield tables that are narrow enough, the points on each, about as many numbers on each."""
-    widths = [
-        _GAP + max(*map(len, folded(label(metric)).splitlines()), *(len(_cell(sweep, row)) for row in rows))
-        for metric, rows in columns.items()
-    ]
-    keys = sum(
-        _GAP
-        + max(
-            *map(len, folded(header).splitlines()),
-            *(len(_written(sweep, key)[n]) for n in range(len(sweep.points))),
-        )
-        for key, header in zip(sweep.keys, key_headers(sweep.keys), strict=True)
-    )
-    pages = -(-sum(widths) // max(WIDTH + _GAP - keys, *widths))
-    each = -(-len(columns) // pages)
-    names = list(columns)
-    for start in range(0, len(names), each):
-        yield _page(sweep, {name: columns[name] for name in names[start : start + each]})
-
-
-def _page(sweep: Sweep, columns: dict[str, list[Row]]) -> Table:
-    grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
+def _table(sweep: Sweep, columns: dict[str, list[Row]]) -> PageTable:
+    grid = PageTable(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
+    grid.repeated, grid.narrows = len(sweep.keys), False
     for header in (*key_headers(sweep.keys), *map(label, columns)):
         grid.add_column(Text(folded(header)), justify="right", no_wrap=True)
     written = [_written(sweep, key) for key in sweep.keys]

@@ -1,13 +1,14 @@
 """What a person reads of predicted requests, made for a terminal of 100 columns."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from textwrap import fill
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from sim.base.units import plural
+from sim.show.text.page_table import PageTable
 from sim.show.text.summary import footnotes, heading
 from sim.validation.requests.validate import COLUMNS
 
@@ -57,9 +58,9 @@ def _unserved(runs: Sequence[Mapping[str, Any]]) -> Iterable[RenderableType]:
     yield Text()
 
 
-def _table(first: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    table.add_column(first, no_wrap=True, max_width=_NAME_WIDTH)
+def _table(first: str) -> PageTable:
+    table = PageTable(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    table.add_column(first, no_wrap=True)
     for column in COLUMNS:
         name, percentile = column.split("_")
         table.add_column(f"{name.upper()}\n{percentile}", justify="right", no_wrap=True)
@@ -67,7 +68,7 @@ def _table(first: str) -> Table:
     return table
 
 
-def _runs(result: Mapping[str, Any]) -> Table:
+def _runs(result: Mapping[str, Any]) -> PageTable:
     """Return signed errors of the scenario's own law, a line a run, alike runs together."""
     table = _table("Error of the prediction, %")
     law = result["laws"][0]["name"]
@@ -76,11 +77,12 @@ def _runs(result: Mapping[str, Any]) -> Table:
         if runs:
             table.add_row(Text(label, style="dim"))
         for run in runs:
-            table.add_row(f"  {run['name']}", *_cells(run["errors"][law], signed=True))
+            name = fill(run["name"], _NAME_WIDTH, initial_indent="  ", subsequent_indent="  ")
+            table.add_row(name, *_cells(run["errors"][law], signed=True))
     return table
 
 
-def _groups(result: Mapping[str, Any]) -> Table:
+def _groups(result: Mapping[str, Any]) -> PageTable:
     """Return mean absolute errors, a line a law, for each group of runs."""
     table = _table("Mean absolute error, %")
     of_a_kind = [group["runs"] for group in result["groups"] if group["name"] in ("new", "repeat")]

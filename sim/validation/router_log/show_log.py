@@ -62,7 +62,7 @@ def _in_order(books: Sequence[Mapping[str, Any]], overlap: str) -> list[tuple[st
 
 def _books(books: Sequence[Mapping[str, Any]]) -> Table:
     rows = table("Books kept anew", "choices", "as logged", "cheapest", "others differ in")
-    rows.columns[-1].justify = "left"
+    rows.columns[-1].justify, rows.columns[-1].no_wrap = "left", False
     for one in books:
         terms = ", ".join(f"{n} {_TERMS[term]}" for term, n in one["by_term"].items())
         rows.add_row(
