@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sim.cluster.build import Cluster
+from sim.cluster.checks.watch import watch_wanted
 from sim.results.rows import Rows
 from sim.scenario.scenario import Scenario
 from sim.workload.request import Request, Trace
@@ -91,16 +92,24 @@ def trace(*turns: Request, chunk_tokens=16) -> Trace:
     return Trace(tuple(requests), chunk_tokens, "made by hand")
 
 
-def run_cluster(settings: Scenario, requests: Trace, law=None, **options: Any) -> Cluster:
-    """Run a trace to its end and return the cluster as it stands then."""
-    cluster = Cluster(
+def build_cluster(
+    settings: Scenario, requests: Trace, law=None, *, check: bool | None = None, **options: Any
+) -> Cluster:
+    """Return a cluster that is ready to run, checked unless `check` or the environment says otherwise."""
+    return Cluster(
         settings,
         requests,
         settings.capacity(),
         settings.coefficients(),
         step_time=law or Pace(),
+        watch=watch_wanted(check),
         **options,
     )
+
+
+def run_cluster(settings: Scenario, requests: Trace, law=None, **options: Any) -> Cluster:
+    """Run a trace to its end and return the cluster as it stands then."""
+    cluster = build_cluster(settings, requests, law, **options)
     cluster.run()
     return cluster
 

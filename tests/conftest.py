@@ -2,6 +2,6 @@
 
 import os
 
-from sim.checks.watch import SWITCH
+from sim.cluster.checks.watch import SWITCH
 
 os.environ.setdefault(SWITCH, "1")

@@ -17,6 +17,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from sim.cluster.build import Cluster
+from sim.cluster.checks.watch import Watch
 from sim.cluster.recorder import Recorder
 from sim.scenario.scenario import Scenario
 from sim.workload.request import Request, Trace
@@ -127,7 +128,7 @@ def soak(
     traffic_s = sessions.turn_s * requests / (LIVE_SESSIONS * workers)
     chosen = scenario(workers, seed, faults(Random(seed), workers, traffic_s) if faults else ())
     trace = Trace(sessions, CHUNK_TOKENS, "soak")
-    cluster = Cluster(chosen, trace, chosen.capacity(), chosen.coefficients(), check=True)
+    cluster = Cluster(chosen, trace, chosen.capacity(), chosen.coefficients(), watch=Watch)
     found: list[Reading] = []
     started_s = time.monotonic()
 

@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from sim.cli import app
 from sim.scenario.scenario import Scenario, load_scenario
 from sim.workload.trace_file import load_trace
+from tests import house
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -68,17 +69,37 @@ def test_pure_rooms_know_no_clock_no_process_and_no_file(place: str) -> None:
         assert not IMPURE_IMPORTS & {name.partition(".")[0] for name in imports(file)}, file
 
 
-def test_nothing_below_the_commands_imports_them() -> None:
-    for file in (ROOT / "sim").rglob("*.py"):
-        if file.parent.name != "commands" and file.name != "cli.py":
-            assert not [name for name in imports(file) if name.startswith(("sim.cli", "sim.commands"))], file
+# The house
 
 
-def test_contributing_names_every_room() -> None:
-    named = " ".join(re.findall(r"`([^`\n]+)`", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")))
-    for place in (ROOT / "sim").iterdir():
-        if place.suffix == ".py" or (place / "__init__.py").is_file():
-            assert re.search(rf"(?:^|[ /]){re.escape(place.name)}(?:[ /]|$)", named), place.name
+@pytest.fixture(scope="module")
+def texts() -> dict[str, str]:
+    return house.sources()
+
+
+def test_every_room_stands_in_the_table(texts: dict[str, str]) -> None:
+    assert sorted(house.rooms()) == sorted({house.room(module) for module in texts})
+
+
+def test_imports_run_down_the_table(texts: dict[str, str]) -> None:
+    assert house.upward(house.imports(texts), house.rooms()) == []
+
+
+def test_no_modules_import_each_other_in_a_circle(texts: dict[str, str]) -> None:
+    assert house.circle(house.imports(texts)) == []
+
+
+@pytest.mark.parametrize("hidden", ["", "def late():\n    ", "if TYPE_CHECKING:\n    "])
+def test_an_import_that_runs_up_or_closes_a_circle_is_found_wherever_it_stands(
+    texts: dict[str, str], hidden: str
+) -> None:
+    up = texts | {"sim.kv.one": f"{hidden}from sim.router.cost import CostTerms"}
+    assert house.upward(house.imports(up), house.rooms()) == ["sim.kv.one imports sim.router.cost"]
+    around = {"sim.kv.one": f"{hidden}from sim.kv.two import Two", "sim.kv.two": "from sim.kv import one"}
+    assert {*house.circle(house.imports(texts | around))} == {"sim.kv.one", "sim.kv.two"}
+
+
+# The build
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")

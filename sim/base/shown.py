@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+WIDTH = 100
+"""Columns of a terminal that text is made for."""
 _HTML = '<pre style="font-family: Menlo, Consolas, monospace; line-height: 1.2">{code}</pre>'
 """Without a colour of its own, so that text is readable on a light page and on a dark one."""
 
@@ -29,8 +31,6 @@ class Shown:
 def _print(shown: Shown, file: StringIO) -> "Console":
     """Print on a console that writes to a file, and return it."""
     from rich.console import Console  # noqa: PLC0415 - slow to import
-
-    from sim.show.text.summary import WIDTH  # noqa: PLC0415
 
     # Without the last two, a notebook would get it a second time, and FORCE_COLOR would colour plain text.
     console = Console(

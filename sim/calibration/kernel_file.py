@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sim.base.units import format_seconds
-from sim.calibration.coefficient_toml import rounded
 from sim.calibration.kernel_draws import drawn_rates
 from sim.calibration.kernel_fit import Errors, Kernel, fit, held_out_errors
 from sim.calibration.kernel_laws import Rates
@@ -12,6 +11,7 @@ from sim.calibration.kernel_rows import kernels
 from sim.calibration.kernel_step import step_parts, step_values
 from sim.calibration.kernel_tables import KernelTable, Kind
 from sim.hardware.coefficient_file import Coefficient, CoefficientFile, DataFile, HeldOut
+from sim.hardware.coefficient_toml import rounded
 from sim.hardware.model import GpuSettings, ModelSettings
 from sim.runs.bands import band
 

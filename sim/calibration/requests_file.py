@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from sim.calibration.coefficient_toml import rounded
 from sim.hardware.coefficient_file import Coefficient, CoefficientFile, DataFile, FittedRun, HeldOut
+from sim.hardware.coefficient_toml import rounded
 from sim.measured.formats.requests_csv import RequestsFile
 
 INTERVAL = (2.5, 97.5)

@@ -14,8 +14,8 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from sim.base.uniform import draw
-from sim.calibration.coefficient_toml import rounded
 from sim.calibration.requests_windows import Window
+from sim.hardware.coefficient_toml import rounded
 from sim.scenario.scenario import Scenario
 
 _Key = tuple[str, frozenset[tuple[str, float]]]

@@ -4,10 +4,10 @@ import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from sim.calibration.coefficient_toml import shown
 from sim.calibration.requests import Calibration
 from sim.calibration.requests_file import INTERVAL
 from sim.hardware.coefficient_file import CoefficientFile
+from sim.hardware.coefficient_toml import shown
 from sim.show.text.summary import footnotes, table
 from sim.validation.requests import show as accuracy
 

@@ -8,7 +8,6 @@ from math import inf
 
 import simpy
 
-from sim.checks.watch import Watch, switched_on
 from sim.cluster.client import make_client, slots
 from sim.cluster.disaggregated import DisaggregatedFrontend
 from sim.cluster.faults.links import host_outages, network_outages
@@ -18,6 +17,7 @@ from sim.cluster.kv_transfer import Lease, Pulls
 from sim.cluster.lookout import Lookout
 from sim.cluster.pool import Pool
 from sim.cluster.recorder import Recorder
+from sim.cluster.watcher import MakeWatcher
 from sim.cluster.worker import Pace, Worker
 from sim.engine.connector import OffloadingConnector
 from sim.engine.engine import Engine
@@ -62,11 +62,11 @@ class Cluster:
         decode_policy: Policy | None = None,
         step_time: StepTime | None = None,
         pace: Pace | None = None,
-        check: bool | None = None,
+        watch: MakeWatcher | None,
     ) -> None:
         """Build it. `policy` chooses for the first leg, `decode_policy` for the second of a pair.
 
-        `check`: whether what must always hold is checked while it runs; None: as the environment says.
+        `watch` makes who hears all that its parts tell each other, such as the checks (`sim.cluster.checks`).
         """
         self.env = simpy.Environment()
         self.capacity = capacity
@@ -88,7 +88,13 @@ class Cluster:
             scenario.output.tables,
             scenario.output.worker_interval_s,
         )
-        self._watch = self._checks() if (switched_on() if check is None else check) else None
+        self._watch = watch and watch(
+            self.recorder,
+            len(trace.requests),
+            slots(trace, scenario.replay),
+            scenario.workers.gpus,
+            capacity.block_bytes,
+        )
         self.workers: list[Worker] = []
         self.scene = Scene(self.env, scenario.faults, scenario.seed)
         self._agenda = Agenda()
@@ -172,16 +178,6 @@ class Cluster:
             worker_type=routing.worker_type,
         )
         return Pool(leg, router, routing.overrides, first)
-
-    def _checks(self) -> Watch:
-        scenario, trace = self.scenario, self._trace
-        return Watch(
-            self.recorder,
-            len(trace.requests),
-            slots(trace, scenario.replay),
-            scenario.workers.gpus,
-            self.capacity.block_bytes,
-        )
 
     # -- parts ----------------------------------------------------------------------------------------------
 

@@ -45,16 +45,16 @@ def kernels(
     force: Annotated[bool, typer.Option("--force", help="Let --out replace a file.")] = False,
 ) -> None:
     """Add up kernels that were measured alone to the coefficients of a model on a GPU."""
+    from sim.base.shown import WIDTH
     from sim.base.whole_file import to_utf8
-    from sim.calibration.coefficient_toml import to_toml
     from sim.calibration.kernel_file import calibrate
     from sim.calibration.kernel_show import head_lines, render_kernels
     from sim.calibration.kernel_tables import read_tables
     from sim.commands.console import console
     from sim.commands.kept import out_file
+    from sim.hardware.coefficient_toml import to_toml
     from sim.hardware.model import GpuSettings, ModelSettings
     from sim.hardware.presets import resolve
-    from sim.show.text.summary import WIDTH
 
     with nullcontext() if out is None else out_file(out, force=force) as file:
         shape = ModelSettings.model_validate(resolve("models", model))

@@ -40,15 +40,15 @@ def requests(
     The scenario's coefficients are the start; those that are not fitted are held.
     """
     from sim.base.progress import count_bar
+    from sim.base.shown import WIDTH
     from sim.base.whole_file import to_utf8
-    from sim.calibration.coefficient_toml import to_toml
     from sim.calibration.requests import FREE, Settings, calibrate
     from sim.calibration.requests_show import head_lines, render
     from sim.commands.console import console
     from sim.commands.kept import out_file
+    from sim.hardware.coefficient_toml import to_toml
     from sim.measured.formats.requests_csv import read_requests
     from sim.scenario.scenario import load_scenario
-    from sim.show.text.summary import WIDTH
 
     settings = Settings(
         free=tuple(free) or FREE,

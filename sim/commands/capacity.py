@@ -22,10 +22,10 @@ def capacity(
     With status 2, and why, if vLLM 0.28.0 would not start for want of KV memory.
     """
     from sim.base.errors import InputError
+    from sim.base.shown import WIDTH
     from sim.commands.console import console
     from sim.scenario.scenario import load_scenario
     from sim.show.text.capacity import render
-    from sim.show.text.summary import WIDTH
     from sim.simulation.startup import check_startup
 
     chosen = [f"{key}={name}" for key, name in (("model", model), ("gpu", gpu)) if name is not None]

@@ -12,7 +12,7 @@ from sim.commands.run import UNFINISHED
 
 if TYPE_CHECKING:
     from sim.experiments.compare import Plan
-    from sim.runs.comparison import Comparison
+    from sim.experiments.comparison import Comparison
     from sim.runs.run import Run
 
 
@@ -57,6 +57,7 @@ def compare(
     jobs: Jobs = None,
 ) -> None:
     """Run scenarios with the same seeds, or read saved results, and print them side by side."""
+    from sim.base.shown import WIDTH
     from sim.commands.console import console
     from sim.commands.kept import out_folder
     from sim.experiments.compare import plan
@@ -66,7 +67,6 @@ def compare(
     from sim.runs.saved import write_comparison
     from sim.show.pictures.comparison import PLOTTED, write_plot
     from sim.show.text.comparison import render_comparison
-    from sim.show.text.summary import WIDTH
 
     with out_folder(out, force=force) as kept:
         comparison = _run(plan(sources, overrides, repeat, draws), metrics, jobs)

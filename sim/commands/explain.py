@@ -17,10 +17,10 @@ def explain(
     format: Annotated[Format, typer.Option(help="How to print it.")] = Format.TEXT,
 ) -> None:
     """Explain a routing decision: each worker's terms, who won and why, what it cost afterwards."""
+    from sim.base.shown import WIDTH
     from sim.commands.console import console
     from sim.experiments.load import load_run
     from sim.results.metrics import to_json
-    from sim.show.text.summary import WIDTH
 
     found = load_run(folder).explain(request)
     if format is Format.JSON:

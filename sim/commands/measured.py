@@ -27,12 +27,12 @@ def inspect(
     format: Annotated[Format, typer.Option(help="How to print what it holds.")] = Format.TEXT,
 ) -> None:
     """Print what the files of a recorded run hold: requests, tokens by source, latencies, routing."""
+    from sim.base.shown import WIDTH
     from sim.commands.console import console
     from sim.measured.run import load_run
     from sim.measured.show import render
     from sim.measured.summary import summarise
     from sim.results.metrics import to_json
-    from sim.show.text.summary import WIDTH
 
     run = load_run(folder)
     summary = summarise(run)

@@ -68,13 +68,13 @@ def validate(
     `sim validate talk` is short for `sim validate published talk`. Takes minutes: hundreds of runs.
     --sensitivity takes as long again; both go on where an earlier call with the same --out was stopped.
     """
+    from sim.base.shown import WIDTH
     from sim.commands.console import console
     from sim.experiments.jobs.engine import local
     from sim.published.cluster import read_cluster
     from sim.published.study import GENERATED, Maker, Workload, replicates
     from sim.results.metrics import to_json
     from sim.runs.journal import journal_in
-    from sim.show.text.summary import WIDTH
 
     if baselines and sensitivity:
         raise InputError("--baselines and --sensitivity: give one of them")
@@ -114,11 +114,12 @@ def calibrate(
     `sim calibrate talk` is short for `sim calibrate published talk`. Takes an hour or so. The priors are the
     shipped coefficients.
     """
+    from sim.base.shown import WIDTH
     from sim.base.whole_file import new_file, to_utf8
-    from sim.calibration.coefficient_toml import to_toml
     from sim.commands.console import console
     from sim.commands.kept import say_removed
     from sim.experiments.jobs.engine import local
+    from sim.hardware.coefficient_toml import to_toml
     from sim.published.cells import points
     from sim.published.cluster import read_cluster
     from sim.published.fit import Search
@@ -126,7 +127,6 @@ def calibrate(
     from sim.published.fit_show import render
     from sim.published.study import GENERATED, Maker, Workload, replicates, scenario_at
     from sim.runs.journal import journal_in
-    from sim.show.text.summary import WIDTH
 
     read = read_cluster(cluster, targets)
     moved = read.fit().coefficients

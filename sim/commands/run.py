@@ -142,9 +142,10 @@ def _write_part(result: "RunResult", name: str, folder: Path) -> None:
 
 
 def _print(summary: Mapping[str, Any], title: str, notes: Sequence[str], *, repeated: bool) -> None:
+    from sim.base.shown import WIDTH
     from sim.commands.console import console
     from sim.show.text.repeats import render_repeats
-    from sim.show.text.summary import WIDTH, render
+    from sim.show.text.summary import render
 
     shown = render_repeats if repeated else render
     console(WIDTH).print(shown(summary, title, notes))

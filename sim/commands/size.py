@@ -39,6 +39,7 @@ def size(
     jobs: Jobs = None,
 ) -> None:
     """Find how many GPUs, aggregated or split, and how much host RAM keep limits."""
+    from sim.base.shown import WIDTH
     from sim.commands.console import console
     from sim.commands.runner import runner
     from sim.experiments.size import size as find_smallest
@@ -47,7 +48,6 @@ def size(
     from sim.runs.saved import write_sized
     from sim.show.pictures.sizing import write_frontier
     from sim.show.text.sizing import render_sized
-    from sim.show.text.summary import WIDTH
 
     fixed = [*overrides, *([f"workload.sessions={sessions}"] if sessions else [])]
     with runner(out, jobs, "sizing", None) as run:

@@ -77,6 +77,7 @@ def sweep(
     ] = None,
 ) -> None:
     """Run a scenario at many points with the same seeds, and print them in a table."""
+    from sim.base.shown import WIDTH
     from sim.commands.console import console
     from sim.experiments.jobs.counts import check_counts
     from sim.experiments.sweep import plan
@@ -86,7 +87,6 @@ def sweep(
     from sim.runs.journal import going_on
     from sim.runs.sweep import SHOWN
     from sim.show.pictures.sweep import write_sweep_plots
-    from sim.show.text.summary import WIDTH
     from sim.show.text.sweep import render_sweep
 
     check_counts(draws=draws)

@@ -43,6 +43,7 @@ def tune(
     jobs: Jobs = None,
 ) -> None:
     """Search settings that make a number best, and compare them with the default on other seeds."""
+    from sim.base.shown import WIDTH
     from sim.commands.console import console
     from sim.commands.runner import runner
     from sim.experiments.tune import plan
@@ -50,7 +51,6 @@ def tune(
     from sim.results.metrics import to_json
     from sim.results.refusals import nothing_served
     from sim.runs.saved import write_tuned
-    from sim.show.text.summary import WIDTH
     from sim.show.text.tuning import render_tuned
 
     search = plan(scenario, objective, constraints, spaces, overrides, maximise=maximise)

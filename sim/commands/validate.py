@@ -94,9 +94,9 @@ def validate(
         validate_requests(scenario, requests, overrides, format, baselines=baselines)
         return
     from sim.base.progress import count_bar
+    from sim.base.shown import WIDTH
     from sim.commands.console import console
     from sim.results.metrics import to_json
-    from sim.show.text.summary import WIDTH
     from sim.validation.show import render
     from sim.validation.validate import Wanted
     from sim.validation.validate import validate as validate_runs

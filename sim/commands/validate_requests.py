@@ -12,11 +12,11 @@ def validate_requests(
 ) -> None:
     """Print how far predicted latencies are off, for every run of a file."""
     from sim.base.progress import count_bar
+    from sim.base.shown import WIDTH
     from sim.commands.console import console
     from sim.measured.formats.requests_csv import read_requests
     from sim.results.metrics import to_json
     from sim.scenario.scenario import load_scenario
-    from sim.show.text.summary import WIDTH
     from sim.validation.requests.show import render
     from sim.validation.requests.validate import n_predictions
     from sim.validation.requests.validate import validate_requests as predict

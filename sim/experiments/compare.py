@@ -1,6 +1,6 @@
 """Runs several scenarios at the same points with the same seeds, in parallel processes; reads saved ones.
 
-sources, --set, seeds -> plan -> jobs, saved runs -> execute -> sim.runs.comparison.Comparison
+sources, --set, seeds -> plan -> jobs, saved runs -> execute -> sim.experiments.comparison.Comparison
 """
 
 from collections import Counter
@@ -11,12 +11,12 @@ from pathlib import Path
 from sim.base.errors import InputError
 from sim.base.progress import count_bar
 from sim.base.shipped import short_name
+from sim.experiments.comparison import Comparison
 from sim.experiments.jobs.counts import check_counts
 from sim.experiments.jobs.engine import local
 from sim.experiments.jobs.execute import OnRun, warned
 from sim.experiments.jobs.execute import execute as execute_jobs
 from sim.experiments.jobs.job import Job, jobs_at
-from sim.runs.comparison import Comparison
 from sim.runs.run import Run
 from sim.runs.saved import is_folder, read_runs
 from sim.scenario.overrides import Overrides, as_texts

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from sim.base.errors import InputError
-from sim.runs.comparison import Comparison
+from sim.experiments.comparison import Comparison, to_show
 from sim.runs.saved import COMPARISON, SCENARIO, SUMMARY, SWEEP, is_folder, read_comparison
 from sim.scenario.overrides import Overrides
 from sim.scenario.scenario import Scenario, load_scenario
@@ -30,7 +30,7 @@ def load(source: str | Path, overrides: Overrides = ()) -> Scenario | RunResult 
     if overrides:
         raise InputError(f"{source}: ran already; overrides are for scenarios")
     folder = Path(source)
-    return RunResult.load(folder) if (folder / SCENARIO).is_file() else read_comparison(folder)
+    return RunResult.load(folder) if (folder / SCENARIO).is_file() else to_show(read_comparison(folder))
 
 
 def load_run(folder: Path) -> RunResult:

@@ -14,7 +14,8 @@ from sim.experiments.jobs.execute import Runner
 from sim.experiments.jobs.job import seeded
 from sim.results.quantities import check_number, names_before_runs, names_in
 from sim.runs.layouts import Configuration, Search, aggregated, split
-from sim.runs.sizing import Sized, Tried, by_size
+from sim.runs.sizing import Sized
+from sim.runs.tried import Tried, by_size
 from sim.scenario.scenario import Scenario, load_scenario
 
 RATIOS = ((1, 3), (1, 1), (3, 1))

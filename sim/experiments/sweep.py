@@ -1,6 +1,6 @@
 """One scenario at many points, on a grid or sampled, with the same seeds at each; what finished is kept.
 
-source, --set, seeds -> jobs -> execute, with a journal -> sim.runs.sweep.Sweep
+source, --set, seeds -> jobs -> execute, with a journal -> sim.experiments.comparison.Sweep
 """
 
 from collections import Counter
@@ -11,6 +11,7 @@ from typing import NamedTuple
 from sim.base.errors import InputError
 from sim.base.progress import count_bar
 from sim.base.shipped import short_name
+from sim.experiments.comparison import Sweep
 from sim.experiments.jobs.counts import check_counts, check_runs
 from sim.experiments.jobs.engine import Engine, local
 from sim.experiments.jobs.execute import OnRun, execute, warned
@@ -18,7 +19,6 @@ from sim.experiments.jobs.fingerprint import fingerprint
 from sim.experiments.jobs.job import Job, jobs_at
 from sim.runs.journal import journal_in
 from sim.runs.saved import write_sweep
-from sim.runs.sweep import Sweep
 from sim.scenario.overrides import Overrides, as_texts
 from sim.scenario.points import combinations, read_axes
 from sim.scenario.scenario import Scenario, load_scenario, scenario_schema

@@ -4,8 +4,8 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from sim.calibration.coefficient_toml import rounded, written
 from sim.hardware.coefficient_file import Coefficient, CoefficientFile, DataFile
+from sim.hardware.coefficient_toml import rounded, written
 from sim.published.cluster import Cluster
 from sim.published.fit import Fit
 from sim.published.targets import TargetFile

@@ -3,8 +3,8 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from sim.calibration.coefficient_toml import written
 from sim.hardware.coefficient_file import CoefficientFile
+from sim.hardware.coefficient_toml import written
 from sim.published.fit import Fit, row_loss
 from sim.published.scores import RowScore
 from sim.published.show import band, place, quantity

@@ -8,7 +8,7 @@ from sim.base.whole_file import whole_file
 from sim.published.scores import RowScore
 from sim.published.show import band, quantity
 from sim.published.variants import Scored
-from sim.results.labels import as_label
+from sim.show.pictures.labels import as_label
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

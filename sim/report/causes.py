@@ -10,7 +10,7 @@ from sim.base import words
 from sim.report.chart import BOTTOM, LEFT, RIGHT, TOP, WIDTH, Chart, DataTable, Drawing
 from sim.report.names import WorkerNames
 from sim.report.scales import Scale, count_tick, time_tick
-from sim.show.text.summary import CAUSE_LABELS
+from sim.results.labels import CAUSE_LABELS
 
 MOST_WORKERS = 16
 _BINS = 24

@@ -14,6 +14,7 @@ from sim.report.links import link_uses
 from sim.report.names import WorkerNames
 from sim.report.sessions import SessionMap, costliest_first, session_map
 from sim.report.workers import Room, worker_charts
+from sim.results.labels import SOURCE_LABELS
 from sim.results.refusals import nothing_served, refusals
 from sim.show.text import summary as text
 from sim.show.text.faults import fault_rows
@@ -79,7 +80,7 @@ def _summary(summary: Mapping[str, Any]) -> dict[str, Any]:
         "recomputation": text.recomputation_line(summary["prefill"]).plain,
         "sources": {
             label: (words.count(sources[key]), words.percent(sources[key] / total if total else None))
-            for key, label in text.SOURCE_LABELS.items()
+            for key, label in SOURCE_LABELS.items()
         },
         "facts": {**text.routing_facts(summary), **text.engine_facts(summary)},
     }

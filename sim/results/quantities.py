@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from sim.base import words
 from sim.base.errors import InputError
 from sim.base.limits import Limit
+from sim.results.labels import CAUSE_LABELS, LATE_LABEL, LATENCY_LABELS, SOURCE_LABELS
 from sim.results.metrics import empty_summary
-from sim.show.text.summary import CAUSE_LABELS, LATE_LABEL, LATENCY_LABELS, SOURCE_LABELS
 
 MAIN = (
     "ttft_s.p50",

@@ -1,33 +1,20 @@
 """The router's settings: Dynamo 1.5.0's names (without the `router_` prefix), defaults and units."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from sim.base.bounds import LONGEST_S, Weight
 from sim.base.settings import Settings
 from sim.router.names import KnownName
+from sim.router.overrides import replace_alias
+from sim.router.policies import POLICIES
 
-
-def _policies() -> list[str]:
-    from sim.router.policies import POLICIES  # noqa: PLC0415 - policies are made from settings
-
-    return [*POLICIES]
-
-
-PolicyName = Annotated[str, KnownName(_policies)]
+PolicyName = Annotated[str, KnownName(lambda: [*POLICIES])]
 """A name in `sim.router.policies.POLICIES`."""
 WorkerType = Literal["aggregated", "decode", "prefill"]
 """What Dynamo 1.5.0 takes a router's workers for. To its frontend all that decode are "decode" workers, those
 of an aggregated pool too; only its SelectionService has "aggregated" ones."""
-
-
-def _replace_alias(data: Any) -> Any:
-    """Apply the deprecated `overlap_score_weight`, which wins over the settings that replaced it."""
-    if not isinstance(data, dict) or data.get("overlap_score_weight") is None:
-        return data
-    weight = data["overlap_score_weight"]
-    return data | {"prefill_load_scale": weight} | ({"overlap_score_credit": 0.0} if weight == 0 else {})
 
 
 class RouterConfig(Settings):
@@ -66,23 +53,4 @@ class RouterConfig(Settings):
     overlap_score_weight: Weight | None = Field(default=None, json_schema_extra={"deprecated": True})
     """Deprecated. Sets `prefill_load_scale`, and at 0 also `overlap_score_credit` to 0; wins over both."""
 
-    _alias = model_validator(mode="before")(_replace_alias)
-
-
-class Overrides(Settings):
-    """Settings that one request may carry with it; None leaves the router's own."""
-
-    overlap_score_credit: Weight | None = None
-    """As in `RouterConfig`, but 0 does not remove the index: cached tokens still count when booking."""
-    prefill_load_scale: Weight | None = None
-    """As in `RouterConfig`."""
-    temperature: Weight | None = None
-    """As in `RouterConfig`."""
-    assume_kv_reuse: bool | None = None
-    """As in `RouterConfig`."""
-    track_prefill_tokens: bool | None = None
-    """As in `RouterConfig`."""
-    overlap_score_weight: Weight | None = Field(default=None, json_schema_extra={"deprecated": True})
-    """Deprecated, as in `RouterConfig`."""
-
-    _alias = model_validator(mode="before")(_replace_alias)
+    _alias = model_validator(mode="before")(replace_alias)

@@ -19,7 +19,6 @@ from typing import ClassVar, Protocol
 
 from sim.base.sums import added
 from sim.router.candidates import Candidates
-from sim.router.config import RouterConfig
 from sim.router.cost import CostTerms
 from sim.router.query import Query
 
@@ -139,7 +138,19 @@ class SessionSticky:
         return bound
 
 
-Maker = Callable[[RouterConfig], Policy]
+class PolicySettings(Protocol):
+    """What a router's settings (`sim.router.config`) tell its policy."""
+
+    @property
+    def policy(self) -> str:
+        """Its name."""
+
+    @property
+    def temperature(self) -> float:
+        """0: the cheapest worker. Above: a draw by softmax of the costs."""
+
+
+Maker = Callable[[PolicySettings], Policy]
 
 POLICIES: dict[str, Maker] = {
     "kv": lambda config: Kv(config.temperature),
@@ -151,6 +162,6 @@ POLICIES: dict[str, Maker] = {
 """Every policy that has a name, made afresh for each router. Names that settings may have follow from it."""
 
 
-def make_policy(config: RouterConfig) -> Policy:
+def make_policy(config: PolicySettings) -> Policy:
     """Return a fresh policy of the kind that the settings name."""
     return POLICIES[config.policy](config)

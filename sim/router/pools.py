@@ -7,7 +7,8 @@ a router with loads of its own.
 from typing import NamedTuple
 
 from sim.base.errors import InputError
-from sim.router.config import Overrides, RouterConfig, WorkerType
+from sim.router.config import RouterConfig, WorkerType
+from sim.router.overrides import Overrides
 
 
 class Leg(NamedTuple):

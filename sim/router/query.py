@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from sim.router.config import Overrides
 from sim.router.index import Overlap
+from sim.router.overrides import Overrides
 
 NO_OVERRIDES = Overrides()
 NO_TAINTS: Mapping[str, float] = MappingProxyType({})

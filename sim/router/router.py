@@ -12,11 +12,12 @@ from sim.base.sums import added
 from sim.kv.runs import BlockRuns
 from sim.router.candidates import Candidates
 from sim.router.columns import Column, at
-from sim.router.config import Overrides, RouterConfig, WorkerType
+from sim.router.config import RouterConfig, WorkerType
 from sim.router.cost import CostTerms, Known, Weights, cost_columns
 from sim.router.expiry import Expiry, SecondChance
 from sim.router.index import Overlap, PrefixIndex, Tier
 from sim.router.load import Booking, Loads
+from sim.router.overrides import Overrides
 from sim.router.policies import Policy, make_policy, reads_cache
 from sim.router.query import Query
 from sim.router.ranks import members

@@ -2,32 +2,22 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sim.base.shown import Shown
-from sim.results.quantities import MAIN, names_in, select, select_or
+from sim.results.quantities import names_in
 from sim.runs.bands import COVERAGE, Band, band
 from sim.runs.comparison_rows import Case, Point, Record, Row, Value
 from sim.runs.intervals import CONFIDENCE, Interval, interval
 from sim.runs.paired import difference, drawn_difference, drawn_ratio, ratio
 from sim.runs.run import Run
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from rich.console import RenderableType
-
 _FILE_NAME_BYTES = 100
 """Of a scenario and its settings, in the names of files; a file system takes 255."""
 SCHEMA_VERSION = 1
 
 
-class Comparison(Shown):
-    """Runs side by side. The first scenario is the one that the others are compared with.
-
-    Shows the table that `sim compare` prints.
-    """
+class Comparison:
+    """Runs side by side. The first scenario is the one that the others are compared with."""
 
     def __init__(self, scenarios: Sequence[str], runs: Sequence[Run]) -> None:
         """Arrange the runs; `scenarios` are their names in order."""
@@ -127,77 +117,6 @@ class Comparison(Shown):
             runs.setdefault((f"{run.scenario}{point and f' at {point}'}", run.error), []).append(which)
         for (where, error), found in runs.items():
             yield f"{where}, seed {', '.join(found)}: {error}"
-
-    # -- for people -----------------------------------------------------------------------------------------
-
-    def __rich__(self) -> "RenderableType":
-        """Return the table that `sim compare` prints."""
-        from sim.show.text.comparison import render_comparison  # noqa: PLC0415 - imports this
-
-        return render_comparison(self, [metric for metric in MAIN if metric in self.metrics])
-
-    @cached_property
-    def frame(self) -> "pd.DataFrame":
-        """A row for each run: scenario, the swept keys, `seed`, `error`, every number by its dotted name.
-
-        Units are those of the JSON summary: seconds, tokens, shares of one. NaN where nothing was measured.
-        """
-        from sim.runs.columns import wide_table  # noqa: PLC0415 - imports this
-
-        frame: pd.DataFrame = wide_table(self).to_pandas()
-        return frame
-
-    def summary(self, *metrics: str) -> "pd.DataFrame":
-        """Return means over seeds with 95 % intervals, and how far each is from the first scenario.
-
-        If coefficients were drawn, they are medians with the 95 % band of the draws.
-
-        Args:
-            metrics: dotted names of numbers or tables of them, the main ones if none are given.
-
-        Returns:
-            A row for each number, point and scenario: `metric`, `unit`, the swept keys, `scenario`, then in
-            this unit `mean` or `median`, `low`, `high` (NaN for a single run), `difference` to the first
-            scenario paired by seed with `difference_low` and `difference_high`, and so for `ratio`.
-
-        Raises:
-            InputError: no number has such a name.
-
-        """
-        from sim.runs.columns import summary_frame  # noqa: PLC0415 - imports this
-
-        return summary_frame(self, select_or(metrics, MAIN, self.metrics, "metric"))
-
-    def plot(self, metric: str, *, ax: "Axes | None" = None) -> "Axes":
-        """Draw one number of all scenarios over the points, with 95 % intervals, and return the axes.
-
-        Args:
-            metric: its dotted name, such as "ttft_s.p95".
-            ax: where to draw; a new figure if not given.
-
-        Raises:
-            InputError: no number has this name.
-
-        """
-        from sim.show.pictures.comparison import plot_metric  # noqa: PLC0415 - imports this
-
-        (chosen,) = select([metric], self.metrics, "metric")
-        return plot_metric(self, chosen, ax)
-
-    def save(self, folder: str | Path, *, replace: bool = False) -> None:
-        """Write it to a new folder, as `sim compare --out` does; `sim.load` reads it back.
-
-        Args:
-            folder: is made, with its parents.
-            replace: whether earlier results in it make room.
-
-        Raises:
-            InputError: the folder cannot be made, or is not empty.
-
-        """
-        from sim.runs.saved import save_comparison  # noqa: PLC0415 - imports this
-
-        save_comparison(self, Path(folder), replace=replace)
 
     # -- for files ------------------------------------------------------------------------------------------
 

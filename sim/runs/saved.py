@@ -10,13 +10,11 @@ from pydantic import ValidationError
 
 from sim.base.errors import InputError
 from sim.base.first_problem import first_problem
-from sim.base.folder import new_folder
 from sim.base.reading import json_file
 from sim.base.shipped import read_toml, scenario_names
 from sim.base.whole_file import write_text
 from sim.results.metrics import LATER, empty_summary, to_json
 from sim.results.parquet import write_parquet
-from sim.results.quantities import MAIN, select_or
 from sim.runs.columns import long_table, wide_table
 from sim.runs.comparison import SCHEMA_VERSION, Comparison
 from sim.runs.journal import NAME as JOURNAL
@@ -26,7 +24,6 @@ from sim.runs.sizing import Sized
 from sim.runs.stored import StoredComparison, StoredSweep
 from sim.runs.sweep import Sweep
 from sim.runs.tuning import BEST, Tuned
-from sim.show.pictures.comparison import PLOTTED, write_plot
 
 SUMMARY, SCENARIO, COMPARISON, SWEEP = "summary.json", "scenario.toml", "comparison.json", "sweep.json"
 SETTINGS = "scenarios"
@@ -74,18 +71,6 @@ def read_comparison(folder: Path) -> Comparison:
         return read_sweep(folder)
     runs = read_runs(folder, folder.resolve().name)
     return Comparison(list(dict.fromkeys(run.scenario for run in runs)), runs)
-
-
-def save_comparison(comparison: Comparison, folder: Path, *, replace: bool) -> None:
-    """Write a comparison to a new folder, with its picture: its main numbers are rows and panels.
-
-    Raises:
-        InputError: the folder cannot be made, or is not empty.
-
-    """
-    with new_folder(folder, replace=replace) as building:
-        write_comparison(comparison, select_or((), MAIN, comparison.metrics), building)
-        write_plot(comparison, select_or((), PLOTTED, comparison.metrics), building)
 
 
 def write_comparison(comparison: Comparison, metrics: Sequence[str], folder: Path) -> None:

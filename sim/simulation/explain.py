@@ -1,12 +1,13 @@
 """Why a request went where it went: the terms of each candidate, what settled it, what it cost afterwards."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from sim.base.errors import InputError
 from sim.base.shown import Shown
+from sim.results import explanation
 from sim.results.decisions import decision_costs, expected_recomputation
+from sim.results.explanation import Choice, Fewest, Why
 from sim.results.plain import plain_rows
 from sim.router.config import RouterConfig
 from sim.router.policies import make_policy, reads_cache
@@ -15,72 +16,18 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.console import RenderableType
 
-Why = Literal["only-candidate", "lowest-cost", "tie", "temperature", "policy", "own-policy"]
-Values = Mapping[str, Any]
-"""A row by column name: see `sim.results.tables`; None where nothing was measured."""
-
 OWN_POLICY = "routing: a policy passed by the caller"
 """The note of a run whose choices are not those of its scenario's policy."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One routing decision of a request."""
-
-    leg: str
-    """For what: aggregated, prefill or decode."""
-    now_s: float
-    chosen: int
-    """The worker that got it."""
-    why: Why
-    """What settled it; `tie`: chance, among those of equal lowest cost."""
-    policy: str
-    """The scenario's, which `own-policy` stood in for."""
-    reads_cache: bool
-    """Whether that policy cares what workers hold."""
-    temperature: float
-    cheapest: tuple[int, ...]
-    """The workers that shared the lowest cost."""
-    candidates: tuple[Values, ...]
-    """Rows of the table of decisions; where the leg placed the prefill, with `expected_recomputed_tokens`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fewest:
-    """The candidate that was expected to recompute fewest tokens (`sim.results.decisions`)."""
-
-    worker: int
-    expected_tokens: int
-    """What it was expected to recompute."""
-    chosen_expected_tokens: int
-    """What the chosen one was."""
-    cost: float
-    """What the router took its cost to be, in blocks."""
-
-
-@dataclass(frozen=True, repr=False)
-class Explanation(Shown):
+class Explanation(Shown, explanation.Explanation):
     """How one request was routed, and what became of it. Shows the page that `sim explain` prints."""
-
-    block_tokens: int
-    request: Values
-    """Its row in the table of requests."""
-    choices: tuple[Choice, ...]
-    """In order of time; none if it was never routed."""
-    fewest: Fewest | None
-    """None if it was never routed to a prefill."""
-    conditional: bool = False
-    """Whether the run's disaggregation was conditional."""
 
     def __rich__(self) -> "RenderableType":
         """Return the page that `sim explain` prints."""
-        from sim.show.text.explanation import render_explanation  # noqa: PLC0415 - imports this
+        from sim.show.text.explanation import render_explanation  # noqa: PLC0415 - loads rich
 
         return render_explanation(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it ready for JSON."""
-        return asdict(self)
 
 
 def find_request(requests: "pd.DataFrame", text: str) -> int:

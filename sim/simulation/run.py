@@ -7,6 +7,7 @@ from sim.base.errors import InputError
 from sim.base.shipped import short_name
 from sim.base.units import plural
 from sim.cluster.build import Cluster, Progress, rare_collections
+from sim.cluster.checks.watch import watch_wanted
 from sim.hardware.coefficients import Coefficients
 from sim.hardware.step_time import StepTime
 from sim.results.gauge import occupancy
@@ -44,8 +45,9 @@ def run(
         trace: what is sent, in place of the scenario's workload.
         on_progress: called whenever a request has ended, with simulated seconds, requests that ended, and
             requests in all.
-        check: whether to check, while it runs, what must hold in every simulation: see `sim.checks`. It takes
-            less than twice as long and changes no result. None: if the environment variable SIM_CHECK is set.
+        check: whether to check, while it runs, what must hold in every simulation: see `sim.cluster.checks`.
+            It takes less than twice as long and changes no result. None: if the environment variable
+            SIM_CHECK is set.
 
     Raises:
         InputError: the scenario, an override or the trace cannot be used, or vLLM would not start for want of
@@ -62,7 +64,15 @@ def run(
     with rare_collections():
         if trace is None:
             trace = load_workload(scenario.workload, scenario.seed, Path())
-        cluster = Cluster(scenario, trace, capacity, times, policy=policy, step_time=step_time, check=check)
+        cluster = Cluster(
+            scenario,
+            trace,
+            capacity,
+            times,
+            policy=policy,
+            step_time=step_time,
+            watch=watch_wanted(check),
+        )
         cluster.run(on_progress)
     own_law, own_policy = step_time is not None, policy is not None
     notes = _hangs(cluster)

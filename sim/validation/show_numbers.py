@@ -8,7 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from sim.base import words
-from sim.show.text.summary import LATENCY_LABELS, table
+from sim.results.labels import LATENCY_LABELS
+from sim.show.text.summary import table
 from sim.validation.predictions.quantities import LABELS
 
 RATIOS = ("workers_per_session", "decode_workers_per_session")

@@ -7,7 +7,7 @@ import pytest
 
 from sim.base.errors import InputError
 from sim.hardware.coefficient_file import CoefficientFile
-from sim.router.config import Overrides
+from sim.router.overrides import Overrides
 from sim.scenario.scenario import load_scenario, scenario_schema
 from sim.simulation.run import run
 

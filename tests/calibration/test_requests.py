@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from typer.testing import CliRunner
 
 from sim.base.errors import InputError
-from sim.calibration.coefficient_toml import to_toml
 from sim.calibration.requests import Settings, calibrate
 from sim.calibration.requests_fit import PARTS, Bounds, Problem, fit, optimum, with_coefficients
 from sim.calibration.requests_show import head_lines
 from sim.calibration.requests_windows import TOLERANCES, window
 from sim.cli import app
 from sim.hardware.coefficient_file import read_coefficient_file
+from sim.hardware.coefficient_toml import to_toml
 from sim.measured.formats.requests_csv import RequestsFile, read_requests
 from sim.scenario.scenario import load_scenario
 from sim.validation.requests.validate import validate_requests

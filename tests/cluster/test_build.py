@@ -14,7 +14,7 @@ from sim.ledger.account import CAUSES
 from sim.results.metrics import to_json
 from sim.router import Query
 from sim.simulation.run import summary_of
-from tests.clusters import Pace, RandomCluster, rows, run_cluster, scenario, trace, turn
+from tests.clusters import RandomCluster, build_cluster, rows, run_cluster, scenario, trace, turn
 
 TIMES = ("due_s", "send_s", "routed_s", "queued_s", "first_scheduled_s", "first_token_s", "end_s")
 
@@ -23,7 +23,7 @@ seeds = st.integers(0, 2**32)
 
 def build(random: RandomCluster) -> Cluster:
     settings = random.scenario
-    return Cluster(settings, random.trace, settings.capacity(), settings.coefficients(), step_time=random.law)
+    return build_cluster(settings, random.trace, random.law)
 
 
 class CountingObserver:
@@ -199,4 +199,4 @@ def test_progress_is_told_of_every_request_that_ends():
 
 def build_two_turns() -> Cluster:
     settings, requests = scenario(), trace(turn(0, 16, 2, [1]), turn(5, 16, 1, [2]))
-    return Cluster(settings, requests, settings.capacity(), settings.coefficients(), step_time=Pace())
+    return build_cluster(settings, requests)

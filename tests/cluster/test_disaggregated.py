@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from sim.cli import app
-from sim.cluster.build import Cluster
 from sim.engine.lookup import EngineDiedError
 from sim.ledger.account import CAUSES
 from sim.results.metrics import to_json
 from sim.router import RouterConfig
 from sim.simulation.run import run, summary_of
-from tests.clusters import Pace, rows, run_cluster, scenario, trace, turn
+from tests.clusters import Pace, build_cluster, rows, run_cluster, scenario, trace, turn
 
 DATA = Path(__file__).parents[1] / "data"
 FAST_LINKS = {
@@ -238,7 +237,7 @@ def test_prompts_are_counted_when_they_come_to_their_first_token():
 
 def dying(settings, requests, worker, at_s):
     """A cluster of which one worker's engine meets a fault with its first look-up from a time on."""
-    cluster = Cluster(settings, requests, settings.capacity(), settings.coefficients(), step_time=Pace())
+    cluster = build_cluster(settings, requests)
     lookup = cluster.workers[worker].engine.scheduler.lookup
     find = lookup.find
 

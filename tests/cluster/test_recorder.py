@@ -2,8 +2,7 @@
 
 import pytest
 
-from sim.cluster.build import Cluster
-from tests.clusters import Pace, rows, run_cluster, scenario, trace, turn
+from tests.clusters import build_cluster, rows, run_cluster, scenario, trace, turn
 
 ONE_WORKER = {"workers": {"count": 1}}
 SYNCHRONOUS = {"async_scheduling": False}
@@ -205,7 +204,7 @@ def test_what_is_unfinished_says_what_it_waits_for():
         replay={"client": "max-concurrency", "max_concurrency": 3},
     )
     requests = trace(*(turn(at_s, 16, 9, [number]) for number, at_s in enumerate((0, 1, 3.5, 3.75, 99))))
-    cluster = Cluster(settings, requests, settings.capacity(), settings.coefficients(), step_time=Pace())
+    cluster = build_cluster(settings, requests)
     cluster.client.start()
     cluster.env.run(until=4)
     cluster.recorder.close(cluster.env.now, requests.requests, {})

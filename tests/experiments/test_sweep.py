@@ -8,9 +8,10 @@ import pytest
 from sim.base.errors import InputError
 from sim.experiments.jobs.engine import local
 from sim.experiments.jobs.job import Job
+from sim.experiments.load import load
 from sim.experiments.sweep import execute_plan, plan, sweep
 from sim.runs.run import Run
-from sim.runs.saved import read_runs, read_sweep
+from sim.runs.saved import read_runs
 from sim.scenario.scenario import load_scenario
 from sim.simulation.run import run
 from tests.experiments.jobs.fakes import fake_engine
@@ -126,7 +127,7 @@ def test_what_is_resumed_gives_the_same_bytes(tmp_path: Path) -> None:
     assert table_bytes(parts) == table_bytes(whole)
     assert (parts / "sweep.json").read_bytes() == (whole / "sweep.json").read_bytes()
     assert len((parts / "runs.jsonl").read_text().splitlines()) == 4
-    assert left.frame.equals(read_sweep(whole).frame)
+    assert left.frame.equals(load(whole).frame)
 
 
 def test_more_points_take_only_what_is_new(tmp_path: Path) -> None:
@@ -137,7 +138,7 @@ def test_more_points_take_only_what_is_new(tmp_path: Path) -> None:
         execute_plan(made, engine, nothing, tmp_path / "out")
 
     assert [job.scenario.router.temperature for job in ran] == [0, 1, 2]
-    assert list(read_sweep(tmp_path / "out").frame["x"]) == [0, 1, 2]
+    assert list(load(tmp_path / "out").frame["x"]) == [0, 1, 2]
 
 
 def test_a_folder_of_a_sweep_can_be_compared(tmp_path: Path) -> None:
@@ -151,7 +152,7 @@ def test_one_run_that_fails_has_its_error_in_the_table(tmp_path: Path) -> None:
             yield place, job.done({"x": 1.0} if place else None, error="" if place else "no room")
 
     execute_plan(plan("agg8", [*SMALL, CREDITS]), failing, nothing, tmp_path / "out")
-    frame = read_sweep(tmp_path / "out").frame
+    frame = load(tmp_path / "out").frame
 
     assert list(frame["error"].fillna("")) == ["no room", ""]
     assert list(frame["x"].isna()) == [True, False]

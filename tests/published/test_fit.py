@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from sim.base.errors import InputError
 from sim.base.uncertainty import Uncertain
-from sim.calibration.coefficient_toml import to_toml
 from sim.experiments.jobs.engine import local
 from sim.hardware.coefficient_file import read_coefficient_file
+from sim.hardware.coefficient_toml import to_toml
 from sim.published.cells import Point
 from sim.published.cluster import read_cluster
 from sim.published.fit import Evaluation, Fit, Search, loss, row_loss

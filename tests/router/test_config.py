@@ -4,7 +4,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from sim.router.config import Overrides, RouterConfig
+from sim.router.config import RouterConfig
+from sim.router.overrides import Overrides
 from sim.router.policies import POLICIES, make_policy
 
 

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.base.uniform import draw
-from sim.router.config import Overrides, RouterConfig
+from sim.router.config import RouterConfig
 from sim.router.cost import CostTerms
+from sim.router.overrides import Overrides
 from sim.router.policies import Kv, LeastLoaded, Random, RoundRobin, SessionSticky, make_policy, softmax
 from sim.router.query import Query
 

@@ -5,13 +5,13 @@ from math import exp
 import pandas as pd
 import pytest
 
-from sim.base.errors import InputError
+from sim.runs.columns import summary_frame, wide_table
 from sim.runs.comparison import Comparison
 from tests.runs.comparisons import made, two_points
 
 
 def test_a_frame_has_a_row_a_run_and_a_column_a_number() -> None:
-    frame = two_points().frame
+    frame = wide_table(two_points()).to_pandas()
     assert len(frame) == 12
     assert list(frame.columns) == [
         "scenario",
@@ -28,7 +28,7 @@ def test_a_frame_has_a_row_a_run_and_a_column_a_number() -> None:
 
 
 def test_a_summary_has_means_intervals_and_distances() -> None:
-    summary = two_points().summary("ttft_s.p50")
+    summary = summary_frame(two_points(), ["ttft_s.p50"])
     fast, slow = (row for _, row in summary[summary["workload.sessions"] == 12].iterrows())
     assert (fast["metric"], fast["unit"], fast["scenario"], fast["mean"]) == ("ttft_s.p50", "s", "fast", 2.0)
     # 4.303 is Student's t of two degrees of freedom; half of the interval's width is that of a mean of 2.
@@ -41,25 +41,8 @@ def test_a_summary_has_means_intervals_and_distances() -> None:
     assert (slow["ratio_low"], slow["ratio_high"]) == (pytest.approx(2.0), pytest.approx(2.0))
 
 
-def test_a_table_stands_for_all_numbers_in_it() -> None:
-    assert set(two_points().summary("prefill")["metric"]) == {
-        "prefill.recomputation",
-        "prefill.by_cause.elsewhere",
-    }
-    with pytest.raises(InputError, match="no number of the summary has this name"):
-        two_points().summary("prefil")
-
-
 def test_one_seed_has_no_interval() -> None:
-    summary = Comparison(["a", "b"], [made("a", 2.0), made("b", 3.0)]).summary("ttft_s.p50")
+    summary = summary_frame(Comparison(["a", "b"], [made("a", 2.0), made("b", 3.0)]), ["ttft_s.p50"])
     assert summary["mean"].tolist() == [2.0, 3.0]
     assert summary[["low", "high", "difference_low", "ratio_high"]].isna().all().all()
     assert summary["difference"].tolist()[1] == 1.0
-
-
-def test_a_comparison_shows_the_table_of_the_command_line() -> None:
-    lines = repr(two_points()).splitlines()
-    assert lines[0].startswith("Compared with fast  ")
-    assert lines[0].endswith("  means of 3 seeds: 0, 1, 2")
-    assert [line.split()[0] for line in lines if line.startswith(("TTFT", "E2E"))] == ["TTFT"]
-    assert two_points()._repr_html_().startswith("<pre")

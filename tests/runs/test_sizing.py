@@ -9,7 +9,8 @@ from rich.console import Console
 from sim.base.limits import Limit
 from sim.runs.layouts import Configuration, Layout
 from sim.runs.run import Run
-from sim.runs.sizing import Sized, Tried, by_size
+from sim.runs.sizing import Sized
+from sim.runs.tried import Tried, by_size
 from sim.show.pictures.sizing import plot_frontier, write_frontier
 from sim.show.text.sizing import render_sized
 

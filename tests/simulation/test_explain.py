@@ -4,9 +4,10 @@ import pandas as pd
 import pytest
 
 from sim.base.errors import InputError
+from sim.results.explanation import Why
 from sim.router.config import RouterConfig
 from sim.router.policies import POLICIES
-from sim.simulation.explain import Why, explain, find_request
+from sim.simulation.explain import explain, find_request
 from sim.simulation.run import run
 from tests.clusters import Pace, scenario, trace, turn
 from tests.results.runs import a_pair, two_turns

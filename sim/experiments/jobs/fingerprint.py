@@ -4,10 +4,10 @@ from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 
-import sim
 from sim.scenario.scenario import Scenario
 
 _BYTES = 16
+_SOURCES = Path(__file__).parents[2]
 
 
 def fingerprint(scenario: Scenario) -> str:
@@ -22,10 +22,9 @@ def fingerprint(scenario: Scenario) -> str:
 @cache
 def code() -> str:
     """Return the fingerprint of the simulator's sources."""
-    root = Path(sim.__file__).parent
     parts = []
-    for file in sorted(root.rglob("*.py")):
-        parts += [str(file.relative_to(root)).encode(), file.read_bytes()]
+    for file in sorted(_SOURCES.rglob("*.py")):
+        parts += [str(file.relative_to(_SOURCES)).encode(), file.read_bytes()]
     return _digest(*parts)
 
 

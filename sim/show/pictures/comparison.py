@@ -13,13 +13,13 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from sim.base.whole_file import whole_file
-from sim.results.labels import as_label, as_labels
 from sim.results.quantities import MILLISECONDS, SECONDS, TOKENS, Unit, label, unit
 from sim.runs.bands import COVERAGE, band
 from sim.runs.comparison import Comparison
 from sim.runs.comparison_rows import Point
 from sim.runs.intervals import CONFIDENCE, interval
 from sim.runs.paired import LEAST_PAIRS
+from sim.show.pictures.labels import as_label, as_labels
 from sim.show.pictures.style import given_or_new, style
 
 if TYPE_CHECKING:

@@ -8,15 +8,14 @@ from numpy.typing import NDArray
 from sim.base.errors import InputError
 from sim.base.units import plural
 from sim.ledger.account import CAUSES
-from sim.results.labels import as_label, as_labels
+from sim.results.labels import CAUSE_LABELS, LATENCY_LABELS
+from sim.show.pictures.labels import as_label, as_labels
+from sim.show.pictures.run_tables import RunTables
 from sim.show.pictures.style import given_or_new
-from sim.show.text.summary import CAUSE_LABELS, LATENCY_LABELS
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-
-    from sim.simulation.result import RunResult
 
 LatencyName = Literal["ttft_s", "itl_s", "tpot_s", "e2e_s", "queue_s"]
 Group = Literal["turn", "session", "worker"]
@@ -35,7 +34,7 @@ _MOMENTS = 1000
 class Pictures:
     """The pictures of a run."""
 
-    def __init__(self, run: "RunResult") -> None:
+    def __init__(self, run: RunTables) -> None:
         self._run = run
 
     def ecdf(self, *latencies: LatencyName, ax: "Axes | None" = None) -> "Axes":

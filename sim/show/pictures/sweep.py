@@ -11,11 +11,11 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from sim.base.whole_file import whole_file
-from sim.results.labels import as_label, as_labels
 from sim.results.quantities import label, unit
 from sim.runs.comparison_rows import Point
 from sim.runs.sweep import DRAW, Sweep
 from sim.show.pictures.comparison import BAND, WHISKER, axis_unit, runs_of, set_scale, spread_of
+from sim.show.pictures.labels import as_label, as_labels
 from sim.show.pictures.style import given_or_new, style
 from sim.show.text.comparison import key_headers
 

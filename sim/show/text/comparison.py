@@ -12,6 +12,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from sim.base import words
+from sim.base.shown import WIDTH
 from sim.results.quantities import label, unit
 from sim.results.refusals import nothing_served
 from sim.runs.comparison import Comparison
@@ -21,7 +22,7 @@ from sim.runs.paired import LEAST_PAIRS, Estimate
 from sim.runs.unlike import warnings_of, with_lost
 from sim.show.text.page_table import ByWidth, PageTable
 from sim.show.text.repeats import BAND_WORDS, few_note, runs_text, trace_note
-from sim.show.text.summary import NOTHING_SERVED, WIDTH, footnotes, heading, thin_note
+from sim.show.text.summary import NOTHING_SERVED, footnotes, heading, thin_note
 
 _LABEL_WIDTH = 26
 _BANDED_LABEL_WIDTH = 17

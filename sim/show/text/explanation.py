@@ -9,9 +9,10 @@ from rich.text import Text
 from sim.base import words
 from sim.base.units import plural
 from sim.ledger.account import CAUSES
+from sim.results.explanation import Choice, Explanation, Values
+from sim.results.labels import CAUSE_LABELS
 from sim.show.text.page_table import PageTable
-from sim.show.text.summary import CAUSE_LABELS, footnotes, heading
-from sim.simulation.explain import Choice, Explanation, Values
+from sim.show.text.summary import footnotes, heading
 
 _LEGS = {
     "aggregated": "To a worker that computes prompt and answer",

@@ -7,12 +7,13 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from sim.base import words
+from sim.results.labels import CAUSE_LABELS
 from sim.results.lateness import is_notable, late_sentence, mean_numbers
 from sim.results.quantities import flat
 from sim.results.refusals import nothing_served, refusals, shares
 from sim.runs.bands import COVERAGE, FEW
 from sim.runs.intervals import CONFIDENCE
-from sim.show.text.summary import CAUSE_LABELS, NOTHING_SERVED, footnotes, heading, table, thin_note
+from sim.show.text.summary import NOTHING_SERVED, footnotes, heading, table, thin_note
 
 BAND_WORDS = (
     f"the {100 * COVERAGE:.0f} % band of the draws, 2.5th to 97.5th percentile of runs over the ranges of "

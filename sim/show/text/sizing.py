@@ -7,13 +7,15 @@ from rich.table import Table
 from rich.text import Text
 
 from sim.base import words
+from sim.base.shown import WIDTH
 from sim.base.units import format_bytes, plural
 from sim.results.lateness import LATE
 from sim.results.quantities import label, unit, written_limit
-from sim.runs.sizing import BESIDE, Sized, Tried
+from sim.runs.sizing import Sized
+from sim.runs.tried import BESIDE, Tried
 from sim.show.text.comparison import folded
 from sim.show.text.repeats import trace_note
-from sim.show.text.summary import WIDTH, footnotes, heading, table
+from sim.show.text.summary import footnotes, heading, table
 
 _MOST_ROWS = 12
 

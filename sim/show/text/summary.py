@@ -10,33 +10,14 @@ from rich.text import Text
 from sim.base import words
 from sim.base.errors import escaped
 from sim.base.units import plural
+from sim.results.labels import CAUSE_LABELS, LATE_LABEL, LATENCY_LABELS, SOURCE_LABELS
 from sim.results.lateness import is_notable, late_sentence
+from sim.results.quantities import flat
 from sim.results.refusals import nothing_served, refusals
 from sim.show.text.faults import broken, fault_table
 from sim.show.text.page_table import Beside, PageTable
 
-WIDTH = 100
-
-LATENCY_LABELS = {"ttft_s": "TTFT", "itl_s": "ITL", "tpot_s": "TPOT", "e2e_s": "E2E", "queue_s": "Queue"}
-
-LATE_LABEL = "Sent late by"
 NOTHING_SERVED = "No request was served: there is nothing to measure."
-
-SOURCE_LABELS = {
-    "local_compute": "computed",
-    "local_cache_hit": "hit in GPU memory",
-    "external_kv_transfer": "loaded from CPU tier",
-}
-
-CAUSE_LABELS = {
-    "preempted": "preempted",
-    "bound": "partial or last block",
-    "checkpoint": "state checkpoint missing",
-    "in_flight": "on its way (in flight)",
-    "evicted_here": "evicted on this worker",
-    "elsewhere": "on another worker",
-    "gone": "on no worker any more",
-}
 
 
 def render(summary: Mapping[str, Any], title: str, notes: Sequence[str] = ()) -> RenderableType:
@@ -99,8 +80,6 @@ def footnotes(*groups: Iterable[str], warnings: Iterable[str] = ()) -> Renderabl
 
 def warnings_of(summary: Mapping[str, Any]) -> list[str]:
     """Return what would mislead whoever reads the numbers of a run alone."""
-    from sim.results.quantities import flat  # noqa: PLC0415 - imports this
-
     numbers = flat(summary)
     return [late_sentence(numbers)] if is_notable(numbers) else []
 

@@ -19,6 +19,7 @@ from scipy.optimize import least_squares
 from sim.base.errors import InputError
 from sim.base.uniform import draw
 from sim.cluster.build import Cluster
+from sim.cluster.checks.watch import watch_wanted
 from sim.measured.run import MeasuredRun
 from sim.router.policies import make_policy
 from sim.scenario.scenario import Scenario
@@ -121,6 +122,7 @@ class _Fit:
             replace(times, step=step),
             policy=RecordedChoice(self.sent.ranks, make_policy(scenario.router)),
             decode_policy=RecordedChoice(self.sent.decode_ranks, make_policy(scenario.router)),
+            watch=watch_wanted(),
         )
         cluster.run()
         table = cluster.recorder.rows.tables["requests"]

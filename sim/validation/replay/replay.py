@@ -9,6 +9,7 @@ from typing import Literal
 
 from sim.base.errors import InputError
 from sim.cluster.build import Cluster
+from sim.cluster.checks.watch import watch_wanted
 from sim.kv.events import KvEvent
 from sim.measured.workers import Worker
 from sim.results.rows import Rows
@@ -105,6 +106,7 @@ def replay(
             block_tokens=scenario.block_tokens,
             token_s=median_s(recording.run.workers, "itl_s") or inf,
         ),
+        watch=watch_wanted(),
     )
     engines = engine_times(logs, changed.frontend.dispatch_s)
     frontend = cluster.frontend

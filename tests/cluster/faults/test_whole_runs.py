@@ -12,7 +12,7 @@ from sim.ledger.account import CAUSES
 from sim.results.metrics import to_json
 from sim.scenario.scenario import Scenario
 from sim.simulation.run import summary_of
-from tests.checks.test_watch import random_pair
+from tests.cluster.checks.test_watch import random_pair
 from tests.cluster.faults.random_faults import random_faults, random_limits
 from tests.cluster.test_disaggregated import pair, some_turns
 from tests.clusters import Pace, RandomCluster, rows, run_cluster

@@ -7,10 +7,9 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from sim.base.errors import InputError
 from sim.runs.run import Run
 from sim.runs.sweep import Sweep
-from sim.show.pictures.sweep import plot_sweep, write_sweep_plots
+from sim.show.pictures.sweep import plot_over, plot_sweep, write_sweep_plots
 
 
 def made(ttft_s: float, seed: int = 0, **keys: tuple[float | str, str]) -> Run:
@@ -185,7 +184,7 @@ def test_equal_sweeps_give_equal_files(tmp_path: Path) -> None:
 
 def test_all_other_keys_have_colours_on_one_pair_of_axes() -> None:
     ax = Figure().add_subplot()
-    assert credits_and_sessions().plot("ttft_s.p50", x="workload.sessions", ax=ax) is ax
+    assert plot_over(credits_and_sessions(), "ttft_s.p50", "workload.sessions", ax) is ax
     assert ax.get_xlabel() == "workload.sessions"
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["0", "0.5", "1"]
     title = ax.get_legend().get_title().get_text()
@@ -194,12 +193,5 @@ def test_all_other_keys_have_colours_on_one_pair_of_axes() -> None:
 
 
 def test_the_key_with_most_numbers_is_the_axis_unless_another_is_named() -> None:
-    ax = credits_and_sessions().plot("ttft_s.p50", ax=Figure().add_subplot())
+    ax = plot_over(credits_and_sessions(), "ttft_s.p50", None, Figure().add_subplot())
     assert ax.get_xlabel() == "router.overlap_score_credit\n(at 0 no index is built)"
-
-
-def test_a_key_that_was_not_swept_is_no_axis() -> None:
-    with pytest.raises(
-        InputError, match=r"x 'seed': was not swept; swept are router\.overlap_score_credit, "
-    ):
-        credits_and_sessions().plot("ttft_s.p50", x="seed")

@@ -1,11 +1,12 @@
 import numpy as np
 from rich.console import Console
 
+from sim.base.shown import WIDTH
 from sim.results.gauge import Occupancy
 from sim.results.slo import Slo
 from sim.runs.intervals import combine
 from sim.show.text.repeats import render_repeats, trace_note
-from sim.show.text.summary import WIDTH, render
+from sim.show.text.summary import render
 from tests.results.test_metrics import completed, summary
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from sim.base.errors import InvariantError
-from sim.checks import times
-from tests.checks.broken import Tampering, aggregated, build, violation
+from sim.cluster.checks import times
+from tests.cluster.checks.broken import Tampering, aggregated, build, violation
 
 
 def test_a_request_that_is_routed_before_it_was_sent_is_seen():

@@ -1,8 +1,8 @@
 """Bytes, copies and reads that links should not have carried, or should have, are seen."""
 
-from sim.checks import links
+from sim.cluster.checks import links
 from sim.engine.nixl import Pull, RemoteBlocks
-from tests.checks.broken import violation
+from tests.cluster.checks.broken import violation
 from tests.cluster.test_disaggregated import pair
 
 

@@ -9,7 +9,7 @@ from sim.cluster.build import Cluster
 from sim.events.clock import Phase, at_time
 from sim.scenario.scenario import Scenario
 from sim.workload.request import Trace
-from tests.clusters import HOST_BLOCK_BYTES, Pace, scenario, trace, turn
+from tests.clusters import HOST_BLOCK_BYTES, build_cluster, scenario, trace, turn
 
 FIVE = trace(
     turn(0, 64, 9, range(4), "a"),
@@ -27,9 +27,8 @@ def aggregated(**sections: object) -> Scenario:
     return scenario(**{"workers": {"count": 2}, "offload": OFFLOADING, **sections})
 
 
-def build(settings: Scenario, requests: Trace = FIVE, **options: object) -> Cluster:
-    capacity, times = settings.capacity(), settings.coefficients()
-    return Cluster(settings, requests, capacity, times, step_time=Pace(), **options)
+def build(settings: Scenario, requests: Trace = FIVE, *, check: bool | None = None) -> Cluster:
+    return build_cluster(settings, requests, check=check)
 
 
 def violation(

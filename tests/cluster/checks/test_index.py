@@ -3,9 +3,9 @@
 import pytest
 
 from sim.base.errors import InvariantError
-from sim.checks import index
+from sim.cluster.checks import index
 from sim.events.clock import Phase, at_time
-from tests.checks.broken import aggregated, build, violation
+from tests.cluster.checks.broken import aggregated, build, violation
 
 
 def test_an_event_that_gets_lost_on_its_way_is_seen():

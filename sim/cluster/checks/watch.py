@@ -4,27 +4,27 @@ import os
 from collections.abc import Sequence
 from itertools import chain
 from math import fsum
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.checks.blocks import Blocks
-from sim.checks.flight import Flight
-from sim.checks.index import Index
-from sim.checks.levels import check_levels
-from sim.checks.links import HostLinks, Transfers
-from sim.checks.loads import Loads
-from sim.checks.pools import PoolBooks
-from sim.checks.queues import WorkerQueues
-from sim.checks.requests import Requests
-from sim.checks.times import Times, check_lives
-from sim.checks.tokens import Tokens
+from sim.cluster.checks.blocks import Blocks
+from sim.cluster.checks.flight import Flight
+from sim.cluster.checks.index import Index
+from sim.cluster.checks.levels import check_levels
+from sim.cluster.checks.links import HostLinks, Transfers
+from sim.cluster.checks.loads import Loads
+from sim.cluster.checks.pools import PoolBooks
+from sim.cluster.checks.queues import WorkerQueues
+from sim.cluster.checks.requests import Requests
+from sim.cluster.checks.times import Times, check_lives
+from sim.cluster.checks.tokens import Tokens
 from sim.cluster.client import Act, Client
 from sim.cluster.frontend import CANNOT_CONNECT, Frontend
 from sim.cluster.pool import Pool
 from sim.cluster.recorder import Recorder
 from sim.cluster.request_record import Record
+from sim.cluster.watcher import Watched
 from sim.engine.active import ActiveRequest
 from sim.engine.decode_run import DecodeRun
 from sim.engine.engine import Engine
@@ -33,9 +33,6 @@ from sim.kv.events import KvEvent
 from sim.links.network import Network
 from sim.router import Booking, Decision
 from sim.workload.request import Request
-
-if TYPE_CHECKING:
-    from sim.cluster.build import Cluster
 
 SWITCH = "SIM_CHECK"
 """Environment variable that, if set and not 0, has every simulation checked that does not say otherwise."""
@@ -54,7 +51,7 @@ def switched_on() -> bool:
 
 
 class Watch:
-    """The checks of one run: the `Observer` and `Outbox` of every worker, before recorder and front door."""
+    """The checks of one run: a `Watcher`, and the `Outbox` of every worker."""
 
     def __init__(self, recorder: Recorder, count: int, slots: float, workers: int, block_bytes: int) -> None:
         """Build the rules for `count` requests of which `slots` may be in flight; `join` is to follow."""
@@ -86,7 +83,7 @@ class Watch:
         self.event_delay_s = frontend.event_delay_s
         return self
 
-    def join(self, cluster: "Cluster", send: Act) -> Act:
+    def join(self, cluster: Watched, send: Act) -> Act:
         """Listen to the parts of a cluster that was built; return what its client is to call for `send`."""
         self._cluster = cluster
         self._env = cluster.env
@@ -320,3 +317,8 @@ class Watch:
                     used_s = recorder.pool[worker].area(now_s)
                     areas_s = {"waiting": waiting_s, "running": running_s, "used_blocks": used_s}
                     check_levels(levels, worker, areas_s, now_s)
+
+
+def watch_wanted(check: bool | None = None) -> type[Watch] | None:
+    """Return what makes the checks of a cluster, if they are wanted; None: as the environment says."""
+    return Watch if (switched_on() if check is None else check) else None

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sim.checks.queues import compare
+from sim.cluster.checks.queues import compare
 from sim.results.rows import Table
 
 

@@ -1,8 +1,8 @@
 """Loads that do not return, or too early, are seen."""
 
-from sim.checks import loads
+from sim.cluster.checks import loads
 from sim.router import Booking
-from tests.checks.broken import violation
+from tests.cluster.checks.broken import violation
 
 
 def test_a_load_that_does_not_return_is_seen():

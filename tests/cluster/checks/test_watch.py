@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from sim.base.errors import InvariantError
-from sim.checks.watch import SWITCH, switched_on
 from sim.cli import app
+from sim.cluster.checks.watch import SWITCH, switched_on
 from sim.results.metrics import to_json
 from sim.simulation.run import run, summary_of
-from tests.checks.broken import aggregated, build
+from tests.cluster.checks.broken import aggregated, build
 from tests.cluster.test_disaggregated import FAST_LINKS, some_turns
 from tests.clusters import HOST_BLOCK_BYTES, RandomCluster, rows, scenario
 

@@ -1,7 +1,7 @@
 """Requests and slots that are lost or counted twice are seen."""
 
-from sim.checks import requests
-from tests.checks.broken import FIVE, aggregated, violation
+from sim.cluster.checks import requests
+from tests.cluster.checks.broken import FIVE, aggregated, violation
 
 
 def test_a_request_that_ends_twice_is_seen():

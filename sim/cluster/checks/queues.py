@@ -2,7 +2,7 @@
 
 Lengths are those that workers tell while they run. Waits come from the times in the records of requests and
 from the plans that let them run. These are the queues of workers, of those that wait and of those that run;
-`sim.checks.flight` has those that are elsewhere.
+`sim.cluster.checks.flight` has those that are elsewhere.
 """
 
 from collections.abc import Sequence

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from sim.base.shipped import shipped_root
-from sim.calibration.coefficient_toml import rounded, to_toml, written
 from sim.hardware.coefficient_file import read_coefficient_file
+from sim.hardware.coefficient_toml import rounded, to_toml, written
 
 FILES = sorted((shipped_root() / "calibration").glob("*.toml"))
 

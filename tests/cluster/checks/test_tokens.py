@@ -3,8 +3,8 @@
 import pytest
 
 from sim.base.errors import InvariantError
-from sim.checks import tokens
-from tests.checks.broken import Tampering, aggregated, build, violation
+from sim.cluster.checks import tokens
+from tests.cluster.checks.broken import Tampering, aggregated, build, violation
 
 
 def ledger_of(cluster, request=1):

@@ -3,10 +3,10 @@
 import pytest
 
 from sim.base.errors import InvariantError
-from sim.checks import blocks, index, links, loads, queues, requests, times, tokens
+from sim.cluster.checks import blocks, index, links, loads, queues, requests, times, tokens
 from sim.kv import pool
 from sim.kv.stretch import Stretch
-from tests.checks.broken import FIVE, OFFLOADING, Tampering, aggregated, build, violation
+from tests.cluster.checks.broken import FIVE, OFFLOADING, Tampering, aggregated, build, violation
 from tests.cluster.test_disaggregated import FAST_LINKS
 from tests.clusters import HOST_BLOCK_BYTES, trace, turn
 

@@ -3,9 +3,9 @@
 import pytest
 
 from sim.base.errors import InvariantError
-from sim.checks import blocks
+from sim.cluster.checks import blocks
 from sim.kv.stretch import Stretch
-from tests.checks.broken import Tampering, aggregated, build, violation
+from tests.cluster.checks.broken import Tampering, aggregated, build, violation
 from tests.cluster.test_disaggregated import pair
 
 

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from sim.results.labels import as_label, as_labels
 from sim.runs.comparison import Comparison
 from sim.runs.run import Run
 from sim.show.pictures.comparison import plot, write_plot
+from sim.show.pictures.labels import as_label, as_labels
 from sim.show.pictures.style import style
 
 ODD = [

@@ -3,8 +3,8 @@
 import pytest
 
 from sim.base.errors import InvariantError
-from sim.checks import queues
-from tests.checks.broken import Tampering, aggregated, build, violation
+from sim.cluster.checks import queues
+from tests.cluster.checks.broken import Tampering, aggregated, build, violation
 
 
 def test_a_wrong_time_of_queueing_is_seen():

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import simpy
 
-from sim.checks.index import Index
-from sim.checks.loads import Loads
+from sim.cluster.checks.index import Index
+from sim.cluster.checks.loads import Loads
 from sim.kv.events import KvEvent
 
 

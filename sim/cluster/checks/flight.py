@@ -6,7 +6,7 @@ from math import isnan, nan
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.checks.queues import compare
+from sim.cluster.checks.queues import compare
 from sim.results.gauge import Gauge
 from sim.results.rows import Table
 

@@ -1,0 +1,66 @@
+"""Who hears all that the parts of a cluster tell each other, and changes nothing of it."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import simpy
+
+from sim.cluster.client import Act, Client
+from sim.cluster.frontend import Frontend
+from sim.cluster.kv_transfer import Pulls
+from sim.cluster.observer import Observer
+from sim.cluster.outbox import Outbox
+from sim.cluster.recorder import Recorder
+from sim.cluster.worker import Worker
+from sim.scenario.scenario import Scenario
+
+
+class Watched(Protocol):
+    """The parts of a cluster, joined."""
+
+    @property
+    def env(self) -> simpy.Environment:
+        """Its clock."""
+
+    @property
+    def scenario(self) -> Scenario:
+        """What it was built from."""
+
+    @property
+    def frontend(self) -> Frontend:
+        """Its front door."""
+
+    @property
+    def workers(self) -> Sequence[Worker]:
+        """Its workers, by index."""
+
+    @property
+    def pulls(self) -> Pulls | None:
+        """Transfers between workers; None in an aggregated cluster."""
+
+
+class Watcher(Observer, Protocol):
+    """Stands between the parts: before the recorder, before the front door, before and behind the client."""
+
+    client: Client | None
+    """The cluster's, set before the first request."""
+
+    def outbox(self, frontend: Frontend, /) -> Outbox:
+        """Return what workers are to send to in place of a front door."""
+
+    def join(self, cluster: Watched, send: Act, /) -> Act:
+        """Listen to the parts of a cluster that was built; return what its client is to call for `send`."""
+
+    def ends(self, ended: Act, /) -> Act:
+        """Return what is to be told of ends in place of `ended`."""
+
+    def stopped(self) -> None:
+        """Nothing can happen any more, and requests that have not ended are as they stand."""
+
+    def closed(self) -> None:
+        """The recorder has closed its books."""
+
+
+MakeWatcher = Callable[[Recorder, int, float, int, int], Watcher]
+"""Makes one from the recorder to pass all on to, how many requests there are, how many of them may be in
+flight, how many workers there are, and the bytes of a block."""
