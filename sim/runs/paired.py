@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from math import fsum, isclose, sqrt
 from typing import Any, NamedTuple
 
-from sim.runs.bands import band
-from sim.runs.intervals import CONFIDENCE, around, student_t
+from sim.runs.spread import CONFIDENCE, around, band, student_t
 
 LEAST_PAIRS = 3
 """An interval of fewer is too wide to say anything."""
@@ -76,7 +75,7 @@ def drawn_ratio(first: Sequence[float], other: Sequence[float]) -> Estimate:
 
 def _of_draws(values: Sequence[float]) -> Estimate:
     found = band(values)
-    return Estimate(found.median, found.low, found.high, found.n)
+    return Estimate(found.middle, found.low, found.high, found.n)
 
 
 def bootstrap_difference(first: Sequence[float], other: Sequence[float]) -> Estimate:

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from sim.base.whole_file import whole_file
 from sim.results.quantities import MILLISECONDS, SECONDS, TOKENS, Unit, label, unit
-from sim.runs.bands import COVERAGE, band
 from sim.runs.comparison import Comparison
 from sim.runs.comparison_rows import Point
-from sim.runs.intervals import CONFIDENCE, interval
 from sim.runs.paired import LEAST_PAIRS
+from sim.runs.spread import CONFIDENCE, COVERAGE, band, interval
 from sim.show.pictures.labels import as_label, as_labels
 from sim.show.pictures.style import given_or_new, style
 
