@@ -98,6 +98,6 @@ def student_t(freedom: int) -> float:
     """
     from scipy.special import betaincinv  # noqa: PLC0415 - slow to import
 
-    # Ten digits are the same from every release of SciPy, which those of its stdtrit are not.
+    # Twelve decimals are the same from every release of SciPy, which those of its stdtrit are not.
     share = float(betaincinv(0.5, freedom / 2, CONFIDENCE))
-    return round(sqrt(freedom * share / (1 - share)), 10)
+    return round(sqrt(freedom * share / (1 - share)), 12)
