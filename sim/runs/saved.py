@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from sim.base.errors import InputError
-from sim.base.first_problem import first_problem
+from sim.base.messages import first_problem
 from sim.base.reading import json_file
 from sim.base.shipped import read_toml, scenario_names
 from sim.base.whole_file import write_text

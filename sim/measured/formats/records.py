@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from sim.base.errors import InputError
-from sim.base.first_problem import first_problem
+from sim.base.messages import first_problem
 from sim.base.reading import json_object, lines
 
 
