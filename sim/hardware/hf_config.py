@@ -90,8 +90,6 @@ class _Config:
     @classmethod
     def read(cls, path: Path) -> "_Config":
         values = json_file(path, MOST_TEXT_BYTES)
-        if not isinstance(values, dict):
-            raise InputError(f"{path}: a config.json is an object, this is a {type(values).__name__}")
         return cls(path, "", values, values)
 
     def nested(self, key: str) -> "_Config | None":
