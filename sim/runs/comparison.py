@@ -104,9 +104,9 @@ class Comparison:
                 if value is not None:
                     yield Record(run.scenario, self.point(run), run.seed, run.draw, metric, value)
 
-    def compared_records(self) -> Iterator[Record]:
-        """Yield every number that rows are made of."""
-        for metric in self.metrics:
+    def compared_records(self, metrics: Sequence[str]) -> Iterator[Record]:
+        """Yield the values of these numbers that rows are made of."""
+        for metric in metrics:
             for point in self.points:
                 for name, found in self._compared_values(metric, point).items():
                     for (seed, draw), value in found.items():
