@@ -41,14 +41,12 @@ class Spread(NamedTuple):
 
 
 def interval(values: Sequence[float], metric: str = "") -> Spread:
-    """Return the mean of a number and its interval, from t s / sqrt(n), s the sample's standard deviation."""
+    """Return the mean of a number and its interval."""
     n = len(values)
     if n < 2:
         return _of_few(values)
     mean = fsum(values) / n
-    variance = fsum((value - mean) ** 2 for value in values) / (n - 1)
-    half = student_t(n - 1) * sqrt(variance / n)
-    low, high = around(mean, half, positive=min(values) >= 0, share=is_part_of_one(metric))
+    low, high = around(mean, half_width(values), positive=min(values) >= 0, share=is_part_of_one(metric))
     return Spread(mean, low, high, min(values), max(values), n)
 
 
@@ -69,6 +67,14 @@ def ends(values: Sequence[float]) -> tuple[float, float]:
 def _of_few(values: Sequence[float]) -> Spread:
     value = float(values[0]) if values else None
     return Spread(value, None, None, value, value, len(values))
+
+
+def half_width(values: Sequence[float]) -> float:
+    """Return half the interval of a mean, t s / sqrt(n), s the standard deviation of two or more values."""
+    n = len(values)
+    mean = fsum(values) / n
+    variance = fsum((value - mean) ** 2 for value in values) / (n - 1)
+    return student_t(n - 1) * sqrt(variance / n)
 
 
 def around(mean: float, half: float, *, positive: bool, share: bool = False) -> tuple[float, float]:
