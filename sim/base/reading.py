@@ -121,36 +121,43 @@ def text(path: Path, most_bytes: int = MOST_TEXT_BYTES) -> str:
     return found.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
 
 
-def json_file(path: Path, most_bytes: int = MOST_FILE_BYTES) -> Any:
-    """Return what a plain JSON file in UTF-8 says.
+def json_file(path: Path, most_bytes: int = MOST_FILE_BYTES) -> dict[str, Any]:
+    """Return the object that a plain JSON file in UTF-8 holds.
 
     Raises:
-        InputError: it cannot be read, is too large, or is not JSON.
+        InputError: it cannot be read, is too large, or holds no JSON object.
 
     """
     try:
-        return _parsed(text(path, most_bytes))
+        value = _parsed(text(path, most_bytes))
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
     except ValueError as error:
         raise InputError(f"{path}: not a JSON file: {error}") from error
+    if not isinstance(value, dict):
+        raise InputError(f"{path}: must hold a JSON object, this is a {type(value).__name__}")
+    return value
 
 
-def json_object(line: bytes | str) -> dict[str, Any]:
+def json_object(line: bytes | str, holder: str = "every line") -> dict[str, Any]:
     """Return the object that one line holds.
+
+    Args:
+        line: the text.
+        holder: what it is, for messages.
 
     Raises:
         InputError: not JSON, not an object, brackets nested too deeply, or a key twice in one object.
 
     """
-    value = json_value(line)
+    value = json_value(line, holder)
     if not isinstance(value, dict):
-        raise InputError(f"a {type(value).__name__}: every line must hold one JSON object")
+        raise InputError(f"a {type(value).__name__}: {holder} must hold one JSON object")
     return value
 
 
-def json_value(line: bytes | str) -> Any:
-    """Return what JSON text says.
+def json_value(line: bytes | str, holder: str = "every line") -> Any:
+    """Return what JSON text says; arguments as `json_object`.
 
     Raises:
         InputError: not JSON, brackets nested too deeply, or a key twice in one object.
@@ -161,7 +168,7 @@ def json_value(line: bytes | str) -> Any:
     except InputError:
         raise
     except ValueError as error:
-        raise InputError(f"not valid JSON ({error}): every line must hold one JSON object") from error
+        raise InputError(f"not valid JSON ({error}): {holder} must hold one JSON object") from error
 
 
 def _parsed(line: bytes | str) -> Any:

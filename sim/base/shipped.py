@@ -4,13 +4,12 @@ They stand beside the package in a source checkout (`scenarios/`, `calibration/`
 installed wheel (`sim/_shipped/`).
 """
 
-from collections.abc import Collection
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
 from sim.base import reading, toml_text
 from sim.base.errors import InputError
+from sim.base.messages import did_you_mean
 
 PresetKind = Literal["models", "gpus"]
 """The folder of a preset below `scenarios/presets/`."""
@@ -149,13 +148,6 @@ def parse_toml(path: Path, text: str) -> dict[str, Any]:
         return toml_text.parse(text)
     except ValueError as error:
         raise InputError(f"{path}: not a TOML file: {error}") from error
-
-
-def did_you_mean(name: str, known: Collection[str]) -> str:
-    """Return what to say after an unknown name: the nearest known one, if any is near, and all of them."""
-    near = get_close_matches(name, known, n=1)
-    suggestion = f"; did you mean {near[0]!r}?" if near else ""
-    return f"{suggestion} (known: {', '.join(sorted(known)) or 'none'})"
 
 
 def _published() -> Path:

@@ -13,7 +13,7 @@ from sim.calibration.kernel_tables import KernelTable, Kind
 from sim.hardware.coefficient_file import Coefficient, CoefficientFile, DataFile, HeldOut
 from sim.hardware.coefficient_toml import rounded
 from sim.hardware.model import GpuSettings, ModelSettings
-from sim.runs.bands import band
+from sim.runs.spread import band
 
 SUMMARY = "kernels measured alone, added up; nothing fitted to steps or requests"
 _FRONTEND = {

@@ -99,7 +99,7 @@ def _repeat(
     """Return the combined summary of every draw of every seed, their notes, and each one's summary."""
     from sim.base.whole_file import write_text
     from sim.results.metrics import to_json
-    from sim.runs.intervals import combine
+    from sim.runs.repeats import combine
     from sim.show.text.repeats import trace_note
 
     drawn = scenario.draws(draws)

@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from sim.base.bounds import Count, CountOrZero, Weight
 from sim.base.errors import InputError
-from sim.base.first_problem import first_problem
+from sim.base.messages import first_problem
 from sim.base.settings import Settings
 from sim.base.shipped import parse_toml, read_text
 from sim.base.uncertainty import Uncertain

@@ -10,7 +10,7 @@ from typing import Literal, Self
 from pydantic import ValidationError
 
 from sim.base.errors import InputError
-from sim.base.first_problem import first_problem
+from sim.base.messages import first_problem
 from sim.base.shipped import PresetKind, coefficients_named, coefficients_path, preset, preset_names
 from sim.hardware import mocker_law
 from sim.hardware.coefficient_file import CoefficientFile, FrontendCoefficients, read_coefficient_file

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from sim.base.bounds import MOST
 from sim.base.errors import InputError
+from sim.base.messages import first_problem
 from sim.base.reading import MOST_TEXT_BYTES, json_file
 from sim.hardware.model import ModelSettings
 
@@ -73,9 +74,7 @@ def from_hf_config(path: Path) -> ModelSettings:
     try:
         return ModelSettings(**values)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise InputError(f"{path}: {where + ': ' if where else ''}{first['msg']}") from error
+        raise InputError(f"{path}: {first_problem(error)}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +90,6 @@ class _Config:
     @classmethod
     def read(cls, path: Path) -> "_Config":
         values = json_file(path, MOST_TEXT_BYTES)
-        if not isinstance(values, dict):
-            raise InputError(f"{path}: a config.json is an object, this is a {type(values).__name__}")
         return cls(path, "", values, values)
 
     def nested(self, key: str) -> "_Config | None":

@@ -7,8 +7,8 @@ from typing import Literal, Self
 from pydantic import model_validator
 
 from sim.base.errors import InputError
+from sim.base.messages import did_you_mean
 from sim.base.settings import Settings
-from sim.base.shipped import did_you_mean
 from sim.base.units import COMPUTE, RATE, SIZE, TIME, TOKENS
 from sim.published.csv_rows import Words
 from sim.published.variants import Variant

@@ -16,9 +16,9 @@ from pathlib import Path
 from pydantic import Field, PositiveInt, ValidationError, field_validator
 
 from sim.base.errors import InputError
-from sim.base.first_problem import first_problem
+from sim.base.messages import did_you_mean, first_problem
 from sim.base.settings import Settings
-from sim.base.shipped import did_you_mean, published_path, read_toml
+from sim.base.shipped import published_path, read_toml
 from sim.hardware.coefficient_file import FrontendCoefficients
 from sim.hardware.step_time import StepCoefficients
 from sim.published.assumptions import Assumption

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, ValidationError
 
 from sim.base import reading
 from sim.base.errors import InputError
-from sim.base.first_problem import first_problem
+from sim.base.messages import first_problem
 from sim.base.settings import Settings
 
 SettingsT = TypeVar("SettingsT", bound=Settings)

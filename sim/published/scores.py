@@ -5,14 +5,10 @@ from dataclasses import dataclass
 from math import inf, log
 from statistics import median
 
-import numpy as np
-
 from sim.published.cells import Cell, cells
 from sim.published.study import Study, Workload
 from sim.published.targets import Band, Target
-
-COVERED = 0.95
-"""The share of runs that an interval covers: what one measured run may be expected to give."""
+from sim.runs.spread import ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +32,8 @@ class CellScore:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """95 % of the runs; all of them, if they are few."""
-        if len(self.values) < 2:
-            return None
-        low, high = np.quantile(self.values, [(1 - COVERED) / 2, (1 + COVERED) / 2], method="linear")
-        return float(low), float(high)
+        """95 % of the runs: what one measured run may be expected to give; None for fewer than two."""
+        return ends(self.values) if len(self.values) > 1 else None
 
 
 @dataclass(frozen=True, slots=True)

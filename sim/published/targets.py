@@ -8,8 +8,9 @@ from typing import Annotated, Literal, NamedTuple, Self, get_args
 from pydantic import BeforeValidator, Field, FiniteFloat, PositiveInt, model_validator
 
 from sim.base.errors import InputError
+from sim.base.messages import did_you_mean
 from sim.base.settings import Settings
-from sim.base.shipped import did_you_mean, scenario_names
+from sim.base.shipped import scenario_names
 from sim.published.csv_rows import Words, empty_is_none, read_rows
 from sim.results.quantities import check_number, names_before_runs
 from sim.workload.settings import ReplaySettings

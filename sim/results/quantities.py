@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from functools import cache
 from typing import Any, NamedTuple
 
 from sim.base import words
 from sim.base.errors import InputError
 from sim.base.limits import Limit
+from sim.base.messages import nearest, suggestion
 from sim.results.labels import CAUSE_LABELS, LATE_LABEL, LATENCY_LABELS, SOURCE_LABELS
 from sim.results.metrics import empty_summary
 
@@ -245,8 +245,8 @@ def _tables_of(name: str) -> list[str]:
 
 def _nearest(name: str, known: Collection[str]) -> str:
     near = [other for other in known if other.rpartition(".")[2] == name]
-    near += get_close_matches(name, known, n=3)
+    near += nearest(name, known, most=3)
     if not near:
         groups = sorted({other.partition(".")[0] for other in known})
         return f"; it has {', '.join(groups)}"
-    return f"; did you mean {' or '.join(dict.fromkeys(near[:3]))}?"
+    return suggestion(dict.fromkeys(near[:3]))

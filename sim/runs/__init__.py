@@ -1,1 +1,1 @@
-"""Many runs as data: comparisons, sweeps, sizes, intervals, journal, folders."""
+"""Many runs as data: comparisons, sweeps, sizes, spreads, journal, folders."""

@@ -51,7 +51,7 @@ def summary_frame(comparison: Comparison, metrics: Sequence[str]) -> "pd.DataFra
     import pandas as pd  # noqa: PLC0415
 
     distances = ("difference", "ratio")
-    middle = "median" if comparison.has_bands else "mean"
+    middle = comparison.middle
     rows: list[dict[str, Any]] = []
     for row in comparison.rows(metrics):
         for scenario, spread in row.spreads.items():

@@ -5,11 +5,10 @@ from functools import cached_property
 from typing import Any
 
 from sim.results.quantities import names_in
-from sim.runs.bands import COVERAGE, Band, band
 from sim.runs.comparison_rows import Case, Point, Record, Row, Value
-from sim.runs.intervals import CONFIDENCE, Interval, interval
 from sim.runs.paired import difference, drawn_difference, drawn_ratio, ratio
 from sim.runs.run import Run
+from sim.runs.spread import CONFIDENCE, COVERAGE, Spread, band, interval
 
 _FILE_NAME_BYTES = 100
 """Of a scenario and its settings, in the names of files; a file system takes 255."""
@@ -63,6 +62,11 @@ class Comparison:
         """Whether a point has several draws: numbers have bands then, in place of intervals over seeds."""
         return any(len({draw for _, draw in cases}) > 1 for cases in self._shared.values())
 
+    @property
+    def middle(self) -> str:
+        """What the middle of a spread is: "median" over draws, "mean" over seeds."""
+        return "median" if self.has_bands else "mean"
+
     def runs_at(self, scenario: str, point: Point) -> list[Run]:
         """Return the runs of a scenario at a point, by seed and draw."""
         return [run for _, run in sorted(self._cells.get((scenario, point), {}).items())]
@@ -100,9 +104,9 @@ class Comparison:
                 if value is not None:
                     yield Record(run.scenario, self.point(run), run.seed, run.draw, metric, value)
 
-    def compared_records(self) -> Iterator[Record]:
-        """Yield every number that rows are made of."""
-        for metric in self.metrics:
+    def compared_records(self, metrics: Sequence[str]) -> Iterator[Record]:
+        """Yield the values of these numbers that rows are made of."""
+        for metric in metrics:
             for point in self.points:
                 for name, found in self._compared_values(metric, point).items():
                     for (seed, draw), value in found.items():
@@ -177,7 +181,7 @@ class Comparison:
         thin = [name for name in self.scenarios if self._is_thin(metric, name, point)]
         return Row(metric, point, spreads, differences, ratios, thin)
 
-    def _spread(self, values: Sequence[float], metric: str) -> Interval | Band:
+    def _spread(self, values: Sequence[float], metric: str) -> Spread:
         return band(values) if self.has_bands else interval(values, metric)
 
     def _compared_values(self, metric: str, point: Point) -> dict[str, dict[Case, float]]:
@@ -207,7 +211,7 @@ class Comparison:
             "metric": row.metric,
             "point": self._named(row.point),
             "thin": list(row.thin),
-            "scenarios": {name: spread._asdict() for name, spread in row.spreads.items()},
+            "scenarios": {name: spread.named(self.middle) for name, spread in row.spreads.items()},
             "against_first": {
                 name: {"difference": row.differences[name]._asdict(), "ratio": row.ratios[name]._asdict()}
                 for name in self.scenarios[1:]

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sim.runs.bands import Band
-from sim.runs.intervals import Interval
 from sim.runs.paired import Estimate
+from sim.runs.spread import Spread
 
 Value = str | int | float | bool | None
 """What a key of a scenario is set to; a table stands for itself as text."""
@@ -31,7 +30,7 @@ class Row(NamedTuple):
 
     metric: str
     point: Point
-    spreads: dict[str, Interval | Band]
+    spreads: dict[str, Spread]
     """Over seeds or, if there are any, over draws, by scenario."""
     differences: dict[str, Estimate]
     """Less the first scenario, by scenario: all but the first."""

@@ -1,7 +1,8 @@
 """A file of runs that ended, which only grows: a run is in it as a whole or not at all.
 
 Each line is a JSON object with a run and the CRC-32 of the run's text. A process that is killed while it
-writes leaves a line that does not fit its checksum, and is read over.
+writes leaves a line that does not fit its checksum, and is read over. Damage costs the runs that it hits: a
+database that lost its last page would give none of them, and would not notice a digit that was changed.
 """
 
 import json

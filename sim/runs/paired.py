@@ -5,11 +5,10 @@ does what slow coefficients do to both.
 """
 
 from collections.abc import Sequence
-from math import fsum, isclose, sqrt
+from math import fsum, isclose
 from typing import Any, NamedTuple
 
-from sim.runs.bands import band
-from sim.runs.intervals import CONFIDENCE, around, student_t
+from sim.runs.spread import CONFIDENCE, around, band, half_width
 
 LEAST_PAIRS = 3
 """An interval of fewer is too wide to say anything."""
@@ -76,7 +75,7 @@ def drawn_ratio(first: Sequence[float], other: Sequence[float]) -> Estimate:
 
 def _of_draws(values: Sequence[float]) -> Estimate:
     found = band(values)
-    return Estimate(found.median, found.low, found.high, found.n)
+    return Estimate(found.middle, found.low, found.high, found.n)
 
 
 def bootstrap_difference(first: Sequence[float], other: Sequence[float]) -> Estimate:
@@ -115,13 +114,8 @@ def _estimate(value: float, half: float | None, n: int) -> Estimate:
 
 
 def _half_width(values: Sequence[float]) -> float | None:
-    """Return half the width of Student's t interval of a mean; None for fewer than three values."""
-    n = len(values)
-    if n < LEAST_PAIRS:
-        return None
-    mean = _mean(values)
-    variance = fsum((value - mean) ** 2 for value in values) / (n - 1)
-    return student_t(n - 1) * sqrt(variance / n)
+    """Return half of the interval of a mean; None for fewer than three values."""
+    return half_width(values) if len(values) >= LEAST_PAIRS else None
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from sim.base.errors import InputError
-from sim.base.first_problem import first_problem
+from sim.base.messages import first_problem
 from sim.base.reading import json_file
 from sim.base.shipped import read_toml, scenario_names
 from sim.base.whole_file import write_text
@@ -200,24 +200,11 @@ def read_versioned(path: Path) -> dict[str, Any]:
     """Return the object in a JSON file that says that it is of this version.
 
     Raises:
-        InputError: as `read_json`, or it is of another version.
-
-    """
-    content = read_json(path)
-    version = content.get("schema_version")
-    if version != SCHEMA_VERSION:
-        raise InputError(f"{path}: schema_version is {version}; {SCHEMA_VERSION} is understood")
-    return content
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Return the object in a JSON file.
-
-    Raises:
-        InputError: the file cannot be read or holds something else; names it.
+        InputError: the file cannot be read, holds no JSON object, or is of another version.
 
     """
     content = json_file(path)
-    if not isinstance(content, dict):
-        raise InputError(f"{path}: must hold a JSON object")
+    version = content.get("schema_version")
+    if version != SCHEMA_VERSION:
+        raise InputError(f"{path}: schema_version is {version}; {SCHEMA_VERSION} is understood")
     return content

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sim.base.limits import Limit
 from sim.base.sums import added
 from sim.runs.comparison import Comparison
-from sim.runs.intervals import CONFIDENCE
 from sim.runs.paired import Estimate, bootstrap_difference
 from sim.runs.run import Run
+from sim.runs.spread import CONFIDENCE
 from sim.runs.sweep import SHOWN
 from sim.runs.unlike import warnings_of, with_late, with_lost
 

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from sim.base.errors import shown as value_shown
+from sim.base.messages import reason
 from sim.base.shipped import read_text
 from sim.base.toml_text import is_place, line_of
 from sim.scenario.overrides import Override
@@ -15,11 +16,6 @@ from sim.scenario.schema import JsonSchema, KeyPath, description, known_part, un
 
 MOST_PROBLEMS = 20
 _DISAGREEMENT = "disagreement"
-_SHAPES = {
-    **dict.fromkeys(("model_type", "model_attributes_type", "dict_type"), "must be a table of keys"),
-    "tuple_type": "must be a list",
-}
-"""What TOML calls the things that pydantic misses."""
 
 
 class Source:
@@ -70,8 +66,8 @@ def describe(error: ValidationError, schema: JsonSchema, source: Source) -> str:
             found.append(message)
     lines = []
     for (key, value), found in reasons.items():
-        reason = ", or ".join(found)
-        lines.append(f"{source.place(key, '' if reason.startswith(value) else value)}: {reason}")
+        why = ", or ".join(found)
+        lines.append(f"{source.place(key, '' if why.startswith(value) else value)}: {why}")
     if left:
         lines.append(f"and {left:,} more problems")
     return "\n".join(lines)
@@ -113,7 +109,7 @@ def _value(details: ErrorDetails) -> str:
 
 
 def _message(details: ErrorDetails, key: KeyPath, schema: JsonSchema) -> str:
-    kind, message = details["type"], details["msg"]
+    kind = details["type"]
     if kind == _DISAGREEMENT:
         return str(details["ctx"]["reason"])
     if kind == "extra_forbidden":
@@ -124,9 +120,7 @@ def _message(details: ErrorDetails, key: KeyPath, schema: JsonSchema) -> str:
         in_list = isinstance(details["loc"][-1], int)
         missing = f"is missing: {description(schema, _without_places(key))}"
         return "has too few values" if in_list else missing
-    if kind in _SHAPES:
-        return _SHAPES[kind]
-    return message.removeprefix("Value error, ").replace("Input should be", "must be")
+    return reason(details)
 
 
 def _kinds(schema: JsonSchema, key: KeyPath) -> Sequence[str]:

@@ -1,10 +1,9 @@
 """Which keys a scenario may have at which place, read from its JSON Schema."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
-from sim.base.shipped import did_you_mean
+from sim.base.messages import did_you_mean, nearest, suggestion
 
 JsonSchema = Mapping[str, Any]
 KeyPath = tuple[str, ...]
@@ -32,11 +31,10 @@ def unknown_key(schema: JsonSchema, path: Sequence[str]) -> str:
     known = keys_at(schema, table)
     if not known:
         return f"unknown key: {'.'.join(table)} is a value, not a table"
-    if get_close_matches(name, known, n=1):
+    if nearest(name, known):
         return f"unknown key{did_you_mean(name, known)}"
     elsewhere = [".".join(place) for place in _places(schema, ()) if place[-1] == name]
-    suggestion = f"; did you mean {elsewhere[0]!r}?" if elsewhere else ""
-    return f"unknown key{suggestion} (known here: {', '.join(sorted(known))})"
+    return f"unknown key{suggestion(map(repr, elsewhere[:1]))} (known here: {', '.join(sorted(known))})"
 
 
 def description(schema: JsonSchema, path: Sequence[str]) -> str:

@@ -89,8 +89,8 @@ def repeats_json(found: Repeats) -> dict[str, Any]:
     return {
         "runs": list(found.runs),
         "numbers": {
-            name: {"values": list(spread.values), "low": spread.low, "high": spread.high}
-            for name, spread in found.numbers.items()
+            name: {"values": list(values), "low": min(values), "high": max(values)}
+            for name, values in found.numbers.items()
         },
     }
 

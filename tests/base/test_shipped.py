@@ -7,7 +7,6 @@ import pytest
 from sim.base.errors import InputError
 from sim.base.shipped import (
     coefficients_path,
-    did_you_mean,
     preset,
     preset_names,
     read_toml,
@@ -57,11 +56,6 @@ def test_an_unknown_preset_names_the_known_ones(name: str) -> None:
         match=r"no model is called .*known: llama-3\.1-8b-bf16, .*; for another, give",
     ):
         preset("models", name)
-
-
-def test_the_nearest_name_is_suggested_only_when_near() -> None:
-    assert did_you_mean("h100", ["h100-80gb"]) == "; did you mean 'h100-80gb'? (known: h100-80gb)"
-    assert did_you_mean("b200", []) == " (known: none)"
 
 
 def test_no_coefficients_is_none() -> None:

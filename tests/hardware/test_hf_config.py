@@ -161,5 +161,5 @@ def test_files_that_are_no_configuration(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"a\.json: not a JSON file: .*line 1"):
         from_hf_config(tmp_path / "a.json")
     (tmp_path / "b.json").write_text("[]")
-    with pytest.raises(InputError, match="is an object, this is a list"):
+    with pytest.raises(InputError, match="must hold a JSON object, this is a list"):
         from_hf_config(tmp_path / "b.json")

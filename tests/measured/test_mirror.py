@@ -116,7 +116,10 @@ def test_what_is_not_modelled_is_noted() -> None:
     ]
 
 
-@pytest.mark.parametrize(("text", "message"), [("'{'", "not JSON"), ("'[1]'", "must be a JSON object")])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("'{'", "not valid JSON"), ("'[1]'", "a list: the option must hold one JSON object")],
+)
 def test_a_transfer_config_that_is_no_object_is_refused(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         engines(f"vllm serve m --kv-transfer-config {text}")

@@ -111,3 +111,12 @@ def test_there_is_no_ratio_to_nothing():
 )
 def test_an_interval_that_leaves_zero_out(low, high, outside):
     assert Estimate(1.5, low, high, 3).excludes(0.0) is outside
+
+
+def test_differences_and_ratios_of_draws_are_those_of_the_pairs() -> None:
+    first, other = [1.0, 2.0, 4.0], [2.0, 5.0, 4.0]
+    assert drawn_difference(first, other)[0] == 1.0  # of 1, 3, 0
+    assert drawn_ratio(first, other)[0] == 2.0  # of 2, 2.5, 1
+    assert drawn_ratio([0.0, 1.0], [1.0, 1.0]) == Estimate(None, None, None, 2)
+    slower = drawn_difference([10.0, 50.0], [11.0, 51.0])
+    assert (slower[:3], slower.excludes(0.0)) == ((1.0, 1.0, 1.0), True)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from sim.base.errors import InputError
-from sim.base.first_problem import first_problem
+from sim.base.messages import first_problem
 from sim.base.reading import json_object, lines
 
 
@@ -52,9 +52,9 @@ def read_object(path: Path, model: type[R]) -> R:
     """
     content = b"".join(line for _, line in lines(path))
     try:
-        found = json_object(content)
+        found = json_object(content, "the file")
     except InputError as error:
-        raise InputError(f"{path}: {str(error).replace('every line', 'the file')}") from error
+        raise InputError(f"{path}: {error}") from error
     return checked(found, model, str(path))
 
 

@@ -1,10 +1,10 @@
 """What the command lines of vLLM engines (0.28.0), plain or Dynamo's, say of a scenario."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sim.base.errors import InputError
+from sim.base.reading import json_object
 from sim.measured.formats.flags import Command
 from sim.measured.mirror.dtypes import tell_kv_dtype, tell_state_dtype
 from sim.measured.mirror.found import Found
@@ -144,12 +144,9 @@ def _tell_formats(engine: Command, whose: str, found: Found) -> None:
 
 def _parsed(text: str) -> Mapping[str, Any]:
     try:
-        found = json.loads(text)
-    except ValueError as error:
-        raise InputError(f"--kv-transfer-config {text[:60]!r}: not JSON ({error})") from error
-    if not isinstance(found, dict):
-        raise InputError(f"--kv-transfer-config {text[:60]!r}: must be a JSON object")
-    return found
+        return json_object(text, "the option")
+    except InputError as error:
+        raise InputError(f"--kv-transfer-config {text[:60]!r}: {error}") from error
 
 
 def _tell_transfer(config: Mapping[str, Any], pool: str, whose: str, found: Found) -> None:

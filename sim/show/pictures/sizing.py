@@ -10,7 +10,7 @@ from sim.base.whole_file import whole_file
 from sim.results.quantities import Unit, label, unit
 from sim.runs.sizing import Sized
 from sim.runs.tried import Tried
-from sim.show.pictures.comparison import axis_unit, set_scale
+from sim.show.pictures.axes import axis_unit, set_scale
 from sim.show.pictures.labels import as_label
 from sim.show.pictures.style import style
 

@@ -17,8 +17,8 @@ from sim.results.quantities import label, unit
 from sim.results.refusals import nothing_served
 from sim.runs.comparison import Comparison
 from sim.runs.comparison_rows import Row
-from sim.runs.intervals import CONFIDENCE
 from sim.runs.paired import LEAST_PAIRS, Estimate
+from sim.runs.spread import CONFIDENCE
 from sim.runs.unlike import warnings_of, with_lost
 from sim.show.text.page_table import ByWidth, PageTable
 from sim.show.text.repeats import BAND_WORDS, few_note, runs_text, trace_note

@@ -11,8 +11,7 @@ from sim.results.labels import CAUSE_LABELS
 from sim.results.lateness import is_notable, late_sentence, mean_numbers
 from sim.results.quantities import flat
 from sim.results.refusals import nothing_served, refusals, shares
-from sim.runs.bands import COVERAGE, FEW
-from sim.runs.intervals import CONFIDENCE
+from sim.runs.spread import CONFIDENCE, COVERAGE, FEW
 from sim.show.text.summary import NOTHING_SERVED, footnotes, heading, table, thin_note
 
 BAND_WORDS = (
@@ -73,7 +72,7 @@ _WHERE_NOT_ZERO = ("late_s/mean", "late_s/p95")
 
 
 def render_repeats(combined: Mapping[str, Any], title: str, notes: Sequence[str] = ()) -> RenderableType:
-    """Return the summary of several runs (`sim.runs.intervals.combine`), ready to print."""
+    """Return the summary of several runs (`sim.runs.repeats.combine`), ready to print."""
     seeds, draws, thin = combined["seeds"], combined.get("draws", ()), combined["thin_percentiles"]
     if draws:
         middle, spread, spreads = "median", f"{100 * COVERAGE:.0f} % band", combined["bands"]

@@ -9,8 +9,8 @@ from sim.base import words
 from sim.results.quantities import label, unit
 from sim.results.refusals import nothing_served
 from sim.runs.comparison_rows import Row
-from sim.runs.intervals import CONFIDENCE
 from sim.runs.paired import LEAST_PAIRS
+from sim.runs.spread import CONFIDENCE
 from sim.runs.sweep import SHOWN, Sweep
 from sim.runs.unlike import warnings_of, with_late, with_lost
 from sim.show.text.comparison import common_notes, folded, key_headers, runs_line

@@ -10,8 +10,8 @@ from sim.base import words
 from sim.base.units import plural
 from sim.results.quantities import Unit, label, unit, written_limit
 from sim.results.refusals import nothing_served
-from sim.runs.intervals import CONFIDENCE
 from sim.runs.paired import Estimate
+from sim.runs.spread import CONFIDENCE
 from sim.runs.tuning import BEST, DEFAULT, Tuned
 from sim.runs.unlike import warnings_of
 from sim.show.text.comparison import common_notes

@@ -14,11 +14,10 @@ from dataclasses import dataclass, replace
 from math import exp
 from statistics import NormalDist
 
-import numpy as np
-
 from sim.base.sums import added
 from sim.base.uniform import draw
 from sim.measured.run import MeasuredRun
+from sim.runs.spread import ends
 from sim.scenario.scenario import Scenario
 from sim.validation.predictions.durations import DrawnTimes, Durations
 from sim.validation.predictions.quantities import measured_numbers, predicted_numbers, requests
@@ -28,7 +27,6 @@ from sim.validation.replay.replay import Replay, replay
 from sim.validation.replay.sending import as_due, limit_in_flight
 
 PREDICTED = ("recomputed_tokens", "workers_per_session", "decode_hit_tokens")
-COVERAGE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +142,4 @@ def _stretched(seen: Times, sent_s: float, factor: float) -> Times:
 
 def prediction(measured: float | None, values: Sequence[float], *, compared: bool = True) -> Prediction:
     """Return mean and interval of a number that each seed gave a value of."""
-    tail = (1 - COVERAGE) / 2
-    low, high = np.quantile(values, [tail, 1 - tail]).tolist()
-    return Prediction(measured, added(values) / len(values), low, high, compared)
+    return Prediction(measured, added(values) / len(values), *ends(values), compared)

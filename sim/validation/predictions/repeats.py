@@ -12,31 +12,13 @@ from sim.validation.predictions.quantities import Numbers
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
-    """One measured number over repeats."""
-
-    values: tuple[float, ...]
-    """In the order of the runs."""
-
-    @property
-    def low(self) -> float:
-        """The least."""
-        return min(self.values)
-
-    @property
-    def high(self) -> float:
-        """The greatest."""
-        return max(self.values)
-
-
-@dataclass(frozen=True, slots=True)
 class Repeats:
     """Runs that repeat each other, two at least."""
 
     runs: tuple[str, ...]
     """Their titles."""
-    numbers: Mapping[str, Spread]
-    """By name, of what all of them measured."""
+    numbers: Mapping[str, tuple[float, ...]]
+    """By name, of what all of them measured, in the order of the runs."""
 
 
 def kind_of(run: MeasuredRun, told: str) -> Hashable:
@@ -55,14 +37,14 @@ def repeats(runs: Sequence[tuple[str, Hashable, Numbers]]) -> list[Repeats | Non
     together: dict[Hashable, list[tuple[str, Numbers]]] = {}
     for title, kind, numbers in runs:
         together.setdefault(kind, []).append((title, numbers))
-    found = {kind: _spread(group) for kind, group in together.items() if len(group) > 1}
+    found = {kind: _repeats(group) for kind, group in together.items() if len(group) > 1}
     return [found.get(kind) for _, kind, _ in runs]
 
 
-def _spread(group: Sequence[tuple[str, Numbers]]) -> Repeats:
-    numbers = {}
+def _repeats(group: Sequence[tuple[str, Numbers]]) -> Repeats:
+    numbers: dict[str, tuple[float, ...]] = {}
     for name in group[0][1]:
         values = [value for _, measured in group if (value := measured.get(name)) is not None]
         if len(values) == len(group):
-            numbers[name] = Spread(tuple(values))
+            numbers[name] = tuple(values)
     return Repeats(tuple(title for title, _ in group), numbers)

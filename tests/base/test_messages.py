@@ -1,9 +1,9 @@
-"""What is said of the first thing that is wrong with a record."""
+"""What is said of a record that is wrong and of a name that is not known."""
 
 import pytest
 from pydantic import ValidationError, model_validator
 
-from sim.base.first_problem import first_problem
+from sim.base.messages import did_you_mean, first_problem
 from sim.base.settings import Settings
 from sim.base.units import Seconds
 
@@ -41,3 +41,8 @@ def test_the_key_the_value_and_what_is_allowed_are_said(record: dict[str, object
     with pytest.raises(ValidationError) as raised:
         Thing.model_validate(record)
     assert first_problem(raised.value, table="an object").startswith(says)
+
+
+def test_the_nearest_name_is_suggested_only_when_near() -> None:
+    assert did_you_mean("h100", ["h100-80gb"]) == "; did you mean 'h100-80gb'? (known: h100-80gb)"
+    assert did_you_mean("b200", []) == " (known: none)"
