@@ -91,8 +91,10 @@ def around(mean: float, half: float, *, positive: bool, share: bool = False) -> 
         return mean - half, mean + half
     if share and 0 < mean < 1:
         odds, width = log(mean / (1 - mean)), half / (mean * (1 - mean))
-        return 1 / (1 + exp(width - odds)), 1 / (1 + exp(-width - odds))
-    return mean * exp(-half / mean), mean * exp(half / mean)
+        low, high = 1 / (1 + exp(width - odds)), 1 / (1 + exp(-width - odds))
+    else:
+        low, high = mean * exp(-half / mean), mean * exp(half / mean)
+    return min(low, mean), max(high, mean)  # there and back again may round past it
 
 
 @cache
