@@ -89,7 +89,7 @@ class Watch:
     def join(self, cluster: "Cluster", send: Act) -> Act:
         """Listen to the parts of a cluster that was built; return what its client is to call for `send`."""
         self._cluster = cluster
-        self._env = cluster.env
+        self._env = cluster.clock
         frontend = cluster.frontend
         frontend.booked = self._booked
         frontend.retried = self._retried
@@ -97,7 +97,7 @@ class Watch:
         for pool in self._pools:
             index = Index(pool, LOOK_EVERY)
             loads = Loads(pool, cluster.scenario.router.active_request_expiry_secs)
-            pool.observer = PoolBooks(cluster.env, index, loads)
+            pool.observer = PoolBooks(cluster.clock, index, loads)
             self._indexes.append(index)
             self._loads.append(loads)
         if cluster.pulls is not None:

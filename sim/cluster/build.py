@@ -6,8 +6,6 @@ from contextlib import contextmanager
 from functools import partial
 from math import inf
 
-import simpy
-
 from sim.checks.watch import Watch, switched_on
 from sim.cluster.client import make_client, slots
 from sim.cluster.disaggregated import DisaggregatedFrontend
@@ -25,7 +23,7 @@ from sim.engine.hang import Hang, hang_of
 from sim.engine.nixl import NixlConnector
 from sim.engine.plan import Limits
 from sim.events.agenda import Agenda
-from sim.events.clock import run_out
+from sim.events.clock import Clock
 from sim.hardware import mocker_law
 from sim.hardware.capacity import Capacity
 from sim.hardware.coefficients import Coefficients
@@ -68,7 +66,7 @@ class Cluster:
 
         `check`: whether what must always hold is checked while it runs; None: as the environment says.
         """
-        self.env = simpy.Environment()
+        self.clock = Clock()
         self.capacity = capacity
         self.scenario = scenario
         self.pulls: Pulls | None = None
@@ -90,7 +88,7 @@ class Cluster:
         )
         self._watch = self._checks() if (switched_on() if check is None else check) else None
         self.workers: list[Worker] = []
-        self.scene = Scene(self.env, scenario.faults, scenario.seed)
+        self.scene = Scene(self.clock, scenario.faults, scenario.seed)
         self._agenda = Agenda()
         self.frontend = self._disaggregated(times) if scenario.workers.prefill else self._aggregated(times)
         self._lookout = Lookout(
@@ -103,7 +101,7 @@ class Cluster:
         send = self.scene.submit(self.frontend, scenario.replay.timeout_s)
         if self._watch is not None:
             send = self._watch.join(self, send)
-        self.client = make_client(self.env, trace, scenario.replay, send)
+        self.client = make_client(self.clock, trace, scenario.replay, send)
         if self._watch is not None:
             self._watch.client = self.client
         self.recorder.due_s = self.client.due_s
@@ -116,7 +114,7 @@ class Cluster:
             self.scenario.router, self.capacity.block_tokens, count, policy=self._policies["prefill"]
         )
         pool = Pool("aggregated", router)
-        frontend = Frontend(self.env, pool, self._prefixes(), self.recorder, self._front_door(times))
+        frontend = Frontend(self.clock, pool, self._prefixes(), self.recorder, self._front_door(times))
         pool.workers = [self._worker(frontend, "aggregated", offloads=True) for _ in range(count)]
         return frontend
 
@@ -127,7 +125,7 @@ class Cluster:
         lease = Lease(joined.lease_s, joined.heartbeat_interval_s, joined.lease_extension_s)
         network = Network(scenario.network(), placement.nodes, network_outages(scenario.faults))
         pulls = Pulls(
-            self.env, network, lease, self.capacity.block_bytes, scenario.model.full_attention_layers
+            self.clock, network, lease, self.capacity.block_bytes, scenario.model.full_attention_layers
         )
         legs = (
             prefill_leg(scenario.router),
@@ -138,7 +136,7 @@ class Cluster:
             self._pool("decode", legs[1], decode, prefill),
         )
         frontend = DisaggregatedFrontend(
-            self.env,
+            self.clock,
             pools[0],
             self._prefixes(),
             self.recorder,
@@ -217,7 +215,7 @@ class Cluster:
         make = partial(self._engine, offloads=offloads, kv_role=kv_role, kv_blocks=kv_blocks)
         outbox = frontend if self._watch is None else self._watch.outbox(frontend)
         worker = Worker(
-            self.env,
+            self.clock,
             index,
             make(),
             step_time=self.scene.enter(make, self._law(leg, kv_blocks)),
@@ -284,7 +282,7 @@ class Cluster:
         def ended(request: Request) -> None:
             self.client.ended(request)
             if on_progress is not None:
-                on_progress(self.env.now, self.recorder.ended, len(requests))
+                on_progress(self.clock.now_s, self.recorder.ended, len(requests))
 
         watch = self._watch
         self.frontend.ended = ended if watch is None else watch.ends(ended)
@@ -298,11 +296,13 @@ class Cluster:
         )
         self.client.start()
         with rare_collections():
-            run_out(self.env, self._lookout)
+            self.clock.run_out(self._lookout)
         if watch is not None:
             watch.stopped()
         self.hangs = self._hangs()
-        self.recorder.close(self.env.now, requests, {index: hang.waits for index, hang in self.hangs.items()})
+        self.recorder.close(
+            self.clock.now_s, requests, {index: hang.waits for index, hang in self.hangs.items()}
+        )
         lookups = (worker.engine.scheduler.lookup for worker in self.workers)
         self.recorder.pulls.nothing_left = sum(lookup.nothing_left for lookup in lookups)
         self.recorder.links(self._links(self.recorder.last_end_s))
@@ -316,7 +316,7 @@ class Cluster:
                 yield _host_row(index, "to_host", worker.link.to_host, end_s)
                 yield _host_row(index, "to_gpu", worker.link.to_gpu, end_s)
         if self.pulls is not None:
-            for use in self.pulls.network.links(self.env.now):
+            for use in self.pulls.network.links(self.clock.now_s):
                 yield LinkRow(*use, use.busy_s / end_s if end_s else 0.0)
 
     def _hangs(self) -> dict[int, Hang]:

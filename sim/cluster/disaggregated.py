@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Literal
 
-import simpy
-
 from sim.cluster.frontend import FrontDoor, Frontend
 from sim.cluster.kv_transfer import Pulls
 from sim.cluster.pool import Pool, PoolWorker
@@ -18,6 +16,7 @@ from sim.cluster.recorder import Recorder, Status
 from sim.cluster.request_record import Record
 from sim.engine.active import ActiveRequest
 from sim.engine.plan import StepOutput, StepPlan
+from sim.events.clock import Clock
 from sim.kv.events import KvEvent
 from sim.kv.prefix import PrefixTable
 from sim.kv.runs import BlockRuns
@@ -31,7 +30,7 @@ class DisaggregatedFrontend(Frontend):
 
     def __init__(
         self,
-        env: simpy.Environment,
+        clock: Clock,
         pool: Pool,
         prefixes: PrefixTable,
         recorder: Recorder,
@@ -43,7 +42,7 @@ class DisaggregatedFrontend(Frontend):
         max_num_batched_tokens: int,
         recomputes: bool = False,
     ) -> None:
-        super().__init__(env, pool, prefixes, recorder, door)
+        super().__init__(clock, pool, prefixes, recorder, door)
         self.decode = decode
         self._pulls = pulls
         self._conditional = conditional
@@ -128,7 +127,7 @@ class DisaggregatedFrontend(Frontend):
         """The prefill worker's answer is here: release its booking, and route the second leg."""
         if not record.served_as(leg):
             return
-        now_s = self._env.now
+        now_s = self._clock.now_s
         record.prefilled_s = now_s
         assert record.booking is not None
         self.pool.router.first_token(record.booking, now_s)
@@ -146,7 +145,7 @@ class DisaggregatedFrontend(Frontend):
 
     def _enqueue_decode(self, record: Record, source: int, target: PoolWorker) -> None:
         record.decode = self._active(record)
-        record.decode_queued_s = self._env.now
+        record.decode_queued_s = self._clock.now_s
         nixl = self.pool.workers[source].engine.nixl
         assert nixl is not None
         assert record.active is not None
@@ -209,7 +208,7 @@ class DisaggregatedFrontend(Frontend):
     def _let_go(self, record: Record) -> None:
         super()._let_go(record)
         if record.decode_booking is not None:
-            self.decode.router.free(record.decode_booking, self._env.now)
+            self.decode.router.free(record.decode_booking, self._clock.now_s)
 
     def _abort(self, record: Record) -> None:
         decode = record.decode

@@ -11,8 +11,6 @@ from functools import partial
 from math import inf
 from typing import Final, Literal, NamedTuple
 
-import simpy
-
 from sim.base.uniform import draw
 from sim.cluster.delays import Answers, Arrivals, Delays
 from sim.cluster.pool import Pool, PoolWorker
@@ -21,8 +19,7 @@ from sim.cluster.request_record import Record
 from sim.engine.active import ActiveRequest
 from sim.engine.plan import StepOutput, StepPlan
 from sim.events.agenda import Agenda
-from sim.events.channel import Channel
-from sim.events.clock import Phase, at, at_time, comes_next
+from sim.events.clock import Clock, Phase
 from sim.hardware.coefficient_file import FrontendCoefficients
 from sim.kv.events import KvEvent
 from sim.kv.prefix import PrefixTable
@@ -62,7 +59,7 @@ class Frontend:
 
     def __init__(
         self,
-        env: simpy.Environment,
+        clock: Clock,
         pool: Pool,
         prefixes: PrefixTable,
         recorder: Recorder,
@@ -84,7 +81,7 @@ class Frontend:
         """Whether nobody listens: requests are rejected."""
         self.answers: Answers | None = None
         self.arrivals: Arrivals | None = None
-        self._env = env
+        self._clock = clock
         self._prefixes = prefixes
         self._recorder = recorder
         self._coefficients = door.coefficients
@@ -96,8 +93,8 @@ class Frontend:
         self._migration_limit = door.migration_limit
         self._migration_max_tokens = door.migration_max_tokens
         self._next_number = NUMBERS_OF_RETRIES
-        self._to_worker = Channel(env, door.delays.dispatch_s, Phase.ARRIVAL)
-        self._to_client = Channel(env, door.coefficients.alpha_out_s, Phase.OUTPUT)
+        self._dispatch_s = door.delays.dispatch_s
+        self._answer_s = door.coefficients.alpha_out_s
         self._agenda = door.agenda
         self.event_delay_s = door.delays.event_delay_s
 
@@ -110,15 +107,17 @@ class Frontend:
             self._refuse(request, reason)
             return
         prompt = self._prefixes.add(request.chunks, request.prompt_tokens)
-        record = Record(request, self._env.now, prompt.blocks)
+        record = Record(request, self._clock.now_s, prompt.blocks)
         self._recorder.sent(record, prompt.required_tokens)
         alpha = self._coefficients
         tokenised_s = alpha.alpha_in_s + alpha.alpha_in_s_per_token * request.prompt_tokens
-        if not tokenised_s and comes_next(self._env, Phase.ARRIVAL, request.index):
-            self._route(record)
-        else:
-            event = at(self._env, tokenised_s, Phase.ARRIVAL, request.index)
-            event.callbacks.append(lambda _: self._route(record))
+        self._clock.at(
+            self._clock.now_s + tokenised_s,
+            Phase.ARRIVAL,
+            request.index,
+            lambda: self._route(record),
+            last=True,
+        )
 
     def blocks_of(self, request: Request) -> Sequence[int]:
         """Return what KV events call the full blocks of a prompt."""
@@ -135,7 +134,7 @@ class Frontend:
 
     def _refuse(self, request: Request, reason: str) -> None:
         """Turn a request away at the door: no later prompt is known for it."""
-        record = Record(request, self._env.now, BlockRuns(()))
+        record = Record(request, self._clock.now_s, BlockRuns(()))
         self._recorder.sent(record, self._prefixes.required_tokens(request.chunks, request.prompt_tokens))
         self._end(record, "rejected", reason)
 
@@ -155,7 +154,7 @@ class Frontend:
     def _routed(self, record: Record, worker: int, decision: Decision) -> None:
         record.worker = worker
         if record.routed_s is None:
-            record.ties, record.routed_s = decision.ties, self._env.now
+            record.ties, record.routed_s = decision.ties, self._clock.now_s
 
     def _nobody(self, record: Record) -> None:
         """No worker may serve the request."""
@@ -171,10 +170,8 @@ class Frontend:
 
         queued = self.arrivals.queued(index, decode=decode) if self.arrivals is not None else None
         if queued is None:
-            self._to_worker.send(index, arrive, last=True)
-        else:
-            arrival = at_time(self._env, max(self._env.now, queued[0]), Phase.ARRIVAL, queued[1])
-            arrival.callbacks.append(lambda _: arrive())
+            queued = self._clock.now_s + self._dispatch_s, index
+        self._clock.at(max(self._clock.now_s, queued[0]), Phase.ARRIVAL, queued[1], arrive, last=True)
 
     def _query(self, record: Record, pool: Pool, pinned: int | None = None) -> Query:
         request = record.request
@@ -193,17 +190,17 @@ class Frontend:
     ) -> Decision | None:
         """Ask the router, who has heard from ranks up to `heard` what arrived at this very instant."""
         if pool.router.keeps_index:
-            self._agenda.settle(self._env.now, -1)
-            pool.news.open(self._env.now, heard)
+            self._agenda.settle(self._clock.now_s, -1)
+            pool.news.open(self._clock.now_s, heard)
         number = draw(self._seed, f"route {pool.leg}", record.request.index)
         try:
-            return pool.router.choose(self._query(record, pool, pinned), self._env.now, number)
+            return pool.router.choose(self._query(record, pool, pinned), self._clock.now_s, number)
         except NoEligibleWorkerError:
             return None
 
     def _book(self, record: Record, pool: Pool, decision: Decision) -> Booking:
-        self._recorder.routed(record, decision, pool.leg, pool.first, self._env.now)
-        booking = pool.router.book(self._query(record, pool), decision.chosen, self._env.now)
+        self._recorder.routed(record, decision, pool.leg, pool.first, self._clock.now_s)
+        booking = pool.router.book(self._query(record, pool), decision.chosen, self._clock.now_s)
         if self.booked is not None:
             self.booked(record, pool, decision, booking)
         return booking
@@ -219,7 +216,7 @@ class Frontend:
     def _enqueue_as(self, leg: ActiveRequest, record: Record, worker: PoolWorker) -> None:
         record.active = leg
         if record.queued_s is None:
-            record.queued_s = self._env.now
+            record.queued_s = self._clock.now_s
         worker.add(leg)
 
     def _active(self, record: Record) -> ActiveRequest:
@@ -268,7 +265,7 @@ class Frontend:
                 self._answer(worker, request, partial(self._first_token, self._record(request), request))
             if self._track_outputs and self._opens_block(request):
                 progress = partial(self._progress, self._record(request), request, request.outputs)
-                self._to_client.send(worker, progress)
+                self._clock.at(self._clock.now_s + self._answer_s, Phase.OUTPUT, worker, progress)
         for request in output.finished:
             finish = partial(self._finish, self._record(request), request, "completed", None)
             self._answer(worker, request, finish, ended=True)
@@ -279,10 +276,8 @@ class Frontend:
         """Let the front door act on a first or last token when it sees it."""
         seen_s = self.answers.seen_s(request, ended=ended) if self.answers is not None else None
         if seen_s is None:
-            self._to_client.send(worker, act, last=True)
-        else:
-            seen = at_time(self._env, max(self._env.now, seen_s), Phase.OUTPUT, worker)
-            seen.callbacks.append(lambda _: act())
+            seen_s = self._clock.now_s + self._answer_s
+        self._clock.at(max(self._clock.now_s, seen_s), Phase.OUTPUT, worker, act, last=True)
 
     def given_up(self, worker: int, request: ActiveRequest, reason: str) -> None:
         """A worker gave a request up."""
@@ -290,7 +285,8 @@ class Frontend:
             self.unreachable(worker, request)
             return
         record = self._record(request)
-        self._to_client.send(worker, lambda: self._finish(record, request, "rejected", reason))
+        refuse = partial(self._finish, record, request, "rejected", reason)
+        self._clock.at(self._clock.now_s + self._answer_s, Phase.OUTPUT, worker, refuse)
 
     def died(self, worker: int) -> None:
         """A worker's engine is no more: nothing goes there any longer."""
@@ -351,7 +347,7 @@ class Frontend:
     def _let_go(self, record: Record) -> None:
         """Take a request off the routers' books."""
         if record.booking is not None:
-            self.pool.router.free(record.booking, self._env.now)
+            self.pool.router.free(record.booking, self._clock.now_s)
 
     def _abort(self, record: Record) -> None:
         """Tell the engine that serves a request to let it go."""
@@ -372,17 +368,17 @@ class Frontend:
         if not record.served_as(leg):
             return
         pool, booking = self._booked(record)
-        pool.router.output_tokens(booking, tokens, self._env.now)
+        pool.router.output_tokens(booking, tokens, self._clock.now_s)
 
     def _first_token(self, record: Record, leg: ActiveRequest) -> None:
         if record.over:
             return
         if record.first_token_s is None:
-            record.first_token_s = self._env.now
+            record.first_token_s = self._clock.now_s
         if not record.served_as(leg):
             return
         pool, booking = self._booked(record)
-        pool.router.first_token(booking, self._env.now)
+        pool.router.first_token(booking, self._clock.now_s)
 
     def _finish(
         self,
@@ -394,7 +390,7 @@ class Frontend:
         if not record.served_as(leg):
             return
         pool, booking = self._booked(record)
-        pool.router.free(booking, self._env.now)
+        pool.router.free(booking, self._clock.now_s)
         self._end(record, status, reason)
 
     @property
@@ -421,5 +417,5 @@ class Frontend:
         return self.pool, record.booking
 
     def _end(self, record: Record, status: Status, reason: str | None) -> None:
-        self._recorder.end(record, self._env.now, status, reason)
+        self._recorder.end(record, self._clock.now_s, status, reason)
         self.ended(record.request)

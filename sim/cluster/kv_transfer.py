@@ -12,10 +12,8 @@ from itertools import count
 from math import floor, inf
 from typing import Protocol
 
-import simpy
-
 from sim.engine.nixl import Pull
-from sim.events.clock import Phase, at_time
+from sim.events.clock import Clock, Phase
 from sim.links.network import LinkUse
 
 
@@ -98,7 +96,7 @@ class Pulls:
 
     def __init__(
         self,
-        env: simpy.Environment,
+        clock: Clock,
         network: Transport,
         lease: Lease,
         block_bytes: int,
@@ -110,7 +108,7 @@ class Pulls:
         self.failed: Callable[[int, int], None] = lambda request, target: None
         self.stopped: Callable[[int], None] = lambda request: None
         self.network = network
-        self._env = env
+        self._clock = clock
         self._lease = lease
         self._block_bytes = block_bytes
         self._pieces_per_block = pieces_per_block
@@ -125,21 +123,21 @@ class Pulls:
 
     def hold(self, request: int, worker: int) -> None:
         """A prefill worker has answered and keeps the blocks of a request."""
-        held = self._held[request] = _Held(request, worker, self._env.now)
+        held = self._held[request] = _Held(request, worker, self._clock.now_s)
         self._watch(held)
 
     def awaited(self, request: int) -> bool:
         """A request has come to its decode worker; return whether its blocks are still there to be read."""
         held = self._held.get(request)
         if held is not None:
-            held.waiting_since_s = self._env.now
+            held.waiting_since_s = self._clock.now_s
         return held is not None
 
     def given_up(self, request: int) -> None:
         """A request waits on its decode worker no more, whose heartbeats end: so does the lease, in time."""
         held = self._held.get(request)
         if held is not None and not held.pulling:
-            held.waiting_until_s = self._env.now
+            held.waiting_until_s = self._clock.now_s
             self._watch(held)
 
     def over(self, request: int) -> None:
@@ -157,7 +155,7 @@ class Pulls:
         return self._held.keys()
 
     def _watch(self, held: _Held) -> None:
-        end_s = max(self._lease_end_s(held), self._env.now)
+        end_s = max(self._lease_end_s(held), self._clock.now_s)
         if end_s < inf:
             heappush(self._leases, (end_s, held.worker, next(self._count), held))
             if self._leases[0][3] is held:
@@ -170,8 +168,7 @@ class Pulls:
             heappop(leases)
         if leases:
             end_s, worker, *_ = leases[0]
-            event = at_time(self._env, end_s, Phase.OUTPUT, worker)
-            event.callbacks.append(lambda _: self._look(end_s, worker))
+            self._clock.at(end_s, Phase.OUTPUT, worker, lambda: self._look(end_s, worker))
 
     def _look(self, end_s: float, worker: int) -> None:
         """Leases on a worker run out, if nothing has come between."""
@@ -203,7 +200,7 @@ class Pulls:
     def _check(self, held: _Held) -> None:
         if not self._counts(held):
             return
-        if self._lease_end_s(held) > self._env.now:
+        if self._lease_end_s(held) > self._clock.now_s:
             self._watch(held)
             return
         del self._held[held.request]
@@ -247,7 +244,7 @@ class Pulls:
     def _cancel(self, request: int) -> int:
         """Stop a transfer that is under way; return the decode worker that it goes to."""
         target, _, _ = self._under_way.pop(request)
-        self.network.cancel(request, now_s=self._env.now)
+        self.network.cancel(request, now_s=self._clock.now_s)
         self.stopped(request)
         self._arrange()
         return target
@@ -260,18 +257,19 @@ class Pulls:
         if held.lost:
             del self._held[pull.request_id]
             self.stopped(pull.request_id)
-            fails = at_time(self._env, self._env.now, Phase.OUTPUT, target)
-            fails.callbacks.append(lambda _: self.failed(pull.request_id, target))
+            self._clock.at(
+                self._clock.now_s, Phase.OUTPUT, target, lambda: self.failed(pull.request_id, target)
+            )
             return
         held.pulling = True
-        self._under_way[pull.request_id] = (target, pull.blocks * self._block_bytes, self._env.now)
+        self._under_way[pull.request_id] = (target, pull.blocks * self._block_bytes, self._clock.now_s)
         self.network.start(
             pull.request_id,
             pull.blocks * self._block_bytes,
             pull.blocks * self._pieces_per_block,
             held.worker,
             target,
-            now_s=self._env.now,
+            now_s=self._clock.now_s,
         )
         self._arrange()
 
@@ -285,14 +283,18 @@ class Pulls:
         self._alarm += 1
         alarm, next_s = self._alarm, self.network.next_s()
         if next_s < inf:
-            event = at_time(self._env, max(next_s, self._env.now), Phase.OUTPUT)
-            event.callbacks.append(lambda _: self._finish() if alarm == self._alarm else None)
+
+            def ring() -> None:
+                if alarm == self._alarm:
+                    self._finish()
+
+            self._clock.at(max(next_s, self._clock.now_s), Phase.OUTPUT, 0, ring)
 
     def _finish(self) -> None:
-        for request in self.network.finish(self._env.now):
+        for request in self.network.finish(self._clock.now_s):
             target, n_bytes, start_s = self._under_way.pop(request)
             held = self._held.pop(request)
-            self.pulled(request, n_bytes, start_s, self._env.now)
+            self.pulled(request, n_bytes, start_s, self._clock.now_s)
             self.workers[target].report(pulled=[request])
             self.workers[held.worker].report(read=[request])
         self._arrange()

@@ -12,8 +12,6 @@ from collections.abc import Callable, Sequence
 from math import inf
 from typing import Protocol
 
-import simpy
-
 from sim.cluster.fast_forward import Ahead
 from sim.cluster.observer import Observer
 from sim.cluster.outbox import Outbox
@@ -22,7 +20,7 @@ from sim.engine.engine import Engine
 from sim.engine.lookup import EngineDiedError
 from sim.engine.plan import StepPlan
 from sim.events.agenda import Agenda
-from sim.events.clock import Phase, at_time, comes_next
+from sim.events.clock import Clock, Phase
 from sim.hardware.step_time import StepTime
 from sim.links.host_link import HostLink
 
@@ -45,7 +43,7 @@ class Worker:
 
     def __init__(
         self,
-        env: simpy.Environment,
+        env: Clock,
         index: int,
         engine: Engine,
         *,
@@ -103,7 +101,7 @@ class Worker:
             return
         self._meet()
         self.engine.add(request)
-        now_s = self._env.now
+        now_s = self._env.now_s
         self._observer.added(self._index, request, now_s)
         self._observer.levels(self._index, self.engine, now_s)
         if self._polling:
@@ -125,13 +123,13 @@ class Worker:
         self._read += read
         self.engine.stir()
         if self._polling:
-            self._wake(self._env.now, Phase.SCHEDULE, self._poll)
+            self._wake(self._env.now_s, Phase.SCHEDULE, self._poll)
 
     def abort(self, request: ActiveRequest) -> None:
         """Nobody waits for a request any more that was added here; nothing if it has ended."""
         if self._gone is not None or self._has_ended(request):
             return
-        now_s = self._env.now
+        now_s = self._env.now_s
         if self._meet() and self._ends_s[0] == now_s:
             # Outputs of an instant come before what arrives then, and this one has not been met in person.
             self._process_oldest(now_s)
@@ -161,7 +159,7 @@ class Worker:
         self._meet()
         self._alarm += 1
         lost = self.engine.requests if self._gone is None else []
-        self._observer.lost(self._index, lost, self._env.now)
+        self._observer.lost(self._index, lost, self._env.now_s)
         for request in lost:
             request.status = Status.FINISHED
         self._gone = reason
@@ -169,9 +167,9 @@ class Worker:
         self._ends_s.clear()
         self._pulled, self._read = [], []
         self._polling, self._polled = True, (0, 0, 0, 0)
-        self.link.cut(self._env.now)
+        self.link.cut(self._env.now_s)
         self._look_ahead()
-        self._observer.levels(self._index, successor, self._env.now)
+        self._observer.levels(self._index, successor, self._env.now_s)
         return lost
 
     def come_back(self) -> None:
@@ -183,7 +181,7 @@ class Worker:
 
         Return whether anything was.
         """
-        ends_s = self._ahead.interrupt(self._env.now) if self._ahead is not None else None
+        ends_s = self._ahead.interrupt(self._env.now_s) if self._ahead is not None else None
         if ends_s is not None:
             self._ends_s = ends_s
             self._wake(ends_s[0], Phase.OUTPUT, self._output)
@@ -195,8 +193,12 @@ class Worker:
         """Act at a time, which `act` is told, unless something else is arranged before."""
         self._alarm += 1
         alarm = self._alarm
-        moment = at_time(self._env, time_s, phase, self._index)
-        moment.callbacks.append(lambda _: act(time_s) if alarm == self._alarm else None)
+
+        def wake() -> None:
+            if alarm == self._alarm:
+                act(time_s)
+
+        self._env.at(time_s, phase, self._index, wake)
 
     def _plan(self, now_s: float) -> None:
         """Plan steps until the pipeline is full, then wait for the oldest one's output."""
@@ -239,7 +241,7 @@ class Worker:
         if self._ahead is not None:
             self._ends_s = self._ahead.finish() or self._ends_s
         self._process_oldest(now_s)
-        if comes_next(self._env, Phase.SCHEDULE, self._index):
+        if self._env.comes_next(Phase.SCHEDULE, self._index):
             self._plan(now_s)
         else:
             self._wake(now_s, Phase.SCHEDULE, self._plan)

@@ -1,10 +1,8 @@
 """A worker on a bench: a step takes 1 s, a block is copied in 1 s, and what happens is written down."""
 
-import simpy
-
 from sim.cluster.worker import Worker
 from sim.events.agenda import Agenda
-from sim.events.clock import Phase, at_time
+from sim.events.clock import Clock, Phase
 from sim.links.host_link import HostLink
 from sim.links.transfer import LinkSettings
 from tests.clusters import Pace
@@ -40,7 +38,7 @@ class Bench:
         self.heard = []
         """(when it is published, event) of the GPU's cache."""
         self.event_delay_s = 0.25
-        self.env = simpy.Environment()
+        self.env = Clock()
         self.agenda = Agenda()
         self.engine = build(blocks, block_tokens, **engine).engine
         self.link = Link()
@@ -58,8 +56,7 @@ class Bench:
         )
 
     def arrive(self, at_s, request):
-        event = at_time(self.env, at_s, Phase.ARRIVAL, request.request_id)
-        event.callbacks.append(lambda _: self.worker.add(request))
+        self.env.at(at_s, Phase.ARRIVAL, request.request_id, lambda: self.worker.add(request))
         return request
 
     def run(self):

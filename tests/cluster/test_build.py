@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim.cluster.build import Cluster
-from sim.events.clock import Phase, at_time
+from sim.events.clock import Phase
 from sim.ledger.account import CAUSES
 from sim.results.metrics import to_json
 from sim.router import Query
@@ -120,7 +120,7 @@ def test_the_router_credits_no_more_than_the_attention_blocks_that_are_there(see
         blocks = cluster.frontend._prefixes.add(request.chunks, request.prompt_tokens).blocks
         query = Query(request.index, request.prompt_tokens, blocks)
         for terms, worker in zip(
-            cluster.frontend.pool.router.terms(query, cluster.env.now), cluster.workers, strict=True
+            cluster.frontend.pool.router.terms(query, cluster.clock.now), cluster.workers, strict=True
         ):
             cache = worker.engine.cache
             present = cache.lookup(blocks, request.prompt_tokens + cache.block_tokens).attention_tokens
@@ -152,7 +152,7 @@ def test_events_of_others_at_the_same_instants_change_nothing(seed):
     crowded, dice = build(random), Random(seed)
     for time_s in times:
         for _ in range(2):
-            at_time(crowded.env, time_s, dice.choice(list(Phase)), dice.randint(0, 9))
+            crowded.clock.at(time_s, dice.choice(list(Phase)), dice.randint(0, 9), lambda: None)
     crowded.run()
     assert to_json(summary_of(crowded)) == to_json(summary_of(alone))
     for table in alone.recorder.rows.tables:

@@ -243,7 +243,7 @@ def dying(settings, requests, worker, at_s):
     find = lookup.find
 
     def faulty(request):
-        if cluster.env.now >= at_s:
+        if cluster.clock.now >= at_s:
             raise EngineDiedError
         return find(request)
 

@@ -1,9 +1,9 @@
 """The way of a request through the front door and back, with workers that only take it in."""
 
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
-import simpy
 
 from sim.cluster.frontend import FrontDoor, Frontend
 from sim.cluster.pool import Pool
@@ -11,7 +11,7 @@ from sim.cluster.recorder import Recorder
 from sim.engine.engine import Engine
 from sim.engine.plan import Limits, StepOutput
 from sim.events.agenda import Agenda
-from sim.events.clock import Phase, at
+from sim.events.clock import Clock, Phase
 from sim.hardware.coefficients import FrontendCoefficients
 from sim.kv.events import KvEvent
 from sim.kv.hybrid import KvCache
@@ -40,7 +40,7 @@ class Door:
     """A front door with two workers of blocks of 16 tokens; times are powers of two: their sums are exact."""
 
     def __init__(self, *requests, config=None, **options):
-        self.env = simpy.Environment()
+        self.env = Clock()
         self.router = Router(RouterConfig(**config or {}), 16, 2)
         self.workers = [Worker(self.env) for _ in range(2)]
         self.recorder = Recorder(2, ATTENTION, 16, ("decisions",))
@@ -61,8 +61,8 @@ class Door:
         self.ended = []
         self.frontend.ended = lambda request: self.ended.append((request.index, self.env.now))
         for request in trace(*requests).requests:
-            event = at(self.env, request.timestamp_s, Phase.ARRIVAL, request.index)
-            event.callbacks.append(lambda _, request=request: self.frontend.submit(request))
+            submit = partial(self.frontend.submit, request)
+            self.env.at(request.timestamp_s, Phase.ARRIVAL, request.index, submit)
 
     def row(self, index=0):
         table = self.recorder.rows.tables["requests"]
@@ -304,8 +304,8 @@ def test_of_a_block_that_is_held_twice_only_the_last_copy_s_end_is_told():
 def test_a_choice_at_the_instant_of_an_event_s_arrival_sees_it():
     seen = []
     door = after_events(stored([0, 1]))
-    at(door.env, 0.0625, Phase.ARRIVAL).callbacks.append(
-        lambda _: seen.append(door.device_blocks(door.request))
+    door.env.at(
+        door.env.now + 0.0625, Phase.ARRIVAL, 0, lambda: seen.append(door.device_blocks(door.request))
     )
     door.env.run()
     assert seen == [[0, 2]]

@@ -4,12 +4,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-import simpy
 
 from sim.cluster.kv_transfer import Lease, Pulls
 from sim.engine.active import RemoteBlocks
 from sim.engine.nixl import Pull
-from sim.events.clock import Phase, at_time
+from sim.events.clock import Clock, Phase
 from sim.links.network import Network
 from sim.links.settings import NetworkSettings, NvlinkSettings, RoceSettings
 
@@ -24,7 +23,7 @@ class Stage:
     """Pulls between four workers, a script of calls, and the log of everything that comes of it."""
 
     def __init__(self, lease: Lease, latency_s: float = 0.0, per_descriptor_s: float = 0.0) -> None:
-        self.env = simpy.Environment()
+        self.env = Clock()
         roce = RoceSettings(
             bandwidth_bytes_per_s=10.0, latency_s=latency_s, per_descriptor_s=per_descriptor_s
         )
@@ -37,10 +36,10 @@ class Stage:
         self.pulls.expired = lambda request: self.log.append((self.env.now, "expired", request))
 
     def at(self, time_s: float, act: Callable[[], object]) -> None:
-        def call(_: simpy.Event) -> None:
+        def call() -> None:
             act()
 
-        at_time(self.env, time_s, Phase.ARRIVAL).callbacks.append(call)
+        self.env.at(time_s, Phase.ARRIVAL, 0, call)
 
     def hold(self, time_s: float, request: int, worker: int = 0) -> None:
         self.at(time_s, lambda: self.pulls.hold(request, worker))

@@ -4,8 +4,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-import simpy
-
 from sim.cluster.faults.events import EventFaults
 from sim.cluster.faults.slow import SlowLaw
 from sim.cluster.faults.toll import Toll
@@ -16,7 +14,7 @@ from sim.cluster.worker import Worker
 from sim.engine.active import ActiveRequest
 from sim.engine.engine import Engine
 from sim.events.agenda import Agenda
-from sim.events.clock import Phase, at_time
+from sim.events.clock import Clock, Phase
 from sim.scenario.faults import Fault, FrontendRestarts, SlowGpu, WorkerDies, WorkerDrains
 
 WORKER_DIED = "worker_died"
@@ -47,9 +45,9 @@ class Parts(NamedTuple):
 class FaultProcess:
     """The faults of one run."""
 
-    def __init__(self, env: simpy.Environment, tolls: Sequence[Toll], parts: Parts) -> None:
+    def __init__(self, clock: Clock, tolls: Sequence[Toll], parts: Parts) -> None:
         self.tolls = tolls
-        self._env = env
+        self._clock = clock
         self._parts = parts
         self._deaths: dict[int, Toll] = {}
         """Of each worker that is gone or came back, the newest."""
@@ -65,7 +63,7 @@ class FaultProcess:
             self._at(toll.fault.at_s, partial(self._begin, toll, toll.fault))
 
     def _at(self, time_s: float, act: Callable[[], None]) -> None:
-        at_time(self._env, time_s, Phase.FAULT).callbacks.append(lambda _: act())
+        self._clock.at(time_s, Phase.FAULT, 0, act)
 
     def _begin(self, toll: Toll, fault: Fault) -> None:
         if self._parts.over():
@@ -113,7 +111,7 @@ class FaultProcess:
         self._deaths[worker] = toll
         legs = parts.workers[worker].die(parts.engines[worker](), CANNOT_CONNECT)
         # What is on its way by then arrives; a worker that takes steps ahead has sent more than that.
-        pool.drop(rank, self._env.now + parts.frontend.event_delay_s)
+        pool.drop(rank, self._clock.now_s + parts.frontend.event_delay_s)
         toll.lost_tokens += sum(leg.computed for leg in legs)
         parts.events.forget(worker)
         if parts.pulls is not None:
@@ -133,14 +131,14 @@ class FaultProcess:
         pool, rank = self._parts.frontend.place(worker)
         self._parts.workers[worker].come_back()
         pool.let_in(rank)
-        toll.until_s = self._env.now
+        toll.until_s = self._clock.now_s
 
     def _unreachable(self, worker: int, leg: ActiveRequest) -> None:
         """A request was sent to a worker that is gone."""
         toll = self._deaths[worker]
         if self._parts.pulls is not None:
             self._parts.pulls.target_gone(leg.request_id, reached=False)
-        fault, now_s = toll.fault, self._env.now
+        fault, now_s = toll.fault, self._clock.now_s
         if isinstance(fault, WorkerDies) and fault.connections == "hang":
             known_s = fault.at_s + fault.detected_after_s
             fails_s = max(now_s, min(known_s, now_s + fault.connect_timeout_s))
@@ -173,7 +171,7 @@ class FaultProcess:
 
     def _look(self, toll: Toll, fault: WorkerDrains, times: int) -> None:
         """Let a worker go that has nothing left, or for which time is up."""
-        worker, now_s = fault.worker, self._env.now
+        worker, now_s = fault.worker, self._clock.now_s
         idle = self._parts.workers[worker].engine.idle
         if not idle and now_s < fault.at_s + fault.timeout_s:
             looks_s = fault.at_s + min(fault.timeout_s, fault.grace_s + times * LOOK_S)
@@ -208,7 +206,7 @@ class FaultProcess:
         self._at(fault.at_s + fault.down_s, partial(self._reopen, toll, fault))
 
     def _reopen(self, toll: Toll, fault: FrontendRestarts) -> None:
-        parts, now_s = self._parts, self._env.now
+        parts, now_s = self._parts, self._clock.now_s
         parts.frontend.closed = False
         sent_s = now_s + parts.frontend.event_delay_s
         parts.agenda.settle(now_s, -1)
@@ -219,7 +217,7 @@ class FaultProcess:
         if fault.index == "recovered":
             for worker in range(len(parts.workers)):
                 parts.events.ask(worker, now_s)
-        toll.until_s = self._env.now
+        toll.until_s = self._clock.now_s
 
     def _leave_out(self, worker: int) -> None:
         pool, rank = self._parts.frontend.place(worker)

@@ -2,8 +2,6 @@
 
 from collections.abc import Callable, Sequence
 
-import simpy
-
 from sim.cluster.faults.clients import ImpatientClients
 from sim.cluster.faults.events import EventFaults, concerns_events
 from sim.cluster.faults.process import FaultProcess, Parts
@@ -16,6 +14,7 @@ from sim.cluster.recorder import Recorder
 from sim.cluster.worker import Worker
 from sim.engine.engine import Engine
 from sim.events.agenda import Agenda
+from sim.events.clock import Clock
 from sim.hardware.step_time import StepTime
 from sim.scenario.faults import Fault
 from sim.workload.request import Request
@@ -24,10 +23,10 @@ from sim.workload.request import Request
 class Scene:
     """The faults of one run, from the building of its cluster on; workers are named in their order."""
 
-    def __init__(self, env: simpy.Environment, faults: Sequence[Fault], seed: int) -> None:
+    def __init__(self, clock: Clock, faults: Sequence[Fault], seed: int) -> None:
         self.tolls = [Toll(fault) for fault in faults]
         """What each fault costs, in the order of the scenario."""
-        self._env = env
+        self._clock = clock
         self._faults = faults
         self._seed = seed
         self._engines: list[Callable[[], Engine]] = []
@@ -53,7 +52,7 @@ class Scene:
         """Return what a client calls to send a request."""
         if timeout_s is None and not self._faults:
             return frontend.submit
-        return ImpatientClients(self._env, frontend, self.tolls, timeout_s, self._seed).submit
+        return ImpatientClients(self._clock, frontend, self.tolls, timeout_s, self._seed).submit
 
     def start(
         self,
@@ -70,7 +69,7 @@ class Scene:
             return
         events = self._event_faults(frontend)
         parts = Parts(frontend, workers, self._engines, self._laws, events, agenda, recorder, pulls, over)
-        FaultProcess(self._env, self.tolls, parts).start()
+        FaultProcess(self._clock, self.tolls, parts).start()
 
     def _event_faults(self, outbox: Outbox) -> EventFaults:
         """Return what stands between workers and the front door; one for all."""

@@ -14,10 +14,9 @@ from collections.abc import Iterable, Mapping
 from math import inf
 from typing import Protocol
 
-import simpy
-
 from sim.engine.active import ActiveRequest
 from sim.engine.plan import StepPlan
+from sim.events.clock import Clock
 from sim.links.network import LinkUse
 from sim.validation.replay.engine_times import EngineTimes
 from sim.validation.replay.recording import Times
@@ -159,14 +158,14 @@ class RecordedArrivals:
 
     def __init__(
         self,
-        env: simpy.Environment,
+        clock: Clock,
         times: Timing,
         engines: EngineTimes,
         logs: Mapping[int, EngineLog],
         event_delay_s: float,
     ) -> None:
         """`logs` are by worker of the replay."""
-        self._env = env
+        self._clock = clock
         self._times = times
         self._engines = engines
         self._logs = logs
@@ -174,7 +173,7 @@ class RecordedArrivals:
 
     def queued(self, request: int, *, decode: bool) -> tuple[float, int] | None:
         """See `Arrivals`."""
-        self._times.sent(request, self._env.now)
+        self._times.sent(request, self._clock.now_s)
         found = self._engines.queued.get((request, decode))
         return None if found is None else (found.time_s, found.order)
 

@@ -110,7 +110,7 @@ def replay(
     frontend = cluster.frontend
     frontend.answers = RecordedAnswers(timing)
     frontend.arrivals = RecordedArrivals(
-        cluster.env, timing, engines, _by_worker(recording, scenario, logs), frontend.event_delay_s
+        cluster.clock, timing, engines, _by_worker(recording, scenario, logs), frontend.event_delay_s
     )
     if cluster.pulls is not None:
         cluster.pulls.network = RecordedTransfers(timing, engines, pull_s)

@@ -232,7 +232,7 @@ def test_copies_to_the_host_stand_still_while_the_link_is_out():
     ends = []
     for faults in ((), ({"kind": "link-outage", "link": "pcie", "at_s": 0.526, "for_s": 2.0},)):
         cluster = play(trace(turn(0, 16, 1, [1])), *faults, offload=offload)
-        ends.append(cluster.env.now)
+        ends.append(cluster.clock.now)
         assert max(worker.link.to_host.busy_s for worker in cluster.workers) == pytest.approx(1.0)
     assert ends[1] - ends[0] == pytest.approx(2.0)
 

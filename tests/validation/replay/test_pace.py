@@ -3,10 +3,10 @@
 from math import inf
 
 import pytest
-import simpy
 
 from sim.engine.active import ActiveRequest
 from sim.engine.plan import StepPlan
+from sim.events.clock import Clock
 from sim.validation.replay.engine_times import EngineTimes, Pulled, Queued
 from sim.validation.replay.legs import Leg
 from sim.validation.replay.pace import (
@@ -162,7 +162,7 @@ def test_requests_come_when_events_say_and_tell_when_they_were_sent() -> None:
 
     heard: list[tuple[int, float]] = []
     engines = EngineTimes({(0, False): Queued(2.5, 7)}, {})
-    arrivals = RecordedArrivals(simpy.Environment(initial_time=1.0), Sent({}), engines, {}, 0.25)
+    arrivals = RecordedArrivals(Clock(1.0), Sent({}), engines, {}, 0.25)
     assert arrivals.queued(0, decode=False) == (2.5, 7)
     assert arrivals.queued(0, decode=True) is None
     assert heard == [(0, 1.0), (0, 1.0)]
@@ -170,7 +170,7 @@ def test_requests_come_when_events_say_and_tell_when_they_were_sent() -> None:
 
 def test_the_router_hears_of_an_output_when_the_subscriber_did() -> None:
     logs = {3: engine([3.0, 4.0])}
-    arrivals = RecordedArrivals(simpy.Environment(), RecordedTimes({}), EngineTimes({}, {}), logs, 0.25)
+    arrivals = RecordedArrivals(Clock(), RecordedTimes({}), EngineTimes({}, {}), logs, 0.25)
     assert arrivals.heard_s(3, 3.0) == 4.0
     assert arrivals.heard_s(3, 3.5) == 4.0  # what came before is heard before
     assert arrivals.heard_s(3, 4.9) == pytest.approx(5.15)
