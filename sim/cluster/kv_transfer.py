@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
 from math import floor, inf
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from sim.engine.nixl import Pull
 from sim.events.clock import Clock, Phase
@@ -54,6 +54,19 @@ class Lease:
     extension_s: float
 
 
+class PullListeners(NamedTuple):
+    """Who is told what becomes of transfers."""
+
+    pulled: Callable[[int, int, float, float], None]
+    """Every transfer that ended: request, bytes, start and end in seconds."""
+    expired: Callable[[int], None]
+    """Every lease that ended before its blocks were read: request."""
+    failed: Callable[[int, int], None] = lambda request, target: None
+    """Every transfer that came to nothing while its decode worker waits: request and decode worker."""
+    stopped: Callable[[int], None] = lambda request: None
+    """All reads that were posted and came to nothing: request."""
+
+
 class _Held:
     """Blocks of a request that its prefill worker keeps."""
 
@@ -88,10 +101,7 @@ class _Held:
 class Pulls:
     """Starts transfers for decode workers, tells both sides of their ends, and watches the leases.
 
-    `workers` are all workers by index, to be set before the first request. `pulled` is told of every transfer
-    that ended: request, bytes, start and end in seconds; `expired` of every lease that ended before; `failed`
-    of every transfer that came to nothing while its decode worker waits: request and decode worker;
-    `stopped` of all reads that were posted and came to nothing: request.
+    `workers` are all workers by index, complete before the first request.
     """
 
     def __init__(
@@ -99,15 +109,18 @@ class Pulls:
         clock: Clock,
         network: Transport,
         lease: Lease,
+        *,
         block_bytes: int,
         pieces_per_block: int,
+        workers: Sequence[PullTarget],
+        listeners: PullListeners,
     ) -> None:
-        self.workers: Sequence[PullTarget] = ()
-        self.pulled: Callable[[int, int, float, float], None] = lambda request, n_bytes, start_s, end_s: None
-        self.expired: Callable[[int], None] = lambda request: None
-        self.failed: Callable[[int, int], None] = lambda request, target: None
-        self.stopped: Callable[[int], None] = lambda request: None
         self.network = network
+        self._workers = workers
+        self._pulled = listeners.pulled
+        self._expired = listeners.expired
+        self._failed = listeners.failed
+        self._stopped = listeners.stopped
         self._clock = clock
         self._lease = lease
         self._block_bytes = block_bytes
@@ -204,15 +217,15 @@ class Pulls:
             self._watch(held)
             return
         del self._held[held.request]
-        self.expired(held.request)
-        self.workers[held.worker].report(read=[held.request])
+        self._expired(held.request)
+        self._workers[held.worker].report(read=[held.request])
 
     def lose(self, worker: int) -> None:
         """A prefill worker is no more: what nobody reads yet can be read no longer."""
         lost = [request for request, held in self._held.items() if held.worker == worker and not held.pulling]
         for request in lost:
             del self._held[request]
-            self.expired(request)
+            self._expired(request)
 
     def source_gone(self, worker: int) -> None:
         """The process of a prefill worker has ended: reads from it fail, now or when they are posted."""
@@ -223,7 +236,7 @@ class Pulls:
             if held.pulling or held.over:
                 del self._held[request]
             if held.pulling:
-                self.failed(request, self._cancel(request))
+                self._failed(request, self._cancel(request))
 
     def target_gone(self, request: int, *, reached: bool = True) -> None:
         """The decode worker of a request is gone: nobody prolongs the lease any more.
@@ -245,7 +258,7 @@ class Pulls:
         """Stop a transfer that is under way; return the decode worker that it goes to."""
         target, _, _ = self._under_way.pop(request)
         self.network.cancel(request, now_s=self._clock.now_s)
-        self.stopped(request)
+        self._stopped(request)
         self._arrange()
         return target
 
@@ -256,9 +269,9 @@ class Pulls:
         held = self._held[pull.request_id]
         if held.lost:
             del self._held[pull.request_id]
-            self.stopped(pull.request_id)
+            self._stopped(pull.request_id)
             self._clock.at(
-                self._clock.now_s, Phase.OUTPUT, target, lambda: self.failed(pull.request_id, target)
+                self._clock.now_s, Phase.OUTPUT, target, lambda: self._failed(pull.request_id, target)
             )
             return
         held.pulling = True
@@ -277,7 +290,7 @@ class Pulls:
         """A decode worker has all of a prompt already; the prefill worker is only told."""
         held = self._held.pop(request, None)
         if held is not None:
-            self.workers[held.worker].report(read=[request])
+            self._workers[held.worker].report(read=[request])
 
     def _arrange(self) -> None:
         self._alarm += 1
@@ -294,7 +307,7 @@ class Pulls:
         for request in self.network.finish(self._clock.now_s):
             target, n_bytes, start_s = self._under_way.pop(request)
             held = self._held.pop(request)
-            self.pulled(request, n_bytes, start_s, self._clock.now_s)
-            self.workers[target].report(pulled=[request])
-            self.workers[held.worker].report(read=[request])
+            self._pulled(request, n_bytes, start_s, self._clock.now_s)
+            self._workers[target].report(pulled=[request])
+            self._workers[held.worker].report(read=[request])
         self._arrange()

@@ -10,8 +10,8 @@ flush) waits for them. Steps without tokens cost nothing: they stand for the eng
 from collections import deque
 from collections.abc import Callable, Sequence
 from math import inf
-from typing import Protocol
 
+from sim.cluster.delays import Delays
 from sim.cluster.fast_forward import Ahead
 from sim.cluster.observer import Observer
 from sim.cluster.outbox import Outbox
@@ -28,16 +28,6 @@ ENGINE_DIED = "engine_died"
 """Why requests of a worker are given up whose engine met a fault of vLLM 0.28.0."""
 
 
-class Pace(Protocol):
-    """When steps have been computed, where something else than a law decides it: a recording."""
-
-    def end_s(self, plan: StepPlan, start_s: float, law_s: float) -> float:
-        """Return when a step has been computed that starts at `start_s` and by the law takes `law_s`.
-
-        Not before its start.
-        """
-
-
 class Worker:
     """The process of one engine. `add` hands it a request; observer and outbox hear what becomes of it."""
 
@@ -52,17 +42,17 @@ class Worker:
         observer: Observer,
         outbox: Outbox,
         agenda: Agenda,
+        delays: Delays,
         fast_forward: bool = True,
-        pace: Pace | None = None,
     ) -> None:
-        """Join the parts. A `pace` sees every step, so that none is taken ahead."""
+        """Join the parts. Where the delays see every step, none is taken ahead."""
         self.engine = engine
         self._agenda = agenda
         self._env = env
         self._index = index
         self.link = link
         self._step_time = step_time
-        self._pace = pace
+        self._delays = delays
         self._observer = observer
         self._outbox = outbox
         self._ends_s: deque[float] = deque()
@@ -70,7 +60,7 @@ class Worker:
         self._alarm = 0
         self._gone: str | None = None
         """Why nothing can be served here; None: it can."""
-        self._fast_forward = fast_forward and pace is None
+        self._fast_forward = fast_forward and not delays.sees_steps
         self._polling = True
         """Nothing is computed: the engine waits for copies, or for requests."""
         self._polled = (0, 0, 0, 0)
@@ -301,7 +291,7 @@ class Worker:
             start_s = self._flush(plan, start_s)
         for job in plan.loads:
             self.link.submit(job, start_s)
-        end_s = self._end_s(plan, start_s)
+        end_s = self._delays.computed(plan, start_s, self._step_s(plan))
         for job in plan.stores:
             if job.job_id not in plan.flushes:
                 self.link.submit(job, end_s)
@@ -314,12 +304,6 @@ class Worker:
             if job.job_id in plan.flushes:
                 self.link.submit(job, start_s)
         return max([start_s, *(self.link.done_s.get(job_id, start_s) for job_id in plan.flushes)])
-
-    def _end_s(self, plan: StepPlan, start_s: float) -> float:
-        law_s = self._step_s(plan)
-        if self._pace is None or not plan.tokens:
-            return start_s + law_s
-        return self._pace.end_s(plan, start_s, law_s)
 
     def _step_s(self, plan: StepPlan) -> float:
         prefill: list[tuple[int, int]] = []

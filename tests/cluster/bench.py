@@ -1,5 +1,6 @@
 """A worker on a bench: a step takes 1 s, a block is copied in 1 s, and what happens is written down."""
 
+from sim.cluster.delays import ConstantDelays
 from sim.cluster.worker import Worker
 from sim.events.agenda import Agenda
 from sim.events.clock import Clock, Phase
@@ -7,6 +8,8 @@ from sim.links.host_link import HostLink
 from sim.links.transfer import LinkSettings
 from tests.clusters import Pace
 from tests.engine.helpers import build
+
+NO_WAY = ConstantDelays(dispatch_s=0.0, event_delay_s=0.25, answer_s=0.0)
 
 
 class Link(HostLink):
@@ -25,7 +28,7 @@ class Link(HostLink):
 class Bench:
     """One worker, the requests that arrive there, and a log of what comes of them."""
 
-    def __init__(self, blocks, block_tokens=16, *, law=None, fast_forward=True, pace=None, **engine):
+    def __init__(self, blocks, block_tokens=16, *, law=None, fast_forward=True, delays=NO_WAY, **engine):
         self.tokens = []
         """(request, when), in the order of generation."""
         self.plans = []
@@ -52,7 +55,7 @@ class Bench:
             outbox=self,
             agenda=self.agenda,
             fast_forward=fast_forward,
-            pace=pace,
+            delays=delays,
         )
 
     def arrive(self, at_s, request):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sim.cluster.kv_transfer import Lease, Pulls
+from sim.cluster.kv_transfer import Lease, PullListeners, Pulls
 from sim.engine.active import RemoteBlocks
 from sim.engine.nixl import Pull
 from sim.events.clock import Clock, Phase
@@ -29,11 +29,20 @@ class Stage:
         )
         nvlink = NvlinkSettings(bandwidth_bytes_per_s=100.0, latency_s=0.0, per_descriptor_s=0.0)
         network = Network(NetworkSettings(nvlink=nvlink, roce=roce), NODES)
-        self.pulls = Pulls(self.env, network, lease, block_bytes=5, pieces_per_block=3)
         self.log: list[tuple[Any, ...]] = []
-        self.pulls.workers = [_Target(self, worker) for worker in range(len(NODES))]
-        self.pulls.pulled = lambda *pull: self.log.append((self.env.now, "pulled", *pull))
-        self.pulls.expired = lambda request: self.log.append((self.env.now, "expired", request))
+        self.pulls = Pulls(
+            self.env,
+            network,
+            lease,
+            block_bytes=5,
+            pieces_per_block=3,
+            workers=[_Target(self, worker) for worker in range(len(NODES))],
+            listeners=PullListeners(
+                lambda *pull: self.log.append((self.env.now, "pulled", *pull)),
+                lambda request: self.log.append((self.env.now, "expired", request)),
+                lambda request, target: self.log.append((self.env.now, "failed", request, target)),
+            ),
+        )
 
     def at(self, time_s: float, act: Callable[[], object]) -> None:
         def call() -> None:

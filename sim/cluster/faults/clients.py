@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from sim.base.uniform import draw
 from sim.cluster.faults.toll import Toll
 from sim.cluster.frontend import Frontend
+from sim.cluster.migration import Migration
 from sim.events.clock import Clock, Phase
 from sim.scenario.faults import ClientsCancel
 from sim.workload.request import Request
@@ -24,12 +25,15 @@ class ImpatientClients:
         self,
         clock: Clock,
         frontend: Frontend,
+        migration: Migration,
         tolls: Sequence[Toll],
+        *,
         timeout_s: float | None,
         seed: int,
     ) -> None:
         self._clock = clock
         self._frontend = frontend
+        self._migration = migration
         self._tolls = [toll for toll in tolls if isinstance(toll.fault, ClientsCancel)]
         self._timeout_s = timeout_s
         self._seed = seed
@@ -53,7 +57,7 @@ class ImpatientClients:
 
     def _give_up(self, request: Request, after_s: float, reason: str, toll: Toll | None = None) -> None:
         def act() -> None:
-            if self._frontend.abandon(request.index, "cancelled", reason) and toll is not None:
+            if self._migration.abandon(request.index, "cancelled", reason) and toll is not None:
                 toll.count("cancelled")
 
         self._clock.at(self._clock.now_s + after_s, Phase.ARRIVAL, request.index, act)

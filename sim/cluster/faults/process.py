@@ -9,6 +9,7 @@ from sim.cluster.faults.slow import SlowLaw
 from sim.cluster.faults.toll import Toll
 from sim.cluster.frontend import CANNOT_CONNECT, Frontend
 from sim.cluster.kv_transfer import Pulls
+from sim.cluster.migration import Migration
 from sim.cluster.recorder import Recorder
 from sim.cluster.worker import Worker
 from sim.engine.active import ActiveRequest
@@ -29,6 +30,7 @@ class Parts(NamedTuple):
     """The parts of a cluster that can break."""
 
     frontend: Frontend
+    migration: Migration
     workers: Sequence[Worker]
     engines: Sequence[Callable[[], Engine]]
     """Make a new engine for each worker."""
@@ -56,9 +58,6 @@ class FaultProcess:
 
     def start(self) -> None:
         """Arrange everything. Time 0 is now."""
-        self._parts.frontend.unreachable = self._unreachable
-        if self._parts.pulls is not None:
-            self._parts.pulls.failed = self._pull_failed
         for toll in self.tolls:
             self._at(toll.fault.at_s, partial(self._begin, toll, toll.fault))
 
@@ -133,7 +132,7 @@ class FaultProcess:
         pool.let_in(rank)
         toll.until_s = self._clock.now_s
 
-    def _unreachable(self, worker: int, leg: ActiveRequest) -> None:
+    def unreachable(self, worker: int, leg: ActiveRequest) -> None:
         """A request was sent to a worker that is gone."""
         toll = self._deaths[worker]
         if self._parts.pulls is not None:
@@ -153,12 +152,13 @@ class FaultProcess:
 
     def _interrupt(self, legs: Sequence[ActiveRequest], toll: Toll, reason: str) -> None:
         for leg in legs:
-            toll.count(self._parts.frontend.interrupted(leg, reason))
+            toll.count(self._parts.migration.interrupted(leg, reason))
 
-    def _pull_failed(self, request: int, target: int) -> None:
+    def pull_failed(self, request: int, target: int) -> None:
+        """A decode worker waits for blocks that cannot be read any more."""
         record = self._parts.recorder.records.get(request)
         source = record.worker if record is not None else None
-        outcome = self._parts.frontend.pull_failed(request, target)
+        outcome = self._parts.migration.pull_failed(request, target)
         if source is not None and source in self._deaths:
             self._deaths[source].count(outcome)
 
@@ -199,7 +199,7 @@ class FaultProcess:
             for worker in parts.workers:
                 worker.interrupt()  # what breaks comes before the outputs of an instant
             for index in [record.request.index for record in dict.fromkeys(parts.recorder.records.values())]:
-                if parts.frontend.abandon(index, "failed", FRONTEND_RESTARTED):
+                if parts.migration.abandon(index, "failed", FRONTEND_RESTARTED):
                     toll.count("failed")
         for pool in parts.frontend.pools:
             pool.forget_bookings()

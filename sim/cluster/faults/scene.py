@@ -9,9 +9,11 @@ from sim.cluster.faults.slow import SlowLaw, is_slowed
 from sim.cluster.faults.toll import Toll
 from sim.cluster.frontend import Frontend
 from sim.cluster.kv_transfer import Pulls
+from sim.cluster.migration import Migration
 from sim.cluster.outbox import Outbox
 from sim.cluster.recorder import Recorder
 from sim.cluster.worker import Worker
+from sim.engine.active import ActiveRequest
 from sim.engine.engine import Engine
 from sim.events.agenda import Agenda
 from sim.events.clock import Clock
@@ -32,6 +34,7 @@ class Scene:
         self._engines: list[Callable[[], Engine]] = []
         self._laws: list[SlowLaw | None] = []
         self._events: EventFaults | None = None
+        self._process: FaultProcess | None = None
 
     def enter(self, make: Callable[[], Engine], law: StepTime) -> StepTime:
         """Note how the next worker's engine is made; return the law that its steps follow."""
@@ -48,15 +51,21 @@ class Scene:
         """Return where a worker sends what others must know, on its way to `outbox`."""
         return self._event_faults(outbox) if self.sends_one_by_one(worker) else outbox
 
-    def submit(self, frontend: Frontend, timeout_s: float | None) -> Callable[[Request], None]:
+    def submit(
+        self, frontend: Frontend, migration: Migration, timeout_s: float | None
+    ) -> Callable[[Request], None]:
         """Return what a client calls to send a request."""
         if timeout_s is None and not self._faults:
             return frontend.submit
-        return ImpatientClients(self._clock, frontend, self.tolls, timeout_s, self._seed).submit
+        tolls, seed = self.tolls, self._seed
+        return ImpatientClients(
+            self._clock, frontend, migration, tolls, timeout_s=timeout_s, seed=seed
+        ).submit
 
     def start(
         self,
         frontend: Frontend,
+        migration: Migration,
         workers: Sequence[Worker],
         agenda: Agenda,
         recorder: Recorder,
@@ -68,8 +77,20 @@ class Scene:
         if not self._faults:
             return
         events = self._event_faults(frontend)
-        parts = Parts(frontend, workers, self._engines, self._laws, events, agenda, recorder, pulls, over)
-        FaultProcess(self._clock, self.tolls, parts).start()
+        engines, laws = self._engines, self._laws
+        parts = Parts(frontend, migration, workers, engines, laws, events, agenda, recorder, pulls, over)
+        self._process = FaultProcess(self._clock, self.tolls, parts)
+        self._process.start()
+
+    def unreachable(self, worker: int, request: ActiveRequest) -> None:
+        """A request was sent to a worker that is gone."""
+        assert self._process is not None
+        self._process.unreachable(worker, request)
+
+    def pull_failed(self, request: int, target: int) -> None:
+        """A decode worker waits for blocks that cannot be read any more."""
+        assert self._process is not None
+        self._process.pull_failed(request, target)
 
     def _event_faults(self, outbox: Outbox) -> EventFaults:
         """Return what stands between workers and the front door; one for all."""

@@ -49,6 +49,10 @@ class EngineTimes:
     pulled: Mapping[int, Pulled]
 
 
+NOTHING = EngineTimes({}, {})
+"""Of engines without recorded events."""
+
+
 def engine_times(logs: Iterable[EngineLog], dispatch_s: float) -> EngineTimes:
     """Return what events say; `dispatch_s` is the least that the way to an engine takes."""
     queued: dict[tuple[int, bool], Queued] = {}

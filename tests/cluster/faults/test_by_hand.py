@@ -144,7 +144,7 @@ def test_a_client_that_gives_up_frees_blocks_and_bookings():
         assert (row["status"], row["reason"], row["end_s"]) == ("cancelled", "client_timeout", 0.040)
         assert row["output_tokens"] == 2
     assert [worker.engine.cache.pool.used_blocks for worker in cluster.workers] == [0, 0]
-    assert cluster.frontend.pool.router.loads.requests == [0, 0]
+    assert cluster.frontend.pools[0].router.loads.requests == [0, 0]
     assert summary_of(cluster)["requests"]["cancelled"] == 2
     assert "faults" not in summary_of(cluster)
 
