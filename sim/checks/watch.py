@@ -20,7 +20,7 @@ from sim.checks.queues import WorkerQueues
 from sim.checks.requests import Requests
 from sim.checks.times import Times, check_lives
 from sim.checks.tokens import Tokens
-from sim.cluster.client import Act, Client
+from sim.cluster.client import Act
 from sim.cluster.frontend import CANNOT_CONNECT, Frontend
 from sim.cluster.pool import Pool
 from sim.cluster.recorder import Recorder
@@ -77,8 +77,6 @@ class Watch:
         self._loads: list[Loads] = []
         self._pools: Sequence[Pool] = ()
         self.event_delay_s = 0.0
-        self.client: Client | None = None
-        """To be set before the first request."""
 
     def outbox(self, frontend: Frontend) -> "Watch":
         """Return what workers are to send to in place of a front door."""
@@ -135,8 +133,7 @@ class Watch:
         self._held_back(now_s)
 
     def _held_back(self, now_s: float) -> None:
-        if self.client is not None:
-            self._requests.held_back(self.client, now_s)
+        self._requests.held_back(self._cluster.client, now_s)
 
     def booked(self, record: Record, pool: Pool, decision: Decision, booking: Booking) -> None:
         """A request was put on a router's books."""

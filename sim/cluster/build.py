@@ -1,4 +1,8 @@
-"""Builds the parts of a scenario, joins them, and lets simulated time run. Holds no rule of its own."""
+"""Builds the parts of a scenario, joins them, and lets simulated time run. Holds no rule of its own.
+
+Client and front door, front door and workers tell each other things: what comes first is given a list that is
+filled later, or a method of the cluster, and nothing is set on a part that is built.
+"""
 
 import gc
 from collections.abc import Callable, Iterator
@@ -7,19 +11,20 @@ from functools import partial
 from math import inf
 
 from sim.checks.watch import Watch, switched_on
-from sim.cluster.bypass import Bypass
 from sim.cluster.client import make_client, slots
 from sim.cluster.delays import Delays, constant_delays
-from sim.cluster.engine_request import prompt_only, whole
 from sim.cluster.faults.links import host_outages, network_outages
 from sim.cluster.faults.scene import Scene
-from sim.cluster.frontend import FrontDoor, Frontend, Listeners, Published
-from sim.cluster.kv_transfer import Lease, PullListeners, Pulls, Transport
+from sim.cluster.front_door import FrontDoor, Listeners, Published
+from sim.cluster.frontend import Frontend
+from sim.cluster.kv_transfer import Lease, PullListeners, Pulls
+from sim.cluster.layout import Policies, lay_out
+from sim.cluster.link_rows import link_rows
 from sim.cluster.lookout import Lookout
 from sim.cluster.migration import Migration, MigrationRules, lease_expired
-from sim.cluster.pool import Pool
 from sim.cluster.recorder import Recorder
-from sim.cluster.stage import Desk, Stage
+from sim.cluster.stage import Desk
+from sim.cluster.transport import Transport
 from sim.cluster.worker import Worker
 from sim.engine.connector import OffloadingConnector
 from sim.engine.engine import Engine
@@ -38,11 +43,7 @@ from sim.kv.prefix import PrefixTable
 from sim.links.host_link import HostLink
 from sim.links.network import Network
 from sim.links.placement import place
-from sim.links.transfer import Stream
-from sim.results.transfers import LinkRow
-from sim.router import Policy, Router
-from sim.router.pools import Leg, conditional_decode_leg, decode_leg, prefill_leg
-from sim.router.query import NO_OVERRIDES
+from sim.router import Policy
 from sim.scenario.scenario import Scenario
 from sim.scenario.sections import KvRole
 from sim.workload.request import Request, Trace
@@ -91,18 +92,19 @@ class Cluster:
         """Workers, by index, that never end what they have; known when the run is over."""
         self.workers: list[Worker] = []
         self._trace = trace
-        self._policies = {"prefill": policy, "decode": decode_policy}
         self._delays = delays or constant_delays(scenario.frontend, times.frontend)
         self._step_time = step_time
         self._step_law = StepLaw(times.step)
         self._attention_group = scenario.model.state_groups
         self._on_progress: Progress | None = None
+        self.client = make_client(self.clock, trace, scenario.replay, self._send)
         self.recorder = Recorder(
             scenario.workers.gpus,
             self._attention_group,
             capacity.block_tokens,
             scenario.output.tables,
             scenario.output.worker_interval_s,
+            due_s=self.client.due_s,
         )
         self._watch = watch = self._checks() if (switched_on() if check is None else check) else None
         self.scene = Scene(self.clock, scenario.faults, scenario.seed)
@@ -110,7 +112,10 @@ class Cluster:
         self._prefixes = PrefixTable(trace.chunk_tokens, capacity.block_tokens)
         self.pulls = self._transfers(transport) if scenario.workers.prefill else None
         """Transfers between workers; None in an aggregated cluster."""
-        stages, bypass = self._pair() if scenario.workers.prefill else ([self._aggregated()], None)
+        desk = Desk(self.clock, self._agenda, self.recorder, scenario.seed, watch.booked if watch else None)
+        stages, bypass = lay_out(
+            scenario, self._prefixes, self.workers, Policies(policy, decode_policy), desk
+        )
         ended = self._ended if watch is None else watch.ends(self._ended)
         self.frontend = Frontend(
             self.clock,
@@ -136,7 +141,7 @@ class Cluster:
                 scenario.disaggregation.kv_load_failure_policy == "recompute",
             ),
             pulls=self.pulls,
-            retried=None if watch is None else watch.retried,
+            retried=watch.retried if watch else None,
         )
         self._lookout = Lookout(
             self.frontend.pools,
@@ -144,67 +149,10 @@ class Cluster:
             interval_s=scenario.router.active_request_expiry_secs,
             way_s=times.frontend.alpha_out_s,
         )
-        send = self.scene.submit(self.frontend, self.migration, scenario.replay.timeout_s)
-        if watch is not None:
-            send = watch.join(self, send)
-        self.client = make_client(self.clock, trace, scenario.replay, send)
-        if watch is not None:
-            watch.client = self.client
-        self.recorder.due_s = self.client.due_s
+        submit = self.scene.submit(self.frontend, self.migration, scenario.replay.timeout_s)
+        self._submit = submit if watch is None else watch.join(self, submit)
 
-    # -- stages ---------------------------------------------------------------------------------------------
-
-    def _aggregated(self) -> Stage:
-        routing = Leg(self.scenario.router, NO_OVERRIDES, "decode")
-        pool = self._pool("prefill", routing, range(self.scenario.workers.gpus))
-        return Stage("aggregated", pool, partial(whole, self._prefixes), self._desk)
-
-    def _pair(self) -> tuple[list[Stage], Bypass]:
-        """Return the stages of a disaggregated cluster, and who skips the first."""
-        scenario, conditional = self.scenario, self.scenario.disaggregation.conditional
-        legs = (
-            prefill_leg(scenario.router),
-            (conditional_decode_leg if conditional else decode_leg)(scenario.router),
-        )
-        count = scenario.workers.prefill or 0
-        prefills = self._pool("prefill", legs[0], range(count))
-        decodes = self._pool("decode", legs[1], range(count, scenario.workers.gpus))
-        prompt = partial(prompt_only, self._prefixes, bool(self._attention_group))
-        serve, desk = partial(whole, self._prefixes), self._desk
-        prefill = Stage("prefill", prefills, prompt, desk, overrides=legs[0].overrides)
-        decode = Stage(
-            "decode",
-            decodes,
-            serve,
-            desk,
-            too_long="prompt_exceeds_decode_pool",
-            overrides=legs[1].overrides,
-            decode=True,
-        )
-        bypass = Bypass(
-            prefill,
-            Stage("peek", decodes, serve, desk, decode=True),
-            Stage("aggregated", decodes, serve, desk, decode=True),
-            conditional,
-            block_tokens=self.capacity.block_tokens,
-            max_num_batched_tokens=scenario.engine.max_num_batched_tokens,
-        )
-        return [prefill, decode], bypass
-
-    @property
-    def _desk(self) -> Desk:
-        booked = None if self._watch is None else self._watch.booked
-        return Desk(self.clock, self._agenda, self.recorder, self.scenario.seed, booked)
-
-    def _pool(self, stage: str, routing: Leg, members: range) -> Pool:
-        router = Router(
-            routing.config,
-            self.capacity.block_tokens,
-            len(members),
-            policy=self._policies[stage],
-            worker_type=routing.worker_type,
-        )
-        return Pool(router, self.workers, members)
+    # -- parts ----------------------------------------------------------------------------------------------
 
     def _transfers(self, transport: Transport | None) -> Pulls:
         scenario, joined, watch = self.scenario, self.scenario.disaggregation, self._watch
@@ -235,8 +183,6 @@ class Cluster:
             scenario.workers.gpus,
             self.capacity.block_bytes,
         )
-
-    # -- parts ----------------------------------------------------------------------------------------------
 
     def _front_door(self, times: Coefficients) -> FrontDoor:
         scenario, offload = self.scenario, self.scenario.offload
@@ -352,24 +298,18 @@ class Cluster:
         )
         lookups = (worker.engine.scheduler.lookup for worker in self.workers)
         self.recorder.pulls.nothing_left = sum(lookup.nothing_left for lookup in lookups)
-        self.recorder.links(self._links(self.recorder.last_end_s))
+        end_s = self.recorder.last_end_s
+        self.recorder.links(link_rows(self.workers, self.pulls, self.clock.now_s, end_s))
         if watch is not None:
             watch.closed()
+
+    def _send(self, request: Request) -> None:
+        self._submit(request)
 
     def _ended(self, request: Request) -> None:
         self.client.ended(request)
         if self._on_progress is not None:
             self._on_progress(self.clock.now_s, self.recorder.ended, len(self._trace.requests))
-
-    def _links(self, end_s: float) -> Iterator[LinkRow]:
-        """What went over every link."""
-        for index, worker in enumerate(self.workers):
-            if worker.engine.offload is not None:
-                yield _host_row(index, "to_host", worker.link.to_host, end_s)
-                yield _host_row(index, "to_gpu", worker.link.to_gpu, end_s)
-        if self.pulls is not None:
-            for use in self.pulls.network.links(self.clock.now_s):
-                yield LinkRow(*use, use.busy_s / end_s if end_s else 0.0)
 
     def _hangs(self) -> dict[int, Hang]:
         """Return why workers that have requests left never end them, by worker."""
@@ -389,17 +329,3 @@ def rare_collections() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*usual)
-
-
-def _host_row(worker: int, direction: str, stream: Stream, end_s: float) -> LinkRow:
-    return LinkRow(
-        "pcie",
-        worker,
-        direction,
-        stream.bytes_per_s,
-        stream.jobs,
-        stream.n_bytes,
-        stream.busy_s,
-        stream.waited_s,
-        stream.utilisation(end_s),
-    )

@@ -13,10 +13,11 @@ prompt's blocks and generates.
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from sim.cluster.bypass import Bypass
 from sim.cluster.delays import Delays, Part
+from sim.cluster.front_door import FrontDoor, Listeners
 from sim.cluster.kv_transfer import Pulls
 from sim.cluster.pool import Pool, PoolWorker
 from sim.cluster.recorder import Recorder, Status
@@ -25,7 +26,6 @@ from sim.cluster.stage import Stage
 from sim.engine.active import ActiveRequest
 from sim.engine.plan import StepOutput, StepPlan
 from sim.events.clock import Clock, Phase
-from sim.hardware.coefficient_file import FrontendCoefficients
 from sim.kv.events import KvEvent
 from sim.kv.prefix import PrefixTable
 from sim.kv.runs import BlockRuns
@@ -33,35 +33,6 @@ from sim.workload.request import Request
 
 CANNOT_CONNECT: Final = "cannot_connect"
 """Why a request does not come to a worker that is gone."""
-
-
-Published = Callable[[int, Sequence[KvEvent], float], None]
-"""Is told of KV events: worker, events, time of the output that publishes them."""
-
-
-class FrontDoor(NamedTuple):
-    """What a scenario says of its front door."""
-
-    coefficients: FrontendCoefficients
-    max_model_len: int
-    """In tokens, answer included."""
-    attention_group: int
-    """The engines' attention group: the router hears of no other,"""
-    host_events: bool = False
-    """and only then of the CPU tier."""
-    track_outputs: bool = False
-    """Whether the router hears of every block that an answer grows by."""
-
-
-class Listeners(NamedTuple):
-    """Who is told what the front door sees."""
-
-    ended: Callable[[Request], None]
-    """Every request that is over."""
-    unreachable: Callable[[int, ActiveRequest], None] | None = None
-    """A request that came to a worker which is gone, in place of its being given up."""
-    published: Published | None = None
-    """The KV events of every worker's output."""
 
 
 class Frontend:

@@ -46,11 +46,13 @@ class Recorder:
         block_tokens: int,
         tables: Collection[str] = (),
         worker_interval_s: float = 0.0,
+        *,
+        due_s: Sequence[float] = (),
     ) -> None:
         self.records: dict[int, Record] = {}
         """Requests sent and not yet ended, by index, and also by what engines call those tried again."""
-        self.due_s: Sequence[float] = ()
-        """When the client means to send each request, by index, nan until it is known; set before the run."""
+        self.due_s = due_s
+        """When the client means to send each request, by index, nan until it is known."""
         self.rows = Rows(keep=(*ALWAYS_KEPT, *tables))
         self.itl_s = WeightedSample()
         self.pulls = PullCounts()

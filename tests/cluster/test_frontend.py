@@ -6,7 +6,8 @@ import pytest
 
 from sim.cluster.delays import ConstantDelays, Part
 from sim.cluster.engine_request import whole
-from sim.cluster.frontend import FrontDoor, Frontend, Listeners
+from sim.cluster.front_door import FrontDoor, Listeners
+from sim.cluster.frontend import Frontend
 from sim.cluster.pool import Pool
 from sim.cluster.recorder import Recorder
 from sim.cluster.stage import Desk, Stage
