@@ -18,9 +18,9 @@ from typing import Protocol
 from sim.cluster.delays import Arrival, Delays, Part
 from sim.engine.active import ActiveRequest
 from sim.engine.plan import StepPlan
-from sim.validation.replay.engine_times import NOTHING, EngineTimes
+from sim.validation.replay.events.engine_times import NOTHING, EngineTimes
+from sim.validation.replay.events.stored import EngineLog
 from sim.validation.replay.recording import Times
-from sim.validation.replay.stored import EngineLog
 
 
 class Timing(Protocol):

@@ -20,9 +20,9 @@ from sim.router.policies import make_policy
 from sim.router.query import Query
 from sim.scenario.scenario import Scenario
 from sim.validation.replay.delays import RecordedDelays, RecordedTimes, Timing
-from sim.validation.replay.engine_times import engine_times
+from sim.validation.replay.events.engine_times import engine_times
+from sim.validation.replay.events.stored import EngineLog, engine_logs
 from sim.validation.replay.recording import Recording, pools
-from sim.validation.replay.stored import EngineLog, engine_logs
 from sim.validation.replay.transfers import RecordedTransfers
 
 _NO_FRONT_DOOR = {"alpha_in_s": 0.0, "alpha_in_s_per_token": 0.0, "alpha_out_s": 0.0}

@@ -4,7 +4,7 @@ from math import inf
 
 from sim.links.network import LinkUse
 from sim.validation.replay.delays import Timing
-from sim.validation.replay.engine_times import NOTHING, EngineTimes
+from sim.validation.replay.events.engine_times import NOTHING, EngineTimes
 
 
 class RecordedTransfers:

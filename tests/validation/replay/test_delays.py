@@ -8,10 +8,10 @@ from sim.cluster.delays import ConstantDelays, Part
 from sim.engine.active import ActiveRequest
 from sim.engine.plan import StepPlan
 from sim.validation.replay.delays import RecordedDelays, RecordedTimes
-from sim.validation.replay.engine_times import NOTHING, EngineTimes, Pulled, Queued
-from sim.validation.replay.legs import Leg
+from sim.validation.replay.events.engine_times import NOTHING, EngineTimes, Pulled, Queued
+from sim.validation.replay.events.legs import Leg
+from sim.validation.replay.events.stored import EngineLog, Stored
 from sim.validation.replay.recording import Times
-from sim.validation.replay.stored import EngineLog, Stored
 from sim.validation.replay.transfers import RecordedTransfers
 
 LAW_S = 7.0

@@ -1,8 +1,8 @@
 """When requests came to their engines, and when pulls ended."""
 
-from sim.validation.replay.engine_times import Pulled, Queued, engine_times
-from sim.validation.replay.legs import Leg
-from sim.validation.replay.stored import EngineLog, Stored
+from sim.validation.replay.events.engine_times import Pulled, Queued, engine_times
+from sim.validation.replay.events.legs import Leg
+from sim.validation.replay.events.stored import EngineLog, Stored
 
 DISPATCH_S = 0.5
 

@@ -4,8 +4,8 @@ from math import inf
 
 import pytest
 
-from sim.validation.replay.stored import Stored, engine_logs
-from tests.validation.replay.small_events import small
+from sim.validation.replay.events.stored import Stored, engine_logs
+from tests.validation.replay.events.small_events import small
 
 EVENTS = [
     (0.2, "stored", [11, 12], None),

@@ -12,8 +12,8 @@ from itertools import accumulate
 from math import inf
 
 from sim.measured.formats.kv_events import EventType
-from sim.validation.replay.identity import BlockEvent, identify, prompt_blocks
-from sim.validation.replay.legs import Leg, legs
+from sim.validation.replay.events.identity import BlockEvent, identify, prompt_blocks
+from sim.validation.replay.events.legs import Leg, legs
 from sim.validation.replay.recording import Recording
 
 SLACK_S = 0.05

@@ -1,7 +1,7 @@
 """When requests came to their engines, and when pulls ended: what no file says, but KV events bound.
 
 Requests that the router sent within milliseconds reach an engine in an order of their own, and some of them
-late. What is known is when an engine first stored blocks of a request (`sim.validation.replay.stored`):
+late. What is known is when an engine first stored blocks of a request (`sim.validation.replay.events.stored`):
 
 - A request stood in the queue when the step was planned in which it first stored blocks. It came after the
   output before that was published, else it would have been in that step; and requests of one step were in the
@@ -17,7 +17,7 @@ All of this is time: what a request finds in the cache is not looked at.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from sim.validation.replay.stored import EngineLog, Stored
+from sim.validation.replay.events.stored import EngineLog, Stored
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from itertools import count
 
 from sim.kv.prefix import PrefixTable
 from sim.measured.formats.kv_events import BlockHash, EventType, KvEvent
-from sim.validation.replay.legs import legs
+from sim.validation.replay.events.legs import legs
 from sim.validation.replay.recording import Recording
 
 LOOK_AHEAD = 8
