@@ -10,7 +10,7 @@ from sim.cluster.pool import Pool, PoolWorker
 from sim.cluster.stage import Desk, Stage
 from sim.kv.prefix import PrefixTable
 from sim.router import Policy, Router
-from sim.router.pools import Leg, conditional_decode_leg, decode_leg, prefill_leg
+from sim.router.pools import StageRouting, conditional_decode_stage, decode_stage, prefill_stage
 from sim.router.query import NO_OVERRIDES
 from sim.scenario.scenario import Scenario
 
@@ -36,7 +36,7 @@ def lay_out(
     """Return the stages of a scenario's cluster; `workers`, by index, may be built later."""
     if scenario.workers.prefill:
         return _disaggregated(scenario, prefixes, workers, policies, desk)
-    routing = Leg(scenario.router, NO_OVERRIDES, "decode")
+    routing = StageRouting(scenario.router, NO_OVERRIDES, "decode")
     members = range(scenario.workers.gpus)
     pool = Pool(_router(routing, prefixes, members, policies.first), workers, members)
     return Layout([Stage("aggregated", pool, partial(whole, prefixes), desk)])
@@ -46,8 +46,8 @@ def _disaggregated(
     scenario: Scenario, prefixes: PrefixTable, workers: Sequence[PoolWorker], policies: Policies, desk: Desk
 ) -> Layout:
     conditional, count = scenario.disaggregation.conditional, scenario.workers.prefill or 0
-    to_prefill = prefill_leg(scenario.router)
-    to_decode = (conditional_decode_leg if conditional else decode_leg)(scenario.router)
+    to_prefill = prefill_stage(scenario.router)
+    to_decode = (conditional_decode_stage if conditional else decode_stage)(scenario.router)
     first, then = range(count), range(count, scenario.workers.gpus)
     prefill_pool = Pool(_router(to_prefill, prefixes, first, policies.first), workers, first)
     decode_pool = Pool(_router(to_decode, prefixes, then, policies.decode), workers, then)
@@ -74,7 +74,7 @@ def _disaggregated(
     return Layout([prefill, decode], bypass)
 
 
-def _router(routing: Leg, prefixes: PrefixTable, members: range, policy: Policy | None) -> Router:
+def _router(routing: StageRouting, prefixes: PrefixTable, members: range, policy: Policy | None) -> Router:
     return Router(
         routing.config, prefixes.block_tokens, len(members), policy=policy, worker_type=routing.worker_type
     )

@@ -83,7 +83,9 @@ class RecordedDelays:
         self._usual = usual
         self._engines = engines
         self._log_of = logs
-        self._logs = {(index, log.leg.decode): log for log in logs.values() for index in log.leg.begins_s}
+        self._logs = {
+            (index, log.engine.decode): log for log in logs.values() for index in log.engine.begins_s
+        }
         self._pair = any(decode for _, decode in self._logs)
         self._block_tokens = block_tokens
         self._token_s = token_s
@@ -113,7 +115,7 @@ class RecordedDelays:
         log = self._log(request)
         if log is None:
             return None
-        pulled = log.leg.decode and not request.outputs  # the whole prompt turns up at once
+        pulled = log.engine.decode and not request.outputs  # the whole prompt turns up at once
         before = 0 if pulled else (request.computed - tokens) // self._block_tokens
         filled = (request.prompt_tokens if pulled else request.computed) // self._block_tokens
         return log.stored_s(request.request_id, filled - 1) if filled > before else None

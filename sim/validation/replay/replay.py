@@ -120,7 +120,7 @@ def numbered(recording: Recording, scenario: Scenario) -> Iterator[tuple[str, in
 
 def _by_worker(recording: Recording, scenario: Scenario, logs: Iterable[EngineLog]) -> dict[int, EngineLog]:
     numbers = dict(numbered(recording, scenario))
-    return {numbers[log.leg.worker]: log for log in logs}
+    return {numbers[log.engine.worker]: log for log in logs}
 
 
 def _as_recorded(scenario: Scenario, limit: int | None, tables: Sequence[str]) -> Scenario:

@@ -9,7 +9,7 @@ from sim.engine.active import ActiveRequest
 from sim.engine.plan import StepPlan
 from sim.validation.replay.delays import RecordedDelays, RecordedTimes
 from sim.validation.replay.events.engine_times import NOTHING, EngineTimes, Pulled, Queued
-from sim.validation.replay.events.legs import Leg
+from sim.validation.replay.events.engines import RecordedEngine
 from sim.validation.replay.events.stored import EngineLog, Stored
 from sim.validation.replay.recording import Times
 from sim.validation.replay.transfers import RecordedTransfers
@@ -111,7 +111,9 @@ def engine(outputs_s: list[float], *, decode: bool = False, **stored: Stored) ->
     """Return the log of an engine that served requests 0 and 1, with what some of them stored."""
     found = {int(name[1:]): [one] for name, one in stored.items()}
     heard_s = [time_s + 1.0 for time_s in outputs_s]
-    return EngineLog(Leg("engine", decode, {0: 0.0, 1: 0.0}, {}), outputs_s, heard_s, found, {0: 2, 1: 2})
+    return EngineLog(
+        RecordedEngine("engine", decode, {0: 0.0, 1: 0.0}, {}), outputs_s, heard_s, found, {0: 2, 1: 2}
+    )
 
 
 def with_logs(*logs: EngineLog, token_s: float = inf) -> RecordedDelays:
