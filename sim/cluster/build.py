@@ -1,4 +1,8 @@
-"""Builds the parts of a scenario, joins them, and lets simulated time run. Holds no rule of its own."""
+"""Builds the parts of a scenario, joins them, and lets simulated time run. Holds no rule of its own.
+
+Client and front door, front door and workers tell each other things: what comes first is given a list that is
+filled later, or a method of the cluster, and nothing is set on a part that is built.
+"""
 
 import gc
 from collections.abc import Callable, Iterator
@@ -6,26 +10,29 @@ from contextlib import contextmanager
 from functools import partial
 from math import inf
 
-import simpy
-
 from sim.cluster.client import make_client, slots
-from sim.cluster.disaggregated import DisaggregatedFrontend
+from sim.cluster.delays import Delays, constant_delays
 from sim.cluster.faults.links import host_outages, network_outages
 from sim.cluster.faults.scene import Scene
-from sim.cluster.frontend import FrontDoor, Frontend
-from sim.cluster.kv_transfer import Lease, Pulls
+from sim.cluster.front_door import FrontDoor, Listeners, Published
+from sim.cluster.frontend import Frontend
+from sim.cluster.kv_transfer import Lease, PullListeners, Pulls
+from sim.cluster.layout import Policies, lay_out
+from sim.cluster.link_rows import link_rows
 from sim.cluster.lookout import Lookout
-from sim.cluster.pool import Pool
+from sim.cluster.migration import Migration, MigrationRules, lease_expired
 from sim.cluster.recorder import Recorder
+from sim.cluster.stage import Desk
+from sim.cluster.transport import Transport
 from sim.cluster.watcher import MakeWatcher
-from sim.cluster.worker import Pace, Worker
+from sim.cluster.worker import Worker
 from sim.engine.connector import OffloadingConnector
 from sim.engine.engine import Engine
 from sim.engine.hang import Hang, hang_of
 from sim.engine.nixl import NixlConnector
 from sim.engine.plan import Limits
 from sim.events.agenda import Agenda
-from sim.events.clock import run_out
+from sim.events.clock import Clock
 from sim.hardware import mocker_law
 from sim.hardware.capacity import Capacity
 from sim.hardware.coefficients import Coefficients
@@ -36,10 +43,7 @@ from sim.kv.prefix import PrefixTable
 from sim.links.host_link import HostLink
 from sim.links.network import Network
 from sim.links.placement import place
-from sim.links.transfer import Stream
-from sim.results.transfers import LinkRow
-from sim.router import Policy, Router
-from sim.router.pools import Leg, conditional_decode_leg, decode_leg, prefill_leg
+from sim.router import Policy
 from sim.scenario.scenario import Scenario
 from sim.scenario.sections import KvRole
 from sim.workload.request import Request, Trace
@@ -61,159 +65,157 @@ class Cluster:
         policy: Policy | None = None,
         decode_policy: Policy | None = None,
         step_time: StepTime | None = None,
-        pace: Pace | None = None,
+        delays: Delays | None = None,
+        transport: Transport | None = None,
+        published: Published | None = None,
         watch: MakeWatcher | None,
     ) -> None:
-        """Build it. `policy` chooses for the first leg, `decode_policy` for the second of a pair.
+        """Build it.
 
-        `watch` makes who hears all that its parts tell each other, such as the checks (`sim.cluster.checks`).
+        Args:
+            scenario: what is built.
+            trace: what the client sends.
+            capacity: of a worker.
+            times: coefficients of the scenario's step time and front door.
+            policy: chooses for the first stage; None: as the scenario says.
+            decode_policy: chooses for the second stage of a pair.
+            step_time: the law of every worker's steps; None: as the scenario says.
+            delays: who says when; None: what the scenario says takes its time.
+            transport: what transfers between workers go over; None: the scenario's network.
+            published: is told of the KV events of every worker's output.
+            watch: makes who hears all that the parts tell each other, such as the checks
+                (`sim.cluster.checks`).
+
         """
-        self.env = simpy.Environment()
+        self.clock = Clock()
         self.capacity = capacity
         self.scenario = scenario
-        self.pulls: Pulls | None = None
-        """Transfers between workers; None in an aggregated cluster."""
         self.hangs: dict[int, Hang] = {}
         """Workers, by index, that never end what they have; known when the run is over."""
+        self.workers: list[Worker] = []
         self._trace = trace
-        self._policies = {"prefill": policy, "decode": decode_policy}
-        self._pace = pace
+        self._delays = delays or constant_delays(scenario.frontend, times.frontend)
         self._step_time = step_time
         self._step_law = StepLaw(times.step)
         self._attention_group = scenario.model.state_groups
+        self._on_progress: Progress | None = None
+        self.client = make_client(self.clock, trace, scenario.replay, self._send)
         self.recorder = Recorder(
             scenario.workers.gpus,
             self._attention_group,
             capacity.block_tokens,
             scenario.output.tables,
             scenario.output.worker_interval_s,
+            due_s=self.client.due_s,
         )
-        self._watch = watch and watch(
+        self._watch = watcher = watch and watch(
             self.recorder,
             len(trace.requests),
             slots(trace, scenario.replay),
             scenario.workers.gpus,
             capacity.block_bytes,
         )
-        self.workers: list[Worker] = []
-        self.scene = Scene(self.env, scenario.faults, scenario.seed)
+        self.scene = Scene(self.clock, scenario.faults, scenario.seed)
         self._agenda = Agenda()
-        self.frontend = self._disaggregated(times) if scenario.workers.prefill else self._aggregated(times)
+        self._prefixes = PrefixTable(trace.chunk_tokens, capacity.block_tokens)
+        self.pulls = self._transfers(transport) if scenario.workers.prefill else None
+        """Transfers between workers; None in an aggregated cluster."""
+        desk = Desk(
+            self.clock, self._agenda, self.recorder, scenario.seed, watcher.booked if watcher else None
+        )
+        stages, bypass = lay_out(
+            scenario, self._prefixes, self.workers, Policies(policy, decode_policy), desk
+        )
+        ended = self._ended if watcher is None else watcher.ends(self._ended)
+        self.frontend = Frontend(
+            self.clock,
+            stages,
+            self._prefixes,
+            self.recorder,
+            door=self._front_door(times),
+            delays=self._delays,
+            listeners=Listeners(ended, self.scene.unreachable, published),
+            bypass=bypass,
+            pulls=self.pulls,
+        )
+        self._outbox = self.frontend if watcher is None else watcher.outbox(self.frontend)
+        self._add_workers()
+        self.migration = Migration(
+            self.clock,
+            self.frontend,
+            self._prefixes,
+            self.recorder,
+            MigrationRules(
+                scenario.frontend.migration_limit,
+                scenario.frontend.migration_max_seq_len or inf,
+                scenario.disaggregation.kv_load_failure_policy == "recompute",
+            ),
+            pulls=self.pulls,
+            retried=watcher.retried if watcher else None,
+        )
         self._lookout = Lookout(
             self.frontend.pools,
             self.recorder.records,
-            self.frontend.serving,
             interval_s=scenario.router.active_request_expiry_secs,
             way_s=times.frontend.alpha_out_s,
         )
-        send = self.scene.submit(self.frontend, scenario.replay.timeout_s)
-        if self._watch is not None:
-            send = self._watch.join(self, send)
-        self.client = make_client(self.env, trace, scenario.replay, send)
-        if self._watch is not None:
-            self._watch.client = self.client
-        self.recorder.due_s = self.client.due_s
-
-    # -- layouts --------------------------------------------------------------------------------------------
-
-    def _aggregated(self, times: Coefficients) -> Frontend:
-        count = self.scenario.workers.count or 0
-        router = Router(
-            self.scenario.router, self.capacity.block_tokens, count, policy=self._policies["prefill"]
-        )
-        pool = Pool("aggregated", router)
-        frontend = Frontend(self.env, pool, self._prefixes(), self.recorder, self._front_door(times))
-        pool.workers = [self._worker(frontend, "aggregated", offloads=True) for _ in range(count)]
-        return frontend
-
-    def _disaggregated(self, times: Coefficients) -> DisaggregatedFrontend:
-        scenario, joined = self.scenario, self.scenario.disaggregation
-        prefill, decode = scenario.workers.prefill or 0, scenario.workers.decode or 0
-        placement = place(joined.placement, prefill, decode)
-        lease = Lease(joined.lease_s, joined.heartbeat_interval_s, joined.lease_extension_s)
-        network = Network(scenario.network(), placement.nodes, network_outages(scenario.faults))
-        pulls = Pulls(
-            self.env, network, lease, self.capacity.block_bytes, scenario.model.full_attention_layers
-        )
-        legs = (
-            prefill_leg(scenario.router),
-            (conditional_decode_leg if joined.conditional else decode_leg)(scenario.router),
-        )
-        pools = (
-            self._pool("prefill", legs[0], prefill, 0),
-            self._pool("decode", legs[1], decode, prefill),
-        )
-        frontend = DisaggregatedFrontend(
-            self.env,
-            pools[0],
-            self._prefixes(),
-            self.recorder,
-            self._front_door(times),
-            decode=pools[1],
-            pulls=pulls,
-            conditional=joined.conditional,
-            max_num_batched_tokens=scenario.engine.max_num_batched_tokens,
-            recomputes=joined.kv_load_failure_policy == "recompute",
-        )
-        pools[0].workers = [
-            self._worker(frontend, "prefill", offloads=True, kv_role=joined.prefill_kv_role)
-            for _ in range(prefill)
-        ]
-        pools[1].workers = [
-            self._worker(frontend, "decode", kv_role=joined.decode_kv_role, kv_blocks=joined.decode_kv_blocks)
-            for _ in range(decode)
-        ]
-        pulls.workers = self.workers
-        pulls.pulled = self.recorder.pulled
-        pulls.expired = frontend.expired
-        self.pulls = pulls
-        return frontend
-
-    def _pool(self, leg: str, routing: Leg, workers: int, first: int) -> Pool:
-        router = Router(
-            routing.config,
-            self.capacity.block_tokens,
-            workers,
-            policy=self._policies[leg],
-            worker_type=routing.worker_type,
-        )
-        return Pool(leg, router, routing.overrides, first)
+        submit = self.scene.submit(self.frontend, self.migration, scenario.replay.timeout_s)
+        self._submit = submit if watcher is None else watcher.join(self, submit)
 
     # -- parts ----------------------------------------------------------------------------------------------
 
-    def _prefixes(self) -> PrefixTable:
-        return PrefixTable(self._trace.chunk_tokens, self.capacity.block_tokens)
+    def _transfers(self, transport: Transport | None) -> Pulls:
+        scenario, joined, watch = self.scenario, self.scenario.disaggregation, self._watch
+        if transport is None:
+            workers = scenario.workers
+            placement = place(joined.placement, workers.prefill or 0, workers.decode or 0)
+            transport = Network(scenario.network(), placement.nodes, network_outages(scenario.faults))
+        expired, failed = partial(lease_expired, self.recorder), self.scene.pull_failed
+        listeners = PullListeners(self.recorder.pulled, expired, failed)
+        if watch is not None:
+            listeners = PullListeners(watch.pulled, expired, failed, watch.pull_stopped)
+        return Pulls(
+            self.clock,
+            transport,
+            Lease(joined.lease_s, joined.heartbeat_interval_s, joined.lease_extension_s),
+            block_bytes=self.capacity.block_bytes,
+            pieces_per_block=scenario.model.full_attention_layers,
+            workers=self.workers,
+            listeners=listeners,
+        )
 
     def _front_door(self, times: Coefficients) -> FrontDoor:
         scenario, offload = self.scenario, self.scenario.offload
         return FrontDoor(
-            self._agenda,
             times.frontend,
-            scenario.frontend,
-            scenario.seed,
             scenario.max_model_len,
             self._attention_group,
             host_events=offload is not None and offload.kv_events == "self-describing",
             track_outputs=scenario.router.track_output_blocks,
-            migration_limit=scenario.frontend.migration_limit,
-            migration_max_tokens=scenario.frontend.migration_max_seq_len or inf,
         )
 
-    def _worker(
+    def _add_workers(self) -> None:
+        workers, joined = self.scenario.workers, self.scenario.disaggregation
+        for _ in range(workers.count or 0):
+            self._add_worker("aggregated", offloads=True)
+        for _ in range(workers.prefill or 0):
+            self._add_worker("prefill", offloads=True, kv_role=joined.prefill_kv_role)
+        for _ in range(workers.decode or 0):
+            self._add_worker("decode", kv_role=joined.decode_kv_role, kv_blocks=joined.decode_kv_blocks)
+
+    def _add_worker(
         self,
-        frontend: Frontend,
         leg: mocker_law.Leg,
         *,
         offloads: bool = False,
         kv_role: KvRole | None = None,
         kv_blocks: int | None = None,
-    ) -> Worker:
+    ) -> None:
         scenario, index = self.scenario, len(self.workers)
         kv_blocks = kv_blocks or self.capacity.num_blocks
         make = partial(self._engine, offloads=offloads, kv_role=kv_role, kv_blocks=kv_blocks)
-        outbox = frontend if self._watch is None else self._watch.outbox(frontend)
         worker = Worker(
-            self.env,
+            self.clock,
             index,
             make(),
             step_time=self.scene.enter(make, self._law(leg, kv_blocks)),
@@ -224,13 +226,12 @@ class Cluster:
                 host_outages(scenario.faults, index),
             ),
             observer=self._watch or self.recorder,
-            outbox=self.scene.outbox(index, outbox),
+            outbox=self.scene.outbox(index, self._outbox),
             agenda=self._agenda,
+            delays=self._delays,
             fast_forward=scenario.engine.fast_forward and not self.scene.sends_one_by_one(index),
-            pace=self._pace,
         )
         self.workers.append(worker)
-        return worker
 
     def _engine(self, *, offloads: bool, kv_role: KvRole | None, kv_blocks: int) -> Engine:
         scenario, capacity, offload = self.scenario, self.capacity, self.scenario.offload
@@ -275,17 +276,11 @@ class Cluster:
 
     def run(self, on_progress: Progress | None = None) -> None:
         """Replay the whole trace; what has not ended when nothing can happen any more is unfinished."""
-        requests = self._trace.requests
-
-        def ended(request: Request) -> None:
-            self.client.ended(request)
-            if on_progress is not None:
-                on_progress(self.env.now, self.recorder.ended, len(requests))
-
-        watch = self._watch
-        self.frontend.ended = ended if watch is None else watch.ends(ended)
+        requests, watch = self._trace.requests, self._watch
+        self._on_progress = on_progress
         self.scene.start(
             self.frontend,
+            self.migration,
             self.workers,
             self._agenda,
             self.recorder,
@@ -294,26 +289,27 @@ class Cluster:
         )
         self.client.start()
         with rare_collections():
-            run_out(self.env, self._lookout)
+            self.clock.run_out(self._lookout)
         if watch is not None:
             watch.stopped()
         self.hangs = self._hangs()
-        self.recorder.close(self.env.now, requests, {index: hang.waits for index, hang in self.hangs.items()})
+        self.recorder.close(
+            self.clock.now_s, requests, {index: hang.waits for index, hang in self.hangs.items()}
+        )
         lookups = (worker.engine.scheduler.lookup for worker in self.workers)
         self.recorder.pulls.nothing_left = sum(lookup.nothing_left for lookup in lookups)
-        self.recorder.links(self._links(self.recorder.last_end_s))
+        end_s = self.recorder.last_end_s
+        self.recorder.links(link_rows(self.workers, self.pulls, self.clock.now_s, end_s))
         if watch is not None:
             watch.closed()
 
-    def _links(self, end_s: float) -> Iterator[LinkRow]:
-        """What went over every link."""
-        for index, worker in enumerate(self.workers):
-            if worker.engine.offload is not None:
-                yield _host_row(index, "to_host", worker.link.to_host, end_s)
-                yield _host_row(index, "to_gpu", worker.link.to_gpu, end_s)
-        if self.pulls is not None:
-            for use in self.pulls.network.links(self.env.now):
-                yield LinkRow(*use, use.busy_s / end_s if end_s else 0.0)
+    def _send(self, request: Request) -> None:
+        self._submit(request)
+
+    def _ended(self, request: Request) -> None:
+        self.client.ended(request)
+        if self._on_progress is not None:
+            self._on_progress(self.clock.now_s, self.recorder.ended, len(self._trace.requests))
 
     def _hangs(self) -> dict[int, Hang]:
         """Return why workers that have requests left never end them, by worker."""
@@ -333,17 +329,3 @@ def rare_collections() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*usual)
-
-
-def _host_row(worker: int, direction: str, stream: Stream, end_s: float) -> LinkRow:
-    return LinkRow(
-        "pcie",
-        worker,
-        direction,
-        stream.bytes_per_s,
-        stream.jobs,
-        stream.n_bytes,
-        stream.busy_s,
-        stream.waited_s,
-        stream.utilisation(end_s),
-    )

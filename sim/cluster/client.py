@@ -10,11 +10,9 @@ from collections.abc import Callable, Sequence
 from math import inf, nan, nextafter
 from typing import Protocol
 
-import simpy
-
 from sim.base.bounds import LONGEST_S
 from sim.base.errors import InputError
-from sim.events.clock import Phase, at
+from sim.events.clock import Clock, Phase
 from sim.workload.request import Request, Trace
 from sim.workload.settings import ReplaySettings
 
@@ -41,7 +39,7 @@ class Client(Protocol):
         """Note that a request was answered, rejected, or failed."""
 
 
-def make_client(env: simpy.Environment, trace: Trace, settings: ReplaySettings, send: Act) -> Client:
+def make_client(clock: Clock, trace: Trace, settings: ReplaySettings, send: Act) -> Client:
     """Return the client that the settings ask for.
 
     Raises:
@@ -49,8 +47,8 @@ def make_client(env: simpy.Environment, trace: Trace, settings: ReplaySettings, 
 
     """
     if settings.client == "turn-dependent":
-        return TurnDependent(env, trace, settings.speedup, send)
-    return Timed(env, trace, settings.speedup, send, slots(trace, settings))
+        return TurnDependent(clock, trace, settings.speedup, send)
+    return Timed(clock, trace, settings.speedup, send, slots(trace, settings))
 
 
 def slots(trace: Trace, settings: ReplaySettings) -> float:
@@ -68,13 +66,13 @@ class Timed:
     due takes a slot or waits for one, in the order in which requests were due, whatever their session.
     """
 
-    def __init__(self, env: simpy.Environment, trace: Trace, speedup: float, send: Act, limit: float) -> None:
+    def __init__(self, clock: Clock, trace: Trace, speedup: float, send: Act, limit: float) -> None:
         self.due_s = array("d", [nan]) * len(trace.requests)
-        self._env = env
+        self._clock = clock
         self._send = send
         self._free_slots = limit
         self._waiting: deque[Request] = deque()
-        self._schedule = _Schedule(env, trace, speedup, self._due)
+        self._schedule = _Schedule(clock, trace, speedup, self._due)
         for request in trace.requests:
             self._schedule.add(request)
 
@@ -90,12 +88,12 @@ class Timed:
     def ended(self, request: Request) -> None:
         """See `Client`. The slot goes to the first that waits."""
         if self._waiting:
-            _later(self._env, 0.0, self._waiting.popleft(), self._send)
+            _later(self._clock, 0.0, self._waiting.popleft(), self._send)
         else:
             self._free_slots += 1
 
     def _due(self, request: Request) -> None:
-        self.due_s[request.index] = self._env.now
+        self.due_s[request.index] = self._clock.now_s
         if self._free_slots:
             self._free_slots -= 1
             self._send(request)
@@ -111,12 +109,12 @@ class TurnDependent:
     after a turn that was rejected.
     """
 
-    def __init__(self, env: simpy.Environment, trace: Trace, speedup: float, send: Act) -> None:
+    def __init__(self, clock: Clock, trace: Trace, speedup: float, send: Act) -> None:
         self.due_s = array("d", [nan]) * len(trace.requests)
-        self._env = env
+        self._clock = clock
         self._send = send
         self._requests = trace.requests
-        self._schedule = _Schedule(env, trace, speedup, self._leave)
+        self._schedule = _Schedule(clock, trace, speedup, self._leave)
         self._following = array("q", [NONE]) * len(trace.requests)
         """The next turn of each request's session, by index."""
         latest: dict[str, int] = {}
@@ -149,18 +147,18 @@ class TurnDependent:
             delay_s = self._schedule.seconds_until(following.timestamp_s)
         else:
             delay_s = 0.0
-        _later(self._env, delay_s, following, self._leave)
+        _later(self._clock, delay_s, following, self._leave)
 
     def _leave(self, request: Request) -> None:
-        self.due_s[request.index] = self._env.now
+        self.due_s[request.index] = self._clock.now_s
         self._send(request)
 
 
 class _Schedule:
     """Calls `act` for each request at its timestamp; they are added in that order, before the start."""
 
-    def __init__(self, env: simpy.Environment, trace: Trace, speedup: float, act: Act) -> None:
-        self._env = env
+    def __init__(self, clock: Clock, trace: Trace, speedup: float, act: Act) -> None:
+        self._clock = clock
         self._trace = trace
         self._requests = trace.requests
         self._indices = array("q")
@@ -189,7 +187,7 @@ class _Schedule:
         self._timestamps_s.append(request.timestamp_s)
 
     def start(self) -> None:
-        self._start_s = self._env.now
+        self._start_s = self._clock.now_s
         self._await_next()
 
     def seconds_until(self, timestamp_s: float) -> float:
@@ -198,23 +196,22 @@ class _Schedule:
         Waiting so long never ends before it: else requests of one timestamp leave a rounding error apart.
         """
         due_s = self._start_s + timestamp_s / self._speedup
-        delay_s = max(due_s - self._env.now, 0.0)
-        return delay_s if self._env.now + delay_s >= due_s else nextafter(delay_s, inf)
+        delay_s = max(due_s - self._clock.now_s, 0.0)
+        return delay_s if self._clock.now_s + delay_s >= due_s else nextafter(delay_s, inf)
 
     def _await_next(self) -> None:
         if self._next < len(self._indices):
             delay_s = self.seconds_until(self._timestamps_s[self._next])
-            event = at(self._env, delay_s, Phase.ARRIVAL, self._indices[self._next])
-            event.callbacks.append(self._fire)
+            time_s = self._clock.now_s + delay_s
+            self._clock.at(time_s, Phase.ARRIVAL, self._indices[self._next], self._fire)
 
-    def _fire(self, _: simpy.Event) -> None:
+    def _fire(self) -> None:
         index = self._indices[self._next]
         self._next += 1
         self._await_next()
         self._act(self._requests[index])
 
 
-def _later(env: simpy.Environment, delay_s: float, request: Request, act: Act) -> None:
+def _later(clock: Clock, delay_s: float, request: Request, act: Act) -> None:
     """Call `act` with the request after a delay, in the arrival phase, at equal times in trace order."""
-    event = at(env, delay_s, Phase.ARRIVAL, request.index)
-    event.callbacks.append(lambda _: act(request))
+    clock.at(clock.now_s + delay_s, Phase.ARRIVAL, request.index, lambda: act(request))

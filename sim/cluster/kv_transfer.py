@@ -10,13 +10,11 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
 from math import floor, inf
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-import simpy
-
+from sim.cluster.transport import Transport
 from sim.engine.nixl import Pull
-from sim.events.clock import Phase, at_time
-from sim.links.network import LinkUse
+from sim.events.clock import Clock, Phase
 
 
 class PullTarget(Protocol):
@@ -26,27 +24,6 @@ class PullTarget(Protocol):
         """Requests whose pull has ended here, and requests held here whose blocks were read."""
 
 
-class Transport(Protocol):
-    """What transfers between workers go over: says when each is done. See `Network`."""
-
-    def start(
-        self, transfer_id: int, n_bytes: int, descriptors: int, source: int, target: int, *, now_s: float
-    ) -> None:
-        """Start a transfer between two workers."""
-
-    def cancel(self, transfer_id: int, *, now_s: float) -> None:
-        """Stop a transfer: nothing of it is counted but the time that links were busy with it."""
-
-    def next_s(self) -> float:
-        """Return when to call `finish` if nothing is started before; infinity if nothing is under way."""
-
-    def finish(self, now_s: float) -> list[int]:
-        """Return the transfers that ended since the last call."""
-
-    def links(self, now_s: float) -> list[LinkUse]:
-        """Return every link and what it carried until now."""
-
-
 @dataclass(frozen=True, slots=True)
 class Lease:
     """Seconds: see `DisaggregationSettings`."""
@@ -54,6 +31,19 @@ class Lease:
     lease_s: float
     heartbeat_interval_s: float
     extension_s: float
+
+
+class PullListeners(NamedTuple):
+    """Who is told what becomes of transfers."""
+
+    pulled: Callable[[int, int, float, float], None]
+    """Every transfer that ended: request, bytes, start and end in seconds."""
+    expired: Callable[[int], None]
+    """Every lease that ended before its blocks were read: request."""
+    failed: Callable[[int, int], None] = lambda request, target: None
+    """Every transfer that came to nothing while its decode worker waits: request and decode worker."""
+    stopped: Callable[[int], None] = lambda request: None
+    """All reads that were posted and came to nothing: request."""
 
 
 class _Held:
@@ -90,27 +80,27 @@ class _Held:
 class Pulls:
     """Starts transfers for decode workers, tells both sides of their ends, and watches the leases.
 
-    `workers` are all workers by index, to be set before the first request. `pulled` is told of every transfer
-    that ended: request, bytes, start and end in seconds; `expired` of every lease that ended before; `failed`
-    of every transfer that came to nothing while its decode worker waits: request and decode worker;
-    `stopped` of all reads that were posted and came to nothing: request.
+    `workers` are all workers by index, complete before the first request.
     """
 
     def __init__(
         self,
-        env: simpy.Environment,
+        clock: Clock,
         network: Transport,
         lease: Lease,
+        *,
         block_bytes: int,
         pieces_per_block: int,
+        workers: Sequence[PullTarget],
+        listeners: PullListeners,
     ) -> None:
-        self.workers: Sequence[PullTarget] = ()
-        self.pulled: Callable[[int, int, float, float], None] = lambda request, n_bytes, start_s, end_s: None
-        self.expired: Callable[[int], None] = lambda request: None
-        self.failed: Callable[[int, int], None] = lambda request, target: None
-        self.stopped: Callable[[int], None] = lambda request: None
         self.network = network
-        self._env = env
+        self._workers = workers
+        self._pulled = listeners.pulled
+        self._expired = listeners.expired
+        self._failed = listeners.failed
+        self._stopped = listeners.stopped
+        self._clock = clock
         self._lease = lease
         self._block_bytes = block_bytes
         self._pieces_per_block = pieces_per_block
@@ -125,21 +115,21 @@ class Pulls:
 
     def hold(self, request: int, worker: int) -> None:
         """A prefill worker has answered and keeps the blocks of a request."""
-        held = self._held[request] = _Held(request, worker, self._env.now)
+        held = self._held[request] = _Held(request, worker, self._clock.now_s)
         self._watch(held)
 
     def awaited(self, request: int) -> bool:
         """A request has come to its decode worker; return whether its blocks are still there to be read."""
         held = self._held.get(request)
         if held is not None:
-            held.waiting_since_s = self._env.now
+            held.waiting_since_s = self._clock.now_s
         return held is not None
 
     def given_up(self, request: int) -> None:
         """A request waits on its decode worker no more, whose heartbeats end: so does the lease, in time."""
         held = self._held.get(request)
         if held is not None and not held.pulling:
-            held.waiting_until_s = self._env.now
+            held.waiting_until_s = self._clock.now_s
             self._watch(held)
 
     def over(self, request: int) -> None:
@@ -157,7 +147,7 @@ class Pulls:
         return self._held.keys()
 
     def _watch(self, held: _Held) -> None:
-        end_s = max(self._lease_end_s(held), self._env.now)
+        end_s = max(self._lease_end_s(held), self._clock.now_s)
         if end_s < inf:
             heappush(self._leases, (end_s, held.worker, next(self._count), held))
             if self._leases[0][3] is held:
@@ -170,8 +160,7 @@ class Pulls:
             heappop(leases)
         if leases:
             end_s, worker, *_ = leases[0]
-            event = at_time(self._env, end_s, Phase.OUTPUT, worker)
-            event.callbacks.append(lambda _: self._look(end_s, worker))
+            self._clock.at(end_s, Phase.OUTPUT, worker, lambda: self._look(end_s, worker))
 
     def _look(self, end_s: float, worker: int) -> None:
         """Leases on a worker run out, if nothing has come between."""
@@ -203,19 +192,19 @@ class Pulls:
     def _check(self, held: _Held) -> None:
         if not self._counts(held):
             return
-        if self._lease_end_s(held) > self._env.now:
+        if self._lease_end_s(held) > self._clock.now_s:
             self._watch(held)
             return
         del self._held[held.request]
-        self.expired(held.request)
-        self.workers[held.worker].report(read=[held.request])
+        self._expired(held.request)
+        self._workers[held.worker].report(read=[held.request])
 
     def lose(self, worker: int) -> None:
         """A prefill worker is no more: what nobody reads yet can be read no longer."""
         lost = [request for request, held in self._held.items() if held.worker == worker and not held.pulling]
         for request in lost:
             del self._held[request]
-            self.expired(request)
+            self._expired(request)
 
     def source_gone(self, worker: int) -> None:
         """The process of a prefill worker has ended: reads from it fail, now or when they are posted."""
@@ -226,7 +215,7 @@ class Pulls:
             if held.pulling or held.over:
                 del self._held[request]
             if held.pulling:
-                self.failed(request, self._cancel(request))
+                self._failed(request, self._cancel(request))
 
     def target_gone(self, request: int, *, reached: bool = True) -> None:
         """The decode worker of a request is gone: nobody prolongs the lease any more.
@@ -247,8 +236,8 @@ class Pulls:
     def _cancel(self, request: int) -> int:
         """Stop a transfer that is under way; return the decode worker that it goes to."""
         target, _, _ = self._under_way.pop(request)
-        self.network.cancel(request, now_s=self._env.now)
-        self.stopped(request)
+        self.network.cancel(request, now_s=self._clock.now_s)
+        self._stopped(request)
         self._arrange()
         return target
 
@@ -259,19 +248,20 @@ class Pulls:
         held = self._held[pull.request_id]
         if held.lost:
             del self._held[pull.request_id]
-            self.stopped(pull.request_id)
-            fails = at_time(self._env, self._env.now, Phase.OUTPUT, target)
-            fails.callbacks.append(lambda _: self.failed(pull.request_id, target))
+            self._stopped(pull.request_id)
+            self._clock.at(
+                self._clock.now_s, Phase.OUTPUT, target, lambda: self._failed(pull.request_id, target)
+            )
             return
         held.pulling = True
-        self._under_way[pull.request_id] = (target, pull.blocks * self._block_bytes, self._env.now)
+        self._under_way[pull.request_id] = (target, pull.blocks * self._block_bytes, self._clock.now_s)
         self.network.start(
             pull.request_id,
             pull.blocks * self._block_bytes,
             pull.blocks * self._pieces_per_block,
             held.worker,
             target,
-            now_s=self._env.now,
+            now_s=self._clock.now_s,
         )
         self._arrange()
 
@@ -279,20 +269,24 @@ class Pulls:
         """A decode worker has all of a prompt already; the prefill worker is only told."""
         held = self._held.pop(request, None)
         if held is not None:
-            self.workers[held.worker].report(read=[request])
+            self._workers[held.worker].report(read=[request])
 
     def _arrange(self) -> None:
         self._alarm += 1
         alarm, next_s = self._alarm, self.network.next_s()
         if next_s < inf:
-            event = at_time(self._env, max(next_s, self._env.now), Phase.OUTPUT)
-            event.callbacks.append(lambda _: self._finish() if alarm == self._alarm else None)
+
+            def ring() -> None:
+                if alarm == self._alarm:
+                    self._finish()
+
+            self._clock.at(max(next_s, self._clock.now_s), Phase.OUTPUT, 0, ring)
 
     def _finish(self) -> None:
-        for request in self.network.finish(self._env.now):
+        for request in self.network.finish(self._clock.now_s):
             target, n_bytes, start_s = self._under_way.pop(request)
             held = self._held.pop(request)
-            self.pulled(request, n_bytes, start_s, self._env.now)
-            self.workers[target].report(pulled=[request])
-            self.workers[held.worker].report(read=[request])
+            self._pulled(request, n_bytes, start_s, self._clock.now_s)
+            self._workers[target].report(pulled=[request])
+            self._workers[held.worker].report(read=[request])
         self._arrange()

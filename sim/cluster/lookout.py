@@ -4,15 +4,12 @@ Chunks of an answer are no events of the simulation, and a worker takes many at 
 of them as they come: it is told before each of its scans, of every booked request, when the last one came.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import floor, inf
 
 from sim.cluster.pool import Pool
 from sim.cluster.request_record import Record
-from sim.engine.active import ActiveRequest, Status
-
-Serving = Callable[[Record, Pool], tuple[ActiveRequest | None, int | None]]
-"""Says as what, and on which worker, a request is served that is booked in a pool."""
+from sim.engine.active import Status
 
 
 class Lookout:
@@ -21,7 +18,6 @@ class Lookout:
     Args:
         pools: their routers are told.
         records: requests under way, by index.
-        serving: where they are.
         interval_s: from scan to scan.
         way_s: how long an output is on its way from a worker to the front door.
     """
@@ -30,14 +26,12 @@ class Lookout:
         self,
         pools: Sequence[Pool],
         records: Mapping[int, Record],
-        serving: Serving,
         *,
         interval_s: float,
         way_s: float,
     ) -> None:
         self._pools = pools
         self._records = records
-        self._serving = serving
         self._interval_s = interval_s
         self._way_s = way_s
         self._scan = 1
@@ -55,16 +49,17 @@ class Lookout:
             for pool in self._pools:
                 for booking in list(pool.router.loads.open):
                     nothing_booked = False
-                    output_s = self._last_output_s(self._records[booking.request], pool, due_s)
+                    output_s = _last_output_s(self._records[booking.request], due_s)
                     pool.router.progress(booking, output_s + self._way_s, last_scan_s)
             self._scan += 1
             if nothing_booked:  # nor will anything be before `until_s`
                 self._scan = max(self._scan, floor((until_s + self._way_s) / self._interval_s))
 
-    def _last_output_s(self, record: Record, pool: Pool, before_s: float) -> float:
-        leg, worker = self._serving(record, pool)
-        if leg is None or worker is None or not record.last_token_s:
-            return -inf
-        if leg.status is not Status.RUNNING:
-            return record.last_token_s
-        return max(record.last_token_s, pool.workers[worker - pool.first].ahead_s(before_s))
+
+def _last_output_s(record: Record, before_s: float) -> float:
+    visit = record.visit
+    if visit is None or visit.leg is None or not record.last_token_s:
+        return -inf
+    if visit.leg.status is not Status.RUNNING:
+        return record.last_token_s
+    return max(record.last_token_s, visit.worker.ahead_s(before_s))

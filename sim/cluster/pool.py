@@ -8,9 +8,8 @@ from sim.engine.active import ActiveRequest
 from sim.engine.engine import Engine
 from sim.events.mailbox import Mailbox
 from sim.kv.events import KvEvent
-from sim.router import Overrides, Router, Tier
+from sim.router import Router, Tier
 from sim.router.copies import Copies
-from sim.router.query import NO_OVERRIDES
 
 _ROUTER_TIERS: dict[str, Tier] = {"GPU": "device", "CPU": "host"}
 
@@ -53,25 +52,20 @@ class PoolObserver(Protocol):
 
 
 class Pool:
-    """Workers that one router chooses among: ranks 0, 1, ... are the workers `first`, `first` + 1, ..."""
+    """Workers that one router chooses among: to it they are ranks 0, 1, ...
 
-    __slots__ = ("_copies", "alive", "first", "leg", "news", "observer", "overrides", "router", "workers")
+    Args:
+        router: knows them by rank.
+        workers: all workers of the cluster, by index; complete before the first request.
+        members: indices of the pool's workers, in order of rank.
+    """
 
-    def __init__(
-        self,
-        leg: str,
-        router: Router,
-        overrides: Overrides = NO_OVERRIDES,
-        first: int = 0,
-        workers: Sequence[PoolWorker] = (),
-    ) -> None:
-        self.leg = leg
-        """What its workers do: "aggregated", "prefill" or "decode"."""
+    __slots__ = ("_copies", "_workers", "alive", "members", "news", "observer", "router")
+
+    def __init__(self, router: Router, workers: Sequence[PoolWorker], members: range) -> None:
         self.router = router
-        self.overrides = overrides
-        """Of every query."""
-        self.first = first
-        self.workers = workers
+        self.members = members
+        self._workers = workers
         self.alive: frozenset[int] | None = None
         """Ranks that may be chosen; None: all."""
         self.observer: PoolObserver | None = None
@@ -80,22 +74,28 @@ class Pool:
         self._copies: dict[tuple[int, str], Copies] = {}
         """By rank and tier."""
 
-    def for_leg(self, leg: str) -> "Pool":
-        """Return the same workers behind the same router for another leg, without overrides."""
-        pool = Pool(leg, self.router, NO_OVERRIDES, self.first, self.workers)
-        pool.alive, pool.news = self.alive, self.news
-        return pool
+    def __contains__(self, worker: int) -> bool:
+        """Whether a worker, by index, is one of the pool."""
+        return worker in self.members
+
+    def worker(self, rank: int) -> PoolWorker:
+        """Return the worker of a rank."""
+        return self._workers[self.members[rank]]
+
+    def rank(self, worker: int) -> int:
+        """Return the rank of a worker, by index."""
+        return self.members.index(worker)
 
     def leave_out(self, rank: int) -> None:
         """Choose this rank no more."""
-        alive = self.alive if self.alive is not None else frozenset(range(len(self.workers)))
+        alive = self.alive if self.alive is not None else frozenset(range(len(self.members)))
         self.alive = alive - {rank}
 
     def let_in(self, rank: int) -> None:
         """Choose this rank again."""
         if self.alive is not None:
             alive = self.alive | {rank}
-            self.alive = alive if len(alive) < len(self.workers) else None
+            self.alive = alive if len(alive) < len(self.members) else None
 
     def forget(self, rank: int) -> None:
         """What a rank held is gone, and so is what it sent and nobody has read."""
@@ -114,7 +114,7 @@ class Pool:
 
     def clear(self) -> None:
         """The router's index is empty again; how many copies of a block they have the workers know."""
-        for rank in range(len(self.workers)):
+        for rank in range(len(self.members)):
             self.router.cleared(rank)
         if self.observer is not None:
             self.observer.cleared()

@@ -46,11 +46,13 @@ class Recorder:
         block_tokens: int,
         tables: Collection[str] = (),
         worker_interval_s: float = 0.0,
+        *,
+        due_s: Sequence[float] = (),
     ) -> None:
         self.records: dict[int, Record] = {}
         """Requests sent and not yet ended, by index, and also by what engines call those tried again."""
-        self.due_s: Sequence[float] = ()
-        """When the client means to send each request, by index, nan until it is known; set before the run."""
+        self.due_s = due_s
+        """When the client means to send each request, by index, nan until it is known."""
         self.rows = Rows(keep=(*ALWAYS_KEPT, *tables))
         self.itl_s = WeightedSample()
         self.pulls = PullCounts()
@@ -88,13 +90,13 @@ class Recorder:
         if record.request_id != record.request.index:
             del self.records[record.request_id]
 
-    def routed(self, record: Record, decision: Decision, leg: str, first: int, now_s: float) -> None:
-        """A worker was chosen for a leg; rank 0 is worker `first`. Every candidate's terms become a row."""
+    def routed(self, record: Record, decision: Decision, stage: str, workers: range, now_s: float) -> None:
+        """One of the workers, by rank, was chosen for a stage. Every candidate's terms become a row."""
         table = self.rows.tables.get("decisions")
         if table is not None:
             index, chosen = record.request.index, decision.chosen.rank
             for terms in decision.terms:
-                table.append((index, leg, now_s, terms.rank == chosen, first + terms.rank, *terms[1:]))
+                table.append((index, stage, now_s, terms.rank == chosen, workers[terms.rank], *terms[1:]))
 
     def end(self, record: Record, now_s: float, status: Status, reason: str | None = None) -> None:
         """A request came to its end; its row is complete."""

@@ -1,9 +1,31 @@
 """What is known of one request while it is served: times in seconds, None until they happened."""
 
+from sim.cluster.pool import Pool, PoolWorker
 from sim.engine.active import ActiveRequest
 from sim.kv.runs import BlockRuns
 from sim.router import Booking
 from sim.workload.request import Request
+
+
+class Visit:
+    """A stage that serves a request: with which worker, and what it is booked for."""
+
+    __slots__ = ("booking", "decode", "leg", "pool", "rank", "stage")
+
+    def __init__(self, stage: str, pool: Pool, rank: int, booking: Booking, *, decode: bool = False) -> None:
+        self.stage = stage
+        self.pool = pool
+        self.rank = rank
+        self.booking = booking
+        self.decode = decode
+        """Whether it is a decode worker of a disaggregated cluster."""
+        self.leg: ActiveRequest | None = None
+        """The request as the worker has it, once it has come there."""
+
+    @property
+    def worker(self) -> PoolWorker:
+        """The worker."""
+        return self.pool.worker(self.rank)
 
 
 class Record:
@@ -14,7 +36,6 @@ class Record:
         "blocks",
         "booking",
         "decode",
-        "decode_booking",
         "decode_queued_s",
         "decode_worker",
         "first_scheduled_s",
@@ -35,6 +56,7 @@ class Record:
         "send_s",
         "sequence",
         "ties",
+        "visit",
         "worker",
     )
 
@@ -55,7 +77,10 @@ class Record:
         """How often it lost its blocks on legs that serve it no more."""
         self.over = False
         """It has ended, whatever of it is still on its way."""
+        self.visit: Visit | None = None
+        """The stage that serves it now, or is the last that did."""
         self.booking: Booking | None = None
+        """With the worker that computes its prompt; None where a decode worker does."""
         self.worker: int | None = None
         self.ties: int | None = None
         self.active: ActiveRequest | None = None
@@ -68,7 +93,6 @@ class Record:
         """When the worker made its newest token."""
         self.decode: ActiveRequest | None = None
         """Disaggregated: the request on its decode worker; `active` is the one on its prefill worker."""
-        self.decode_booking: Booking | None = None
         self.decode_worker: int | None = None
         self.prefilled_s: float | None = None
         """When the prefill worker's answer was back at the front door."""
@@ -88,6 +112,19 @@ class Record:
         leg = self.decode or self.active
         return None if leg is None or leg.for_remote else leg
 
+    def booked(self, visit: Visit, ties: int, now_s: float) -> None:
+        """A stage serves it from now on, with one of so many workers between which only chance chose."""
+        self.visit = visit
+        worker = visit.pool.members[visit.rank]
+        if visit.decode:
+            self.decode_worker = worker
+        if self.prefilled_s is not None:
+            return
+        self.worker = worker
+        self.booking = None if visit.decode else visit.booking
+        if self.routed_s is None:
+            self.ties, self.routed_s = ties, now_s
+
     def start_over(self) -> None:
         """It is to be tried again: what its workers had is gone, and times of legs are those of the next."""
         if self.answering is not None:
@@ -96,7 +133,7 @@ class Record:
         self.drop(self.active)
         self.drop(self.decode)
         self.active = self.decode = None
-        self.booking = self.decode_booking = None
+        self.visit = self.booking = None
         self.prefilled_s = self.decode_queued_s = None
         self.pull_start_s = self.pull_end_s = self.pulled_bytes = None
 

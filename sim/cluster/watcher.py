@@ -3,15 +3,17 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-import simpy
-
 from sim.cluster.client import Act, Client
 from sim.cluster.frontend import Frontend
 from sim.cluster.kv_transfer import Pulls
 from sim.cluster.observer import Observer
 from sim.cluster.outbox import Outbox
+from sim.cluster.pool import Pool
 from sim.cluster.recorder import Recorder
+from sim.cluster.request_record import Record
 from sim.cluster.worker import Worker
+from sim.events.clock import Clock
+from sim.router import Booking, Decision
 from sim.scenario.scenario import Scenario
 
 
@@ -19,12 +21,16 @@ class Watched(Protocol):
     """The parts of a cluster, joined."""
 
     @property
-    def env(self) -> simpy.Environment:
+    def clock(self) -> Clock:
         """Its clock."""
 
     @property
     def scenario(self) -> Scenario:
         """What it was built from."""
+
+    @property
+    def client(self) -> Client:
+        """Its client."""
 
     @property
     def frontend(self) -> Frontend:
@@ -42,14 +48,23 @@ class Watched(Protocol):
 class Watcher(Observer, Protocol):
     """Stands between the parts: before the recorder, before the front door, before and behind the client."""
 
-    client: Client | None
-    """The cluster's, set before the first request."""
-
     def outbox(self, frontend: Frontend, /) -> Outbox:
         """Return what workers are to send to in place of a front door."""
 
     def join(self, cluster: Watched, send: Act, /) -> Act:
         """Listen to the parts of a cluster that was built; return what its client is to call for `send`."""
+
+    def booked(self, record: Record, pool: Pool, decision: Decision, booking: Booking, /) -> None:
+        """A request was put on a router's books."""
+
+    def retried(self, record: Record, /) -> None:
+        """A request is to be tried again."""
+
+    def pulled(self, request: int, n_bytes: int, start_s: float, end_s: float, /) -> None:
+        """A transfer between workers ended."""
+
+    def pull_stopped(self, request: int, /) -> None:
+        """A transfer between workers never will."""
 
     def ends(self, ended: Act, /) -> Act:
         """Return what is to be told of ends in place of `ended`."""

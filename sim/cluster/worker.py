@@ -10,10 +10,8 @@ flush) waits for them. Steps without tokens cost nothing: they stand for the eng
 from collections import deque
 from collections.abc import Callable, Sequence
 from math import inf
-from typing import Protocol
 
-import simpy
-
+from sim.cluster.delays import Delays
 from sim.cluster.fast_forward import Ahead
 from sim.cluster.observer import Observer
 from sim.cluster.outbox import Outbox
@@ -22,7 +20,7 @@ from sim.engine.engine import Engine
 from sim.engine.lookup import EngineDiedError
 from sim.engine.plan import StepPlan
 from sim.events.agenda import Agenda
-from sim.events.clock import Phase, at_time, comes_next
+from sim.events.clock import Clock, Phase
 from sim.hardware.step_time import StepTime
 from sim.links.host_link import HostLink
 
@@ -30,22 +28,12 @@ ENGINE_DIED = "engine_died"
 """Why requests of a worker are given up whose engine met a fault of vLLM 0.28.0."""
 
 
-class Pace(Protocol):
-    """When steps have been computed, where something else than a law decides it: a recording."""
-
-    def end_s(self, plan: StepPlan, start_s: float, law_s: float) -> float:
-        """Return when a step has been computed that starts at `start_s` and by the law takes `law_s`.
-
-        Not before its start.
-        """
-
-
 class Worker:
     """The process of one engine. `add` hands it a request; observer and outbox hear what becomes of it."""
 
     def __init__(
         self,
-        env: simpy.Environment,
+        env: Clock,
         index: int,
         engine: Engine,
         *,
@@ -54,17 +42,17 @@ class Worker:
         observer: Observer,
         outbox: Outbox,
         agenda: Agenda,
+        delays: Delays,
         fast_forward: bool = True,
-        pace: Pace | None = None,
     ) -> None:
-        """Join the parts. A `pace` sees every step, so that none is taken ahead."""
+        """Join the parts. Where the delays see every step, none is taken ahead."""
         self.engine = engine
         self._agenda = agenda
         self._env = env
         self._index = index
         self.link = link
         self._step_time = step_time
-        self._pace = pace
+        self._delays = delays
         self._observer = observer
         self._outbox = outbox
         self._ends_s: deque[float] = deque()
@@ -72,7 +60,7 @@ class Worker:
         self._alarm = 0
         self._gone: str | None = None
         """Why nothing can be served here; None: it can."""
-        self._fast_forward = fast_forward and pace is None
+        self._fast_forward = fast_forward and not delays.sees_steps
         self._polling = True
         """Nothing is computed: the engine waits for copies, or for requests."""
         self._polled = (0, 0, 0, 0)
@@ -103,7 +91,7 @@ class Worker:
             return
         self._meet()
         self.engine.add(request)
-        now_s = self._env.now
+        now_s = self._env.now_s
         self._observer.added(self._index, request, now_s)
         self._observer.levels(self._index, self.engine, now_s)
         if self._polling:
@@ -125,13 +113,13 @@ class Worker:
         self._read += read
         self.engine.stir()
         if self._polling:
-            self._wake(self._env.now, Phase.SCHEDULE, self._poll)
+            self._wake(self._env.now_s, Phase.SCHEDULE, self._poll)
 
     def abort(self, request: ActiveRequest) -> None:
         """Nobody waits for a request any more that was added here; nothing if it has ended."""
         if self._gone is not None or self._has_ended(request):
             return
-        now_s = self._env.now
+        now_s = self._env.now_s
         if self._meet() and self._ends_s[0] == now_s:
             # Outputs of an instant come before what arrives then, and this one has not been met in person.
             self._process_oldest(now_s)
@@ -161,7 +149,7 @@ class Worker:
         self._meet()
         self._alarm += 1
         lost = self.engine.requests if self._gone is None else []
-        self._observer.lost(self._index, lost, self._env.now)
+        self._observer.lost(self._index, lost, self._env.now_s)
         for request in lost:
             request.status = Status.FINISHED
         self._gone = reason
@@ -169,9 +157,9 @@ class Worker:
         self._ends_s.clear()
         self._pulled, self._read = [], []
         self._polling, self._polled = True, (0, 0, 0, 0)
-        self.link.cut(self._env.now)
+        self.link.cut(self._env.now_s)
         self._look_ahead()
-        self._observer.levels(self._index, successor, self._env.now)
+        self._observer.levels(self._index, successor, self._env.now_s)
         return lost
 
     def come_back(self) -> None:
@@ -183,7 +171,7 @@ class Worker:
 
         Return whether anything was.
         """
-        ends_s = self._ahead.interrupt(self._env.now) if self._ahead is not None else None
+        ends_s = self._ahead.interrupt(self._env.now_s) if self._ahead is not None else None
         if ends_s is not None:
             self._ends_s = ends_s
             self._wake(ends_s[0], Phase.OUTPUT, self._output)
@@ -195,8 +183,12 @@ class Worker:
         """Act at a time, which `act` is told, unless something else is arranged before."""
         self._alarm += 1
         alarm = self._alarm
-        moment = at_time(self._env, time_s, phase, self._index)
-        moment.callbacks.append(lambda _: act(time_s) if alarm == self._alarm else None)
+
+        def wake() -> None:
+            if alarm == self._alarm:
+                act(time_s)
+
+        self._env.at(time_s, phase, self._index, wake)
 
     def _plan(self, now_s: float) -> None:
         """Plan steps until the pipeline is full, then wait for the oldest one's output."""
@@ -239,7 +231,7 @@ class Worker:
         if self._ahead is not None:
             self._ends_s = self._ahead.finish() or self._ends_s
         self._process_oldest(now_s)
-        if comes_next(self._env, Phase.SCHEDULE, self._index):
+        if self._env.comes_next(Phase.SCHEDULE, self._index):
             self._plan(now_s)
         else:
             self._wake(now_s, Phase.SCHEDULE, self._plan)
@@ -299,7 +291,7 @@ class Worker:
             start_s = self._flush(plan, start_s)
         for job in plan.loads:
             self.link.submit(job, start_s)
-        end_s = self._end_s(plan, start_s)
+        end_s = self._delays.computed(plan, start_s, self._step_s(plan))
         for job in plan.stores:
             if job.job_id not in plan.flushes:
                 self.link.submit(job, end_s)
@@ -312,12 +304,6 @@ class Worker:
             if job.job_id in plan.flushes:
                 self.link.submit(job, start_s)
         return max([start_s, *(self.link.done_s.get(job_id, start_s) for job_id in plan.flushes)])
-
-    def _end_s(self, plan: StepPlan, start_s: float) -> float:
-        law_s = self._step_s(plan)
-        if self._pace is None or not plan.tokens:
-            return start_s + law_s
-        return self._pace.end_s(plan, start_s, law_s)
 
     def _step_s(self, plan: StepPlan) -> float:
         prefill: list[tuple[int, int]] = []

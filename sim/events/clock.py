@@ -1,10 +1,11 @@
-"""The order of events at equal simulated times.
+"""Simulated time: a SimPy environment that says what comes first at one instant.
 
 SimPy breaks ties by insertion order, which would let an unrelated detail decide a routing choice. Here the
 order is explicit: first what breaks, then what an engine step gives out (tokens, releases, KV events), then
 what arrives (arrivals, routing, booking), then the workers' next schedules; within a phase by entity id.
 """
 
+from collections.abc import Callable
 from enum import IntEnum
 from heapq import heappush
 from typing import Any, Protocol
@@ -37,63 +38,67 @@ class Onlooker(Protocol):
         """Look as things stood at each of the times up to `until_s`, when the next event is."""
 
 
-def run_out(env: simpy.Environment, onlooker: Onlooker) -> None:
-    """Let time run until nothing can happen any more; `onlooker` looks before the events of its times."""
-    queue: list[Any] = env._queue
-    due_s = onlooker.due_s
-    while queue:
-        next_s: float = queue[0][0]
-        if next_s >= due_s:
-            onlooker.look(next_s)
-            due_s = onlooker.due_s
-        env.step()
-
-
-class Moment:
+class _Moment:
     """What SimPy needs of an event that only calls back when its time has come."""
 
     __slots__ = ("callbacks",)
     _ok = True
 
-    def __init__(self) -> None:
-        # A list of callables that take the event, but SimPy leaves None in its place when it calls them.
-        self.callbacks: Any = []
+    def __init__(self, act: Callable[[], None]) -> None:
+        # SimPy leaves None in place of the list when it calls what is in it.
+        self.callbacks: Any = [lambda _: act()]
 
 
-def at(env: simpy.Environment, delay_s: float, phase: Phase, entity: int = 0) -> Moment:
-    """Return an event that fires `delay_s` seconds from now, in `phase`, ordered by `entity` within it."""
-    return at_time(env, env._now + delay_s, phase, entity)
+class Clock(simpy.Environment):
+    """Seconds of simulated time, and what happens when. All that touches SimPy's queue stands here."""
 
+    @property
+    def now_s(self) -> float:
+        """What time it is."""
+        return self._now
 
-def at_time(env: simpy.Environment, time_s: float, phase: Phase, entity: int = 0) -> Moment:
-    """Return an event that fires at exactly `time_s`, where a delay would be off by a rounding error.
+    def at(
+        self, time_s: float, phase: Phase, entity: int, act: Callable[[], None], *, last: bool = False
+    ) -> None:
+        """Call `act` at exactly `time_s`, in `phase`, ordered by `entity` within it.
 
-    Raises:
-        ValueError: the time is past, or not a number.
-        InputError: the time lies beyond `LAST_S`.
+        `last`: the caller does nothing more at this instant that `act` could see, or that could see it. Where
+        `act` would be what happens next anyway, it is then called at once.
 
-    """
-    if time_s > LAST_S:
-        raise InputError(
-            f"a simulated time of {time_s:g} s is beyond {LAST_S:g} s, some 300 years: "
-            "a time, rate or coefficient of the scenario is out of proportion"
-        )
-    if not time_s >= env._now:
-        raise ValueError(f"an event at {time_s} s, but it is {env._now} s already")
-    moment = Moment()
-    # SimPy schedules by delay alone.
-    queue: list[Any] = env._queue
-    heappush(queue, (time_s, (phase << 32) + entity, next(env._eid), moment))
-    return moment
+        Raises:
+            ValueError: the time is past, or not a number.
+            InputError: the time lies beyond `LAST_S`.
 
+        """
+        if last and time_s == self._now and self.comes_next(phase, entity):
+            act()
+            return
+        if time_s > LAST_S:
+            raise InputError(
+                f"a simulated time of {time_s:g} s is beyond {LAST_S:g} s, some 300 years: "
+                "a time, rate or coefficient of the scenario is out of proportion"
+            )
+        if not time_s >= self._now:
+            raise ValueError(f"an event at {time_s} s, but it is {self._now} s already")
+        queue: list[Any] = self._queue
+        # SimPy's `schedule` takes a delay, which misses the time by a rounding error.
+        heappush(queue, (time_s, (phase << 32) + entity, next(self._eid), _Moment(act)))
 
-def comes_next(env: simpy.Environment, phase: Phase, entity: int = 0) -> bool:
-    """Whether an event made now, for this very instant, would be the next one to happen.
+    def comes_next(self, phase: Phase, entity: int) -> bool:
+        """Whether what is arranged now, for this very instant, would be the next thing to happen."""
+        queue: list[Any] = self._queue
+        if not queue:
+            return True
+        first = queue[0]
+        return (first[0], first[1]) > (self._now, (phase << 32) + entity)
 
-    What is the last thing that an event does can then be done at once.
-    """
-    queue: list[Any] = env._queue
-    if not queue:
-        return True
-    first = queue[0]
-    return (first[0], first[1]) > (env._now, (phase << 32) + entity)
+    def run_out(self, onlooker: Onlooker) -> None:
+        """Let time run until nothing can happen any more; `onlooker` looks before the events of its times."""
+        queue: list[Any] = self._queue
+        due_s = onlooker.due_s
+        while queue:
+            next_s: float = queue[0][0]
+            if next_s >= due_s:
+                onlooker.look(next_s)
+                due_s = onlooker.due_s
+            self.step()

@@ -11,37 +11,37 @@ from sim.router.config import RouterConfig, WorkerType
 from sim.router.overrides import Overrides
 
 
-class Leg(NamedTuple):
+class StageRouting(NamedTuple):
     """How the router of one pool is built and asked."""
 
     config: RouterConfig
     """For the router of this pool."""
     overrides: Overrides
-    """For every query of this leg."""
+    """For every query of this stage."""
     worker_type: WorkerType
     """For the router of this pool."""
 
 
-def prefill_leg(config: RouterConfig) -> Leg:
-    """Return the leg on which the prompt is computed: prefill, overlap and number of requests, no blocks.
+def prefill_stage(config: RouterConfig) -> StageRouting:
+    """Return the stage on which the prompt is computed: prefill, overlap and number of requests, no blocks.
 
     A booking loses the prompt's tokens at the prefill worker's first token and the rest at the answer's end.
     """
-    return Leg(config.model_copy(update={"track_active_blocks": False}), Overrides(), "prefill")
+    return StageRouting(config.model_copy(update={"track_active_blocks": False}), Overrides(), "prefill")
 
 
-def decode_leg(config: RouterConfig) -> Leg:
-    """Return the leg that generates: blocks and number of requests only, every request's blocks its own.
+def decode_stage(config: RouterConfig) -> StageRouting:
+    """Return the stage that generates: blocks and number of requests only, every request's blocks its own.
 
-    Dynamo sends a credit of 0 with each query, and its log shows no overlap on this leg. A router without
+    Dynamo sends a credit of 0 with each query, and its log shows no overlap on this stage. A router without
     credit decides the same; it has no index, so KV events of decode workers change nothing.
     """
     without_index = config.model_copy(update={"overlap_score_credit": 0.0})
-    return Leg(without_index, Overrides(track_prefill_tokens=False, assume_kv_reuse=False), "decode")
+    return StageRouting(without_index, Overrides(track_prefill_tokens=False, assume_kv_reuse=False), "decode")
 
 
-def conditional_decode_leg(config: RouterConfig) -> Leg:
-    """Return the leg that generates where disaggregation is conditional (`sim.router.conditional`).
+def conditional_decode_stage(config: RouterConfig) -> StageRouting:
+    """Return the stage that generates where disaggregation is conditional (`sim.router.conditional`).
 
     It keeps the credit, so that the decode form of the cost applies, and needs the KV events of the decode
     workers. The peek before it and a request that stays local go to the same router without any overrides.
@@ -53,4 +53,4 @@ def conditional_decode_leg(config: RouterConfig) -> Leg:
         raise InputError(
             f'router.policy = "{config.policy}": conditional disaggregation works with policy "kv" only'
         )
-    return Leg(config, Overrides(track_prefill_tokens=False, assume_kv_reuse=False), "decode")
+    return StageRouting(config, Overrides(track_prefill_tokens=False, assume_kv_reuse=False), "decode")

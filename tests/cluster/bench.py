@@ -1,14 +1,15 @@
 """A worker on a bench: a step takes 1 s, a block is copied in 1 s, and what happens is written down."""
 
-import simpy
-
+from sim.cluster.delays import ConstantDelays
 from sim.cluster.worker import Worker
 from sim.events.agenda import Agenda
-from sim.events.clock import Phase, at_time
+from sim.events.clock import Clock, Phase
 from sim.links.host_link import HostLink
 from sim.links.transfer import LinkSettings
 from tests.clusters import Pace
 from tests.engine.helpers import build
+
+NO_WAY = ConstantDelays(dispatch_s=0.0, event_delay_s=0.25, answer_s=0.0)
 
 
 class Link(HostLink):
@@ -27,7 +28,7 @@ class Link(HostLink):
 class Bench:
     """One worker, the requests that arrive there, and a log of what comes of them."""
 
-    def __init__(self, blocks, block_tokens=16, *, law=None, fast_forward=True, pace=None, **engine):
+    def __init__(self, blocks, block_tokens=16, *, law=None, fast_forward=True, delays=NO_WAY, **engine):
         self.tokens = []
         """(request, when), in the order of generation."""
         self.plans = []
@@ -40,7 +41,7 @@ class Bench:
         self.heard = []
         """(when it is published, event) of the GPU's cache."""
         self.event_delay_s = 0.25
-        self.env = simpy.Environment()
+        self.env = Clock()
         self.agenda = Agenda()
         self.engine = build(blocks, block_tokens, **engine).engine
         self.link = Link()
@@ -54,12 +55,11 @@ class Bench:
             outbox=self,
             agenda=self.agenda,
             fast_forward=fast_forward,
-            pace=pace,
+            delays=delays,
         )
 
     def arrive(self, at_s, request):
-        event = at_time(self.env, at_s, Phase.ARRIVAL, request.request_id)
-        event.callbacks.append(lambda _: self.worker.add(request))
+        self.env.at(at_s, Phase.ARRIVAL, request.request_id, lambda: self.worker.add(request))
         return request
 
     def run(self):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim.cluster.build import Cluster
-from sim.events.clock import Phase, at_time
+from sim.events.clock import Phase
 from sim.ledger.account import CAUSES
 from sim.results.metrics import to_json
 from sim.router import Query
@@ -105,7 +105,7 @@ def test_nothing_is_left_behind(seed):
         assert len(engine.cache.pool.free_queue()) == engine.cache.pool.num_blocks - 1
         assert not engine.needs_step
         assert not engine.steps
-    loads = cluster.frontend.pool.router.loads
+    loads = cluster.frontend.pools[0].router.loads
     assert not any(loads.prefill_tokens + loads.active_blocks + loads.requests)
 
 
@@ -114,13 +114,13 @@ def test_nothing_is_left_behind(seed):
 def test_the_router_credits_no_more_than_the_attention_blocks_that_are_there(seed):
     random = RandomCluster(Random(seed))
     cluster = random.run()
-    cluster.frontend.pool.news.open(inf)
+    cluster.frontend.pools[0].news.open(inf)
     for record in rows(cluster):
         request = random.trace.requests[record["index"]]
         blocks = cluster.frontend._prefixes.add(request.chunks, request.prompt_tokens).blocks
         query = Query(request.index, request.prompt_tokens, blocks)
         for terms, worker in zip(
-            cluster.frontend.pool.router.terms(query, cluster.env.now), cluster.workers, strict=True
+            cluster.frontend.pools[0].router.terms(query, cluster.clock.now), cluster.workers, strict=True
         ):
             cache = worker.engine.cache
             present = cache.lookup(blocks, request.prompt_tokens + cache.block_tokens).attention_tokens
@@ -152,7 +152,7 @@ def test_events_of_others_at_the_same_instants_change_nothing(seed):
     crowded, dice = build(random), Random(seed)
     for time_s in times:
         for _ in range(2):
-            at_time(crowded.env, time_s, dice.choice(list(Phase)), dice.randint(0, 9))
+            crowded.clock.at(time_s, dice.choice(list(Phase)), dice.randint(0, 9), lambda: None)
     crowded.run()
     assert to_json(summary_of(crowded)) == to_json(summary_of(alone))
     for table in alone.recorder.rows.tables:

@@ -4,11 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import simpy
 
 from sim.base.errors import InputError
 from sim.cluster.client import Client, make_client
-from sim.events.clock import Phase, at
+from sim.events.clock import Clock, Phase
 from sim.workload.request import Request, Trace
 from sim.workload.settings import ReplaySettings
 
@@ -29,7 +28,7 @@ def replay(
     rows: Trace, service: float | Service, start_s: float = 0.0, **settings: Any
 ) -> tuple[list[tuple[str, float]], Client]:
     """Replay against a server that takes `service` seconds; 0 answers inside the call, as a rejection."""
-    env = simpy.Environment(initial_time=start_s)
+    env = Clock(start_s)
     log: list[tuple[str, float]] = []
 
     def send(request: Request) -> None:
@@ -38,8 +37,7 @@ def replay(
         if takes_s == 0:
             client.ended(request)
         else:
-            end = at(env, takes_s, Phase.OUTPUT, request.index)
-            end.callbacks.append(lambda _: client.ended(request))
+            env.at(env.now + takes_s, Phase.OUTPUT, request.index, lambda: client.ended(request))
 
     client = make_client(env, rows, ReplaySettings.model_validate(settings), send)
     client.start()

@@ -161,7 +161,7 @@ def test_bytes_and_blocks_are_conserved_and_skipping_changes_nothing(
     for worker in fast.workers:
         assert worker.engine.cache.pool.used_blocks == 0
         assert not worker.engine.nixl.held
-    for pool in (fast.frontend.pool, fast.frontend.decode):
+    for pool in fast.frontend.pools:
         loads = pool.router.loads
         assert not any([*loads.prefill_tokens, *loads.active_blocks, *loads.requests])
     causes = [f"{cause}_tokens" for cause in CAUSES]
@@ -242,7 +242,7 @@ def dying(settings, requests, worker, at_s):
     find = lookup.find
 
     def faulty(request):
-        if cluster.env.now >= at_s:
+        if cluster.clock.now >= at_s:
             raise EngineDiedError
         return find(request)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sim.events.clock import Phase, at_time
+from sim.events.clock import Phase
 from tests.cluster.bench import Bench
 from tests.engine.helpers import Prompts
 
@@ -90,11 +90,11 @@ def test_what_was_settled_at_the_instant_of_an_arrival_stays_done():
     made = bench()
     made.env.run(until=25.5)
 
-    def look_and_report(_):
+    def look_and_report():
         made.agenda.settle(FIRST_S, 1)  # a later worker plans, and what it finds concerns this one
         made.worker.report(read=[])
 
-    at_time(made.env, FIRST_S, Phase.SCHEDULE, 1).callbacks.append(look_and_report)
+    made.env.at(FIRST_S, Phase.SCHEDULE, 1, look_and_report)
     made.run()
     assert made.grown[0] == (3, FIRST_S)
     assert removed(made) == [(FIRST_S + 1, [made.cached[1]]), (SECOND_S + 1, [made.cached[0]])]

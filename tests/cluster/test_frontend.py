@@ -1,17 +1,20 @@
 """The way of a request through the front door and back, with workers that only take it in."""
 
-from types import SimpleNamespace
+from functools import partial
 
 import pytest
-import simpy
 
-from sim.cluster.frontend import FrontDoor, Frontend
+from sim.cluster.delays import ConstantDelays, Part
+from sim.cluster.engine_request import whole
+from sim.cluster.front_door import FrontDoor, Listeners
+from sim.cluster.frontend import Frontend
 from sim.cluster.pool import Pool
 from sim.cluster.recorder import Recorder
+from sim.cluster.stage import Desk, Stage
 from sim.engine.engine import Engine
 from sim.engine.plan import Limits, StepOutput
 from sim.events.agenda import Agenda
-from sim.events.clock import Phase, at
+from sim.events.clock import Clock, Phase
 from sim.hardware.coefficients import FrontendCoefficients
 from sim.kv.events import KvEvent
 from sim.kv.hybrid import KvCache
@@ -20,6 +23,7 @@ from sim.router import Query, Router, RouterConfig
 from tests.clusters import trace, turn
 
 ATTENTION = 2
+USUAL = ConstantDelays(dispatch_s=0.125, event_delay_s=0.0625, answer_s=0.5)
 
 
 class Worker:
@@ -39,30 +43,36 @@ class Worker:
 class Door:
     """A front door with two workers of blocks of 16 tokens; times are powers of two: their sums are exact."""
 
-    def __init__(self, *requests, config=None, **options):
-        self.env = simpy.Environment()
+    def __init__(self, *requests, config=None, delays=USUAL, **options):
+        self.env = Clock()
         self.router = Router(RouterConfig(**config or {}), 16, 2)
         self.workers = [Worker(self.env) for _ in range(2)]
         self.recorder = Recorder(2, ATTENTION, 16, ("decisions",))
+        self.prefixes = PrefixTable(16, 16)
+        self.pool = Pool(self.router, self.workers, range(2))
+        self.ended = []
         self.frontend = Frontend(
             self.env,
-            Pool("aggregated", self.router, workers=self.workers),
-            PrefixTable(16, 16),
+            [
+                Stage(
+                    "aggregated",
+                    self.pool,
+                    partial(whole, self.prefixes),
+                    Desk(self.env, Agenda(), self.recorder, 0),
+                )
+            ],
+            self.prefixes,
             self.recorder,
-            FrontDoor(
-                agenda=Agenda(),
-                coefficients=FrontendCoefficients(
-                    alpha_in_s=0.25, alpha_in_s_per_token=1 / 128, alpha_out_s=0.5
-                ),
-                delays=SimpleNamespace(dispatch_s=0.125, event_delay_s=0.0625),
-                **{"seed": 0, "max_model_len": 200, "attention_group": ATTENTION} | options,
+            door=FrontDoor(
+                FrontendCoefficients(alpha_in_s=0.25, alpha_in_s_per_token=1 / 128, alpha_out_s=0.5),
+                **{"max_model_len": 200, "attention_group": ATTENTION} | options,
             ),
+            delays=delays,
+            listeners=Listeners(lambda request: self.ended.append((request.index, self.env.now))),
         )
-        self.ended = []
-        self.frontend.ended = lambda request: self.ended.append((request.index, self.env.now))
         for request in trace(*requests).requests:
-            event = at(self.env, request.timestamp_s, Phase.ARRIVAL, request.index)
-            event.callbacks.append(lambda _, request=request: self.frontend.submit(request))
+            submit = partial(self.frontend.submit, request)
+            self.env.at(request.timestamp_s, Phase.ARRIVAL, request.index, submit)
 
     def row(self, index=0):
         table = self.recorder.rows.tables["requests"]
@@ -85,14 +95,14 @@ class Door:
         return next((rank, w.active[index]) for rank, w in enumerate(self.workers) if index in w.active)
 
     def device_blocks(self, request):
-        self.frontend.pool.news.open(self.env.now)
-        blocks = self.frontend._prefixes.add(request.chunks, request.prompt_tokens).blocks
+        self.pool.news.open(self.env.now)
+        blocks = self.prefixes.add(request.chunks, request.prompt_tokens).blocks
         query = Query(99, request.prompt_tokens, blocks)
         return [terms.device_blocks for terms in self.router.terms(query, self.env.now)]
 
     def host_blocks(self, request):
-        self.frontend.pool.news.open(self.env.now)
-        blocks = self.frontend._prefixes.add(request.chunks, request.prompt_tokens).blocks
+        self.pool.news.open(self.env.now)
+        blocks = self.prefixes.add(request.chunks, request.prompt_tokens).blocks
         query = Query(99, request.prompt_tokens, blocks)
         return [terms.host_blocks for terms in self.router.terms(query, self.env.now)]
 
@@ -158,7 +168,7 @@ def test_what_just_fits_is_not_rejected():
 
 def test_no_worker_for_a_request():
     door = Door(turn(0, 64, 1, range(4)))
-    door.frontend.pool.alive = frozenset()
+    door.pool.alive = frozenset()
     door.env.run()
     row = door.row()
     assert (row["status"], row["reason"], row["end_s"]) == ("rejected", "no_eligible_worker", 0.75)
@@ -188,12 +198,13 @@ def test_the_first_token_releases_the_prefill_and_the_last_one_the_rest():
 
 
 def test_answers_can_be_seen_when_a_recording_says():
-    class Recorded:
-        def seen_s(self, request, *, ended):
-            return {0: 9.0, 1: None, 2: 0.0}[request.request_id] if not ended else None
+    class Recorded(ConstantDelays):
+        def answered(self, request, now_s, part):
+            assert part is Part.FIRST_TOKEN
+            return {0: 9.0, 1: now_s + 0.5, 2: 0.0}[request.request_id]
 
-    door = Door(*(turn(0, 16, 2, [n], str(n)) for n in range(3)))
-    door.frontend.answers = Recorded()
+    recorded = Recorded(dispatch_s=0.125, event_delay_s=0.0625, answer_s=0.5)
+    door = Door(*(turn(0, 16, 2, [n], str(n)) for n in range(3)), delays=recorded)
     door.env.run()
     now_s = door.env.now
     for index in range(3):
@@ -290,7 +301,7 @@ def test_an_event_reaches_the_index_after_its_delay():
 def test_of_a_block_that_is_held_twice_only_the_last_copy_s_end_is_told():
     request = turn(0, 64, 1, range(4))
     door = Door(request)
-    blocks = door.frontend._prefixes.add(request.chunks, 64).blocks
+    blocks = door.prefixes.add(request.chunks, 64).blocks
     stored = KvEvent(True, ATTENTION, None, blocks, "GPU")
     removed = KvEvent(False, ATTENTION, None, range(blocks[3], blocks[1], -1), "GPU")
     door.output(1, events=[stored, stored, removed])
@@ -304,8 +315,8 @@ def test_of_a_block_that_is_held_twice_only_the_last_copy_s_end_is_told():
 def test_a_choice_at_the_instant_of_an_event_s_arrival_sees_it():
     seen = []
     door = after_events(stored([0, 1]))
-    at(door.env, 0.0625, Phase.ARRIVAL).callbacks.append(
-        lambda _: seen.append(door.device_blocks(door.request))
+    door.env.at(
+        door.env.now + 0.0625, Phase.ARRIVAL, 0, lambda: seen.append(door.device_blocks(door.request))
     )
     door.env.run()
     assert seen == [[0, 2]]
@@ -326,7 +337,7 @@ def test_blocks_whose_parent_is_unknown_are_dropped():
 
 def test_only_attention_reaches_the_router():
     door = after_events(*(stored([0, 1], group=group) for group in range(ATTENTION)), stored([]))
-    assert not door.frontend.pool.news, "nothing was sent"
+    assert not door.pool.news, "nothing was sent"
     door.env.run(until=3)
     assert door.device_blocks(door.request) == [0, 0]
 

@@ -4,12 +4,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-import simpy
 
-from sim.cluster.kv_transfer import Lease, Pulls
+from sim.cluster.kv_transfer import Lease, PullListeners, Pulls
 from sim.engine.active import RemoteBlocks
 from sim.engine.nixl import Pull
-from sim.events.clock import Phase, at_time
+from sim.events.clock import Clock, Phase
 from sim.links.network import Network
 from sim.links.settings import NetworkSettings, NvlinkSettings, RoceSettings
 
@@ -24,23 +23,32 @@ class Stage:
     """Pulls between four workers, a script of calls, and the log of everything that comes of it."""
 
     def __init__(self, lease: Lease, latency_s: float = 0.0, per_descriptor_s: float = 0.0) -> None:
-        self.env = simpy.Environment()
+        self.env = Clock()
         roce = RoceSettings(
             bandwidth_bytes_per_s=10.0, latency_s=latency_s, per_descriptor_s=per_descriptor_s
         )
         nvlink = NvlinkSettings(bandwidth_bytes_per_s=100.0, latency_s=0.0, per_descriptor_s=0.0)
         network = Network(NetworkSettings(nvlink=nvlink, roce=roce), NODES)
-        self.pulls = Pulls(self.env, network, lease, block_bytes=5, pieces_per_block=3)
         self.log: list[tuple[Any, ...]] = []
-        self.pulls.workers = [_Target(self, worker) for worker in range(len(NODES))]
-        self.pulls.pulled = lambda *pull: self.log.append((self.env.now, "pulled", *pull))
-        self.pulls.expired = lambda request: self.log.append((self.env.now, "expired", request))
+        self.pulls = Pulls(
+            self.env,
+            network,
+            lease,
+            block_bytes=5,
+            pieces_per_block=3,
+            workers=[_Target(self, worker) for worker in range(len(NODES))],
+            listeners=PullListeners(
+                lambda *pull: self.log.append((self.env.now, "pulled", *pull)),
+                lambda request: self.log.append((self.env.now, "expired", request)),
+                lambda request, target: self.log.append((self.env.now, "failed", request, target)),
+            ),
+        )
 
     def at(self, time_s: float, act: Callable[[], object]) -> None:
-        def call(_: simpy.Event) -> None:
+        def call() -> None:
             act()
 
-        at_time(self.env, time_s, Phase.ARRIVAL).callbacks.append(call)
+        self.env.at(time_s, Phase.ARRIVAL, 0, call)
 
     def hold(self, time_s: float, request: int, worker: int = 0) -> None:
         self.at(time_s, lambda: self.pulls.hold(request, worker))

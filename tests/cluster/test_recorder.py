@@ -206,8 +206,8 @@ def test_what_is_unfinished_says_what_it_waits_for():
     requests = trace(*(turn(at_s, 16, 9, [number]) for number, at_s in enumerate((0, 1, 3.5, 3.75, 99))))
     cluster = build_cluster(settings, requests)
     cluster.client.start()
-    cluster.env.run(until=4)
-    cluster.recorder.close(cluster.env.now, requests.requests, {})
+    cluster.clock.run(until=4)
+    cluster.recorder.close(cluster.clock.now, requests.requests, {})
     found = rows(cluster)
     assert [(row["index"], row["status"], row["reason"]) for row in found] == [
         (0, "unfinished", "running on worker 0"),

@@ -22,14 +22,16 @@ def test_two_steps_are_in_flight():
     assert bench.ends == [(0, 4)]
 
 
-def test_a_pace_decides_when_steps_with_tokens_end():
+def test_delays_that_see_steps_decide_when_they_end():
     class Recorded:
         """The first token at 1.5 s; of the second the law knows better."""
 
-        def end_s(self, plan, start_s, law_s):
+        sees_steps = True
+
+        def computed(self, plan, start_s, law_s):
             return 1.5 if plan.number == 0 else start_s + 2 * law_s
 
-    bench, prompts = Bench(50, async_scheduling=False, pace=Recorded()), Prompts()
+    bench, prompts = Bench(50, async_scheduling=False, delays=Recorded()), Prompts()
     bench.arrive(0, prompts.request(("a", 32), output=3))
     assert bench.run() == [(0, 1.5), (0, 3.5), (0, 5.5)]
     assert [when_s for when_s, _ in bench.plans] == [0, 1.5, 3.5]  # none is taken ahead

@@ -52,7 +52,7 @@ def test_fast_forward_saves_events():
     for fast_forward in (True, False):
         cluster = run_cluster(scenario(engine={"fast_forward": fast_forward}), requests)
         assert [row["end_s"] for row in rows(cluster)] == [100.0]
-        events[fast_forward] = next(cluster.env._eid)
+        events[fast_forward] = next(cluster.clock._eid)
     assert events[False] > 100
     assert events[True] < 45, "100 tokens touch 7 block boundaries, and a few steps at each are normal"
 

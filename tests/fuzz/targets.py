@@ -5,9 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import simpy
-
 from sim.cluster.client import make_client
+from sim.events.clock import Clock
 from sim.hardware.coefficient_file import read_coefficient_file
 from sim.hardware.hf_config import from_hf_config
 from sim.measured.account import account
@@ -100,7 +99,7 @@ def _read_trace(path: Path, draw: random.Random) -> None:
         request.session.encode()
     "\n".join(trace.notes).encode()
     client = draw.choice(("open-loop", "max-concurrency", "turn-dependent"))
-    make_client(simpy.Environment(), trace, ReplaySettings(client=client), lambda _: None)
+    make_client(Clock(), trace, ReplaySettings(client=client), lambda _: None)
 
 
 def _scenario_seeds() -> list[tuple[str, bytes]]:

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from sim.router import CostTerms, Query, Router, RouterConfig
 from sim.router.conditional import ConditionalDisaggSettings, Reason, Verdict, decide
-from sim.router.pools import conditional_decode_leg, prefill_leg
+from sim.router.pools import conditional_decode_stage, prefill_stage
 from tests.router.helpers import BLOCK, book_on, load, query
 
 BLANK = CostTerms(*[0] * len(CostTerms._fields))
@@ -123,7 +123,7 @@ def test_the_guard_is_not_asked_if_the_policy_declines() -> None:
 
 
 def test_peeks_book_nothing() -> None:
-    decode_setup, prefill_setup = conditional_decode_leg(RouterConfig()), prefill_leg(RouterConfig())
+    decode_setup, prefill_setup = conditional_decode_stage(RouterConfig()), prefill_stage(RouterConfig())
     decode = Router(decode_setup.config, BLOCK, 2, worker_type=decode_setup.worker_type)
     prefill = Router(prefill_setup.config, BLOCK, 2, worker_type=prefill_setup.worker_type)
     for router in (decode, prefill):
@@ -169,7 +169,7 @@ def test_bad_settings_are_refused_by_name(settings: dict[str, Any], message: str
 @pytest.mark.skipif(not LOG.is_file(), reason="../shared/vectors/router/log_samples.txt is not there")
 def test_a_recorded_log() -> None:
     remote, local = recorded_requests()
-    decode_setup, prefill_setup = conditional_decode_leg(RouterConfig()), prefill_leg(RouterConfig())
+    decode_setup, prefill_setup = conditional_decode_stage(RouterConfig()), prefill_stage(RouterConfig())
     decode = Router(decode_setup.config, BLOCK, 2, worker_type=decode_setup.worker_type)
     prefill = Router(prefill_setup.config, BLOCK, 2, worker_type=prefill_setup.worker_type)
     settings = ConditionalDisaggSettings()

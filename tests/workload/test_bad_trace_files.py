@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import simpy
 
 from sim.base.errors import InputError
 from sim.cluster.client import make_client
+from sim.events.clock import Clock
 from sim.workload.settings import ReplaySettings
 from sim.workload.trace_file import load_trace
 from tests.workload.files import DATA, ROW, SHARED_TRACES, load, needs_shared, refusal, without
@@ -173,7 +173,7 @@ def test_a_turn_without_a_timestamp_is_named_with_file_and_line_where_one_is_nee
         with pytest.raises(
             InputError, match=r"^trace\.jsonl, line 3: request 1 \(session a, turn 1\) has no"
         ):
-            make_client(simpy.Environment(), trace, ReplaySettings(client=client), lambda _: None)
+            make_client(Clock(), trace, ReplaySettings(client=client), lambda _: None)
 
 
 def test_a_line_of_many_megabytes_and_a_million_blank_ones_are_refused(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ class Index:
         self._every = every
         self._until_look = every
         self._shelves = [
-            {tier: Shelf(needs_parent=tier == "device") for tier in TIERS.values()} for _ in pool.workers
+            {tier: Shelf(needs_parent=tier == "device") for tier in TIERS.values()} for _ in pool.members
         ]
         self.sent = 0
         """Messages of events that workers have sent to this router."""
@@ -137,7 +137,7 @@ class Index:
                     self._fail(detail, rank, now_s)
 
     def _fail(self, detail: str, rank: int, now_s: float, request: int | None = None) -> None:
-        worker = self._pool.first + rank
+        worker = self._pool.members[rank]
         raise InvariantError(RULE, detail, request=request, worker=worker, now_s=now_s)
 
 

@@ -71,5 +71,5 @@ class Loads:
                 self._fail(detail, rank, now_s)
 
     def _fail(self, detail: str, rank: int, now_s: float, request: int | None = None) -> None:
-        worker = self._pool.first + rank
+        worker = self._pool.members[rank]
         raise InvariantError(RULE, detail, request=request, worker=worker, now_s=now_s)

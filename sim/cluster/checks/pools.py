@@ -2,18 +2,17 @@
 
 from collections.abc import Sequence
 
-import simpy
-
 from sim.cluster.checks.index import Index
 from sim.cluster.checks.loads import Loads
+from sim.events.clock import Clock
 from sim.kv.events import KvEvent
 
 
 class PoolBooks:
     """The `PoolObserver` of one pool."""
 
-    def __init__(self, env: simpy.Environment, index: Index, loads: Loads) -> None:
-        self._env = env
+    def __init__(self, clock: Clock, index: Index, loads: Loads) -> None:
+        self._clock = clock
         self._index = index
         self._loads = loads
 
@@ -35,4 +34,4 @@ class PoolBooks:
 
     def unbooked(self) -> None:
         """See `PoolObserver`."""
-        self._loads.forgotten(self._env.now)
+        self._loads.forgotten(self._clock.now_s)

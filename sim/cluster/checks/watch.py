@@ -19,7 +19,7 @@ from sim.cluster.checks.queues import WorkerQueues
 from sim.cluster.checks.requests import Requests
 from sim.cluster.checks.times import Times, check_lives
 from sim.cluster.checks.tokens import Tokens
-from sim.cluster.client import Act, Client
+from sim.cluster.client import Act
 from sim.cluster.frontend import CANNOT_CONNECT, Frontend
 from sim.cluster.pool import Pool
 from sim.cluster.recorder import Recorder
@@ -74,8 +74,6 @@ class Watch:
         self._loads: list[Loads] = []
         self._pools: Sequence[Pool] = ()
         self.event_delay_s = 0.0
-        self.client: Client | None = None
-        """To be set before the first request."""
 
     def outbox(self, frontend: Frontend) -> "Watch":
         """Return what workers are to send to in place of a front door."""
@@ -86,21 +84,14 @@ class Watch:
     def join(self, cluster: Watched, send: Act) -> Act:
         """Listen to the parts of a cluster that was built; return what its client is to call for `send`."""
         self._cluster = cluster
-        self._env = cluster.env
-        frontend = cluster.frontend
-        frontend.booked = self._booked
-        frontend.retried = self._retried
-        self._pools = frontend.pools
+        self._env = cluster.clock
+        self._pools = cluster.frontend.pools
         for pool in self._pools:
             index = Index(pool, LOOK_EVERY)
             loads = Loads(pool, cluster.scenario.router.active_request_expiry_secs)
-            pool.observer = PoolBooks(cluster.env, index, loads)
+            pool.observer = PoolBooks(cluster.clock, index, loads)
             self._indexes.append(index)
             self._loads.append(loads)
-        if cluster.pulls is not None:
-            self._pulled = cluster.pulls.pulled
-            cluster.pulls.pulled = self._pull_ended
-            cluster.pulls.stopped = self._pull_stopped
         self._submit = send
         return self._sent
 
@@ -139,31 +130,34 @@ class Watch:
         self._held_back(now_s)
 
     def _held_back(self, now_s: float) -> None:
-        if self.client is not None:
-            self._requests.held_back(self.client, now_s)
+        self._requests.held_back(self._cluster.client, now_s)
 
-    def _booked(self, record: Record, pool: Pool, decision: Decision, booking: Booking) -> None:
+    def booked(self, record: Record, pool: Pool, decision: Decision, booking: Booking) -> None:
+        """A request was put on a router's books."""
         now_s = self._env.now
         self._times.front_door(now_s)
-        place = next(place for place, known in enumerate(self._pools) if known.router is pool.router)
+        place = self._pools.index(pool)
         if place:
             self._loads[0].returned(booking.request)  # the first leg has answered
         self._loads[place].booked(booking, now_s)
         self._indexes[place].decided(record, decision, now_s)
 
-    def _retried(self, record: Record) -> None:
+    def retried(self, record: Record) -> None:
+        """A request is to be tried again."""
         index = record.request.index
         self._tokens.tried_again(index)
         self._flight.tried_again(index)
         for loads in self._loads:
             loads.returned(index)
 
-    def _pull_stopped(self, request: int) -> None:
+    def pull_stopped(self, request: int) -> None:
+        """A read that was posted comes to nothing."""
         self._transfers.stopped(request, self._env.now)
 
-    def _pull_ended(self, request: int, n_bytes: int, start_s: float, end_s: float) -> None:
+    def pulled(self, request: int, n_bytes: int, start_s: float, end_s: float) -> None:
+        """A transfer has ended."""
         self._transfers.ended(request, n_bytes, start_s, end_s)
-        self._pulled(request, n_bytes, start_s, end_s)
+        self._recorder.pulled(request, n_bytes, start_s, end_s)
 
     # -- what workers tell the recorder ---------------------------------------------------------------------
 
@@ -272,7 +266,7 @@ class Watch:
 
     def kv_events(self, worker: int, events: list[KvEvent], output_s: float) -> None:
         """See `EventOutbox`."""
-        place = next(place for place, pool in reversed([*enumerate(self._pools)]) if worker >= pool.first)
+        place = next(place for place, pool in enumerate(self._pools) if worker in pool)
         if self._frontend.news(self._pools[place], events):
             self._indexes[place].sent += 1
         self._frontend.kv_events(worker, events, output_s)

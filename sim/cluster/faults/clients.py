@@ -6,12 +6,11 @@ its blocks ("Request Cancellation", Dynamo 1.5.0). The way there takes no time h
 
 from collections.abc import Sequence
 
-import simpy
-
 from sim.base.uniform import draw
 from sim.cluster.faults.toll import Toll
 from sim.cluster.frontend import Frontend
-from sim.events.clock import Phase, at
+from sim.cluster.migration import Migration
+from sim.events.clock import Clock, Phase
 from sim.scenario.faults import ClientsCancel
 from sim.workload.request import Request
 
@@ -24,21 +23,24 @@ class ImpatientClients:
 
     def __init__(
         self,
-        env: simpy.Environment,
+        clock: Clock,
         frontend: Frontend,
+        migration: Migration,
         tolls: Sequence[Toll],
+        *,
         timeout_s: float | None,
         seed: int,
     ) -> None:
-        self._env = env
+        self._clock = clock
         self._frontend = frontend
+        self._migration = migration
         self._tolls = [toll for toll in tolls if isinstance(toll.fault, ClientsCancel)]
         self._timeout_s = timeout_s
         self._seed = seed
 
     def submit(self, request: Request) -> None:
         """A client sends a request now."""
-        now_s = self._env.now
+        now_s = self._clock.now_s
         self._frontend.submit(request)
         if self._timeout_s is not None:
             self._give_up(request, self._timeout_s, TIMED_OUT)
@@ -54,8 +56,8 @@ class ImpatientClients:
                 self._give_up(request, fault.after_s, CANCELLED, toll)
 
     def _give_up(self, request: Request, after_s: float, reason: str, toll: Toll | None = None) -> None:
-        def act(_: simpy.Event) -> None:
-            if self._frontend.abandon(request.index, "cancelled", reason) and toll is not None:
+        def act() -> None:
+            if self._migration.abandon(request.index, "cancelled", reason) and toll is not None:
                 toll.count("cancelled")
 
-        at(self._env, after_s, Phase.ARRIVAL, request.index).callbacks.append(act)
+        self._clock.at(self._clock.now_s + after_s, Phase.ARRIVAL, request.index, act)

@@ -4,19 +4,18 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-import simpy
-
 from sim.cluster.faults.events import EventFaults
 from sim.cluster.faults.slow import SlowLaw
 from sim.cluster.faults.toll import Toll
 from sim.cluster.frontend import CANNOT_CONNECT, Frontend
 from sim.cluster.kv_transfer import Pulls
+from sim.cluster.migration import Migration
 from sim.cluster.recorder import Recorder
 from sim.cluster.worker import Worker
 from sim.engine.active import ActiveRequest
 from sim.engine.engine import Engine
 from sim.events.agenda import Agenda
-from sim.events.clock import Phase, at_time
+from sim.events.clock import Clock, Phase
 from sim.scenario.faults import Fault, FrontendRestarts, SlowGpu, WorkerDies, WorkerDrains
 
 WORKER_DIED = "worker_died"
@@ -31,6 +30,7 @@ class Parts(NamedTuple):
     """The parts of a cluster that can break."""
 
     frontend: Frontend
+    migration: Migration
     workers: Sequence[Worker]
     engines: Sequence[Callable[[], Engine]]
     """Make a new engine for each worker."""
@@ -47,9 +47,9 @@ class Parts(NamedTuple):
 class FaultProcess:
     """The faults of one run."""
 
-    def __init__(self, env: simpy.Environment, tolls: Sequence[Toll], parts: Parts) -> None:
+    def __init__(self, clock: Clock, tolls: Sequence[Toll], parts: Parts) -> None:
         self.tolls = tolls
-        self._env = env
+        self._clock = clock
         self._parts = parts
         self._deaths: dict[int, Toll] = {}
         """Of each worker that is gone or came back, the newest."""
@@ -58,14 +58,11 @@ class FaultProcess:
 
     def start(self) -> None:
         """Arrange everything. Time 0 is now."""
-        self._parts.frontend.unreachable = self._unreachable
-        if self._parts.pulls is not None:
-            self._parts.pulls.failed = self._pull_failed
         for toll in self.tolls:
             self._at(toll.fault.at_s, partial(self._begin, toll, toll.fault))
 
     def _at(self, time_s: float, act: Callable[[], None]) -> None:
-        at_time(self._env, time_s, Phase.FAULT).callbacks.append(lambda _: act())
+        self._clock.at(time_s, Phase.FAULT, 0, act)
 
     def _begin(self, toll: Toll, fault: Fault) -> None:
         if self._parts.over():
@@ -113,7 +110,7 @@ class FaultProcess:
         self._deaths[worker] = toll
         legs = parts.workers[worker].die(parts.engines[worker](), CANNOT_CONNECT)
         # What is on its way by then arrives; a worker that takes steps ahead has sent more than that.
-        pool.drop(rank, self._env.now + parts.frontend.event_delay_s)
+        pool.drop(rank, self._clock.now_s + parts.frontend.event_delay_s)
         toll.lost_tokens += sum(leg.computed for leg in legs)
         parts.events.forget(worker)
         if parts.pulls is not None:
@@ -133,14 +130,14 @@ class FaultProcess:
         pool, rank = self._parts.frontend.place(worker)
         self._parts.workers[worker].come_back()
         pool.let_in(rank)
-        toll.until_s = self._env.now
+        toll.until_s = self._clock.now_s
 
-    def _unreachable(self, worker: int, leg: ActiveRequest) -> None:
+    def unreachable(self, worker: int, leg: ActiveRequest) -> None:
         """A request was sent to a worker that is gone."""
         toll = self._deaths[worker]
         if self._parts.pulls is not None:
             self._parts.pulls.target_gone(leg.request_id, reached=False)
-        fault, now_s = toll.fault, self._env.now
+        fault, now_s = toll.fault, self._clock.now_s
         if isinstance(fault, WorkerDies) and fault.connections == "hang":
             known_s = fault.at_s + fault.detected_after_s
             fails_s = max(now_s, min(known_s, now_s + fault.connect_timeout_s))
@@ -155,12 +152,13 @@ class FaultProcess:
 
     def _interrupt(self, legs: Sequence[ActiveRequest], toll: Toll, reason: str) -> None:
         for leg in legs:
-            toll.count(self._parts.frontend.interrupted(leg, reason))
+            toll.count(self._parts.migration.interrupted(leg, reason))
 
-    def _pull_failed(self, request: int, target: int) -> None:
+    def pull_failed(self, request: int, target: int) -> None:
+        """A decode worker waits for blocks that cannot be read any more."""
         record = self._parts.recorder.records.get(request)
         source = record.worker if record is not None else None
-        outcome = self._parts.frontend.pull_failed(request, target)
+        outcome = self._parts.migration.pull_failed(request, target)
         if source is not None and source in self._deaths:
             self._deaths[source].count(outcome)
 
@@ -173,7 +171,7 @@ class FaultProcess:
 
     def _look(self, toll: Toll, fault: WorkerDrains, times: int) -> None:
         """Let a worker go that has nothing left, or for which time is up."""
-        worker, now_s = fault.worker, self._env.now
+        worker, now_s = fault.worker, self._clock.now_s
         idle = self._parts.workers[worker].engine.idle
         if not idle and now_s < fault.at_s + fault.timeout_s:
             looks_s = fault.at_s + min(fault.timeout_s, fault.grace_s + times * LOOK_S)
@@ -201,14 +199,14 @@ class FaultProcess:
             for worker in parts.workers:
                 worker.interrupt()  # what breaks comes before the outputs of an instant
             for index in [record.request.index for record in dict.fromkeys(parts.recorder.records.values())]:
-                if parts.frontend.abandon(index, "failed", FRONTEND_RESTARTED):
+                if parts.migration.abandon(index, "failed", FRONTEND_RESTARTED):
                     toll.count("failed")
         for pool in parts.frontend.pools:
             pool.forget_bookings()
         self._at(fault.at_s + fault.down_s, partial(self._reopen, toll, fault))
 
     def _reopen(self, toll: Toll, fault: FrontendRestarts) -> None:
-        parts, now_s = self._parts, self._env.now
+        parts, now_s = self._parts, self._clock.now_s
         parts.frontend.closed = False
         sent_s = now_s + parts.frontend.event_delay_s
         parts.agenda.settle(now_s, -1)
@@ -219,7 +217,7 @@ class FaultProcess:
         if fault.index == "recovered":
             for worker in range(len(parts.workers)):
                 parts.events.ask(worker, now_s)
-        toll.until_s = self._env.now
+        toll.until_s = self._clock.now_s
 
     def _leave_out(self, worker: int) -> None:
         pool, rank = self._parts.frontend.place(worker)

@@ -2,8 +2,6 @@
 
 from collections.abc import Callable, Sequence
 
-import simpy
-
 from sim.cluster.faults.clients import ImpatientClients
 from sim.cluster.faults.events import EventFaults, concerns_events
 from sim.cluster.faults.process import FaultProcess, Parts
@@ -11,11 +9,14 @@ from sim.cluster.faults.slow import SlowLaw, is_slowed
 from sim.cluster.faults.toll import Toll
 from sim.cluster.frontend import Frontend
 from sim.cluster.kv_transfer import Pulls
+from sim.cluster.migration import Migration
 from sim.cluster.outbox import Outbox
 from sim.cluster.recorder import Recorder
 from sim.cluster.worker import Worker
+from sim.engine.active import ActiveRequest
 from sim.engine.engine import Engine
 from sim.events.agenda import Agenda
+from sim.events.clock import Clock
 from sim.hardware.step_time import StepTime
 from sim.scenario.faults import Fault
 from sim.workload.request import Request
@@ -24,15 +25,16 @@ from sim.workload.request import Request
 class Scene:
     """The faults of one run, from the building of its cluster on; workers are named in their order."""
 
-    def __init__(self, env: simpy.Environment, faults: Sequence[Fault], seed: int) -> None:
+    def __init__(self, clock: Clock, faults: Sequence[Fault], seed: int) -> None:
         self.tolls = [Toll(fault) for fault in faults]
         """What each fault costs, in the order of the scenario."""
-        self._env = env
+        self._clock = clock
         self._faults = faults
         self._seed = seed
         self._engines: list[Callable[[], Engine]] = []
         self._laws: list[SlowLaw | None] = []
         self._events: EventFaults | None = None
+        self._process: FaultProcess | None = None
 
     def enter(self, make: Callable[[], Engine], law: StepTime) -> StepTime:
         """Note how the next worker's engine is made; return the law that its steps follow."""
@@ -49,15 +51,21 @@ class Scene:
         """Return where a worker sends what others must know, on its way to `outbox`."""
         return self._event_faults(outbox) if self.sends_one_by_one(worker) else outbox
 
-    def submit(self, frontend: Frontend, timeout_s: float | None) -> Callable[[Request], None]:
+    def submit(
+        self, frontend: Frontend, migration: Migration, timeout_s: float | None
+    ) -> Callable[[Request], None]:
         """Return what a client calls to send a request."""
         if timeout_s is None and not self._faults:
             return frontend.submit
-        return ImpatientClients(self._env, frontend, self.tolls, timeout_s, self._seed).submit
+        tolls, seed = self.tolls, self._seed
+        return ImpatientClients(
+            self._clock, frontend, migration, tolls, timeout_s=timeout_s, seed=seed
+        ).submit
 
     def start(
         self,
         frontend: Frontend,
+        migration: Migration,
         workers: Sequence[Worker],
         agenda: Agenda,
         recorder: Recorder,
@@ -69,8 +77,20 @@ class Scene:
         if not self._faults:
             return
         events = self._event_faults(frontend)
-        parts = Parts(frontend, workers, self._engines, self._laws, events, agenda, recorder, pulls, over)
-        FaultProcess(self._env, self.tolls, parts).start()
+        engines, laws = self._engines, self._laws
+        parts = Parts(frontend, migration, workers, engines, laws, events, agenda, recorder, pulls, over)
+        self._process = FaultProcess(self._clock, self.tolls, parts)
+        self._process.start()
+
+    def unreachable(self, worker: int, request: ActiveRequest) -> None:
+        """A request was sent to a worker that is gone."""
+        assert self._process is not None
+        self._process.unreachable(worker, request)
+
+    def pull_failed(self, request: int, target: int) -> None:
+        """A decode worker waits for blocks that cannot be read any more."""
+        assert self._process is not None
+        self._process.pull_failed(request, target)
 
     def _event_faults(self, outbox: Outbox) -> EventFaults:
         """Return what stands between workers and the front door; one for all."""

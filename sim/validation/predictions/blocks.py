@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sim.base.sums import added
 from sim.measured.formats.kv_events import EventType
-from sim.validation.replay.identity import BlockEvent, identify, prompt_blocks
+from sim.validation.replay.events.identity import BlockEvent, identify, prompt_blocks
 from sim.validation.replay.replay import Replay, numbered
 
 

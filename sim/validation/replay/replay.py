@@ -10,6 +10,7 @@ from typing import Literal
 from sim.base.errors import InputError
 from sim.cluster.build import Cluster
 from sim.cluster.checks.watch import watch_wanted
+from sim.cluster.delays import constant_delays
 from sim.kv.events import KvEvent
 from sim.measured.workers import Worker
 from sim.results.rows import Rows
@@ -19,17 +20,11 @@ from sim.router.cost import CostTerms
 from sim.router.policies import make_policy
 from sim.router.query import Query
 from sim.scenario.scenario import Scenario
-from sim.validation.replay.engine_times import engine_times
-from sim.validation.replay.pace import (
-    RecordedAnswers,
-    RecordedArrivals,
-    RecordedPace,
-    RecordedTimes,
-    RecordedTransfers,
-    Timing,
-)
+from sim.validation.replay.delays import RecordedDelays, RecordedTimes, Timing
+from sim.validation.replay.events.engine_times import engine_times
+from sim.validation.replay.events.stored import EngineLog, engine_logs
 from sim.validation.replay.recording import Recording, pools
-from sim.validation.replay.stored import EngineLog, engine_logs
+from sim.validation.replay.transfers import RecordedTransfers
 
 _NO_FRONT_DOOR = {"alpha_in_s": 0.0, "alpha_in_s_per_token": 0.0, "alpha_out_s": 0.0}
 """Requests come when their worker was chosen, and answers are timed where the client is."""
@@ -91,38 +86,32 @@ def replay(
     timing = timing or RecordedTimes(recording.times)
     changed = _as_recorded(scenario, limit, ("decisions",) if forced else ())
     logs = engine_logs(recording, scenario.block_tokens) if forced else []
-    pull_s = median_s(recording.run.workers, "pull_s") or 0.0
+    engines = engine_times(logs, changed.frontend.dispatch_s)
+    capacity, times = scenario.capacity(), changed.coefficients()
+    published: list[list[tuple[float, KvEvent]]] = [[] for _ in range(scenario.workers.gpus)]
     policy = make_policy(scenario.router)
     cluster = Cluster(
         changed,
         recording.trace,
-        scenario.capacity(),
-        changed.coefficients(),
+        capacity,
+        times,
         policy=RecordedChoice(recording.ranks, policy) if forced else None,
         decode_policy=RecordedChoice(recording.decode_ranks, policy) if forced else None,
-        pace=RecordedPace(
+        delays=RecordedDelays(
             timing,
-            logs,
+            constant_delays(changed.frontend, times.frontend),
+            engines,
+            _by_worker(recording, scenario, logs),
             block_tokens=scenario.block_tokens,
             token_s=median_s(recording.run.workers, "itl_s") or inf,
         ),
         watch=watch_wanted(),
+        transport=RecordedTransfers(timing, engines, median_s(recording.run.workers, "pull_s") or 0.0),
+        published=lambda worker, events, now_s: published[worker].extend((now_s, e) for e in events),
     )
-    engines = engine_times(logs, changed.frontend.dispatch_s)
-    frontend = cluster.frontend
-    frontend.answers = RecordedAnswers(timing)
-    frontend.arrivals = RecordedArrivals(
-        cluster.env, timing, engines, _by_worker(recording, scenario, logs), frontend.event_delay_s
-    )
-    if cluster.pulls is not None:
-        cluster.pulls.network = RecordedTransfers(timing, engines, pull_s)
-    published: list[list[tuple[float, KvEvent]]] = [[] for _ in cluster.workers]
-    frontend.published = lambda worker, events, now_s: published[worker].extend((now_s, e) for e in events)
     cluster.run()
-    prompts = [frontend.blocks_of(request) for request in recording.trace.requests] if forced else []
-    return Replay(
-        recording, scenario, cluster.recorder.rows, cluster.capacity.block_bytes, published, prompts
-    )
+    prompts = [cluster.frontend.blocks_of(request) for request in recording.trace.requests] if forced else []
+    return Replay(recording, scenario, cluster.recorder.rows, capacity.block_bytes, published, prompts)
 
 
 def numbered(recording: Recording, scenario: Scenario) -> Iterator[tuple[str, int]]:
@@ -133,7 +122,7 @@ def numbered(recording: Recording, scenario: Scenario) -> Iterator[tuple[str, in
 
 def _by_worker(recording: Recording, scenario: Scenario, logs: Iterable[EngineLog]) -> dict[int, EngineLog]:
     numbers = dict(numbered(recording, scenario))
-    return {numbers[log.leg.worker]: log for log in logs}
+    return {numbers[log.engine.worker]: log for log in logs}
 
 
 def _as_recorded(scenario: Scenario, limit: int | None, tables: Sequence[str]) -> Scenario:

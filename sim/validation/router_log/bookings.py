@@ -18,7 +18,7 @@ from sim.measured.formats.router_log import Decision
 from sim.measured.request import MeasuredRequest
 from sim.router import Booking, CostTerms, Overrides, Query, Router
 from sim.router.index import Overlap
-from sim.router.pools import decode_leg, prefill_leg
+from sim.router.pools import decode_stage, prefill_stage
 from sim.router.query import NO_OVERRIDES
 from sim.scenario.scenario import Scenario
 from sim.validation.replay.recording import Recording
@@ -145,9 +145,9 @@ def _router(decision: Decision, scenario: Scenario, ranks: int) -> tuple[Router,
     """Return the router of a pool, and what every query of it carries."""
     if decision.leg == "aggregated":
         return Router(scenario.router, scenario.block_tokens, ranks), NO_OVERRIDES
-    leg = (decode_leg if decision.leg == "decode" else prefill_leg)(scenario.router)
-    router = Router(leg.config, scenario.block_tokens, ranks, worker_type=leg.worker_type)
-    return router, leg.overrides
+    routing = (decode_stage if decision.leg == "decode" else prefill_stage)(scenario.router)
+    router = Router(routing.config, scenario.block_tokens, ranks, worker_type=routing.worker_type)
+    return router, routing.overrides
 
 
 def _query(entry: Happening, prefixes: PrefixTable, overrides: Overrides, held: Sequence[float]) -> Query:

@@ -6,7 +6,7 @@ import pytest
 
 from sim.base.errors import InvariantError
 from sim.cluster.build import Cluster
-from sim.events.clock import Phase, at_time
+from sim.events.clock import Phase
 from sim.scenario.scenario import Scenario
 from sim.workload.request import Trace
 from tests.clusters import HOST_BLOCK_BYTES, build_cluster, scenario, trace, turn
@@ -36,8 +36,7 @@ def violation(
 ) -> InvariantError:
     """Return what is found wrong in a run in which something is broken at a time."""
     cluster = build(settings or aggregated(), check=True)
-    moment = at_time(cluster.env, at_s, Phase.ARRIVAL, 1 << 20)
-    moment.callbacks.append(lambda _: breakage(cluster))
+    cluster.clock.at(at_s, Phase.ARRIVAL, 1 << 20, lambda: breakage(cluster))
     with pytest.raises(InvariantError) as caught:
         cluster.run()
     error = caught.value

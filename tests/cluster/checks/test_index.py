@@ -4,7 +4,7 @@ import pytest
 
 from sim.base.errors import InvariantError
 from sim.cluster.checks import index
-from sim.events.clock import Phase, at_time
+from sim.events.clock import Phase
 from tests.cluster.checks.broken import aggregated, build, violation
 
 
@@ -31,10 +31,9 @@ def test_a_block_that_the_index_invents_is_seen_at_the_decision():
     cluster = build(aggregated(), check=True)
     watched = cluster._watch._indexes[0]
     watched._every = watched._until_look = 1
-    moment = at_time(cluster.env, 30, Phase.ARRIVAL, 1 << 20)
-    moment.callbacks.append(
-        lambda _: [cluster.frontend.pools[0].router.stored(r, None, [0, 1], "device") for r in (0, 1)]
-    )
+    router = cluster.frontend.pools[0].router
+    invent = lambda: [router.stored(rank, None, [0, 1], "device") for rank in (0, 1)]  # noqa: E731
+    cluster.clock.at(30, Phase.ARRIVAL, 1 << 20, invent)
     with pytest.raises(InvariantError) as caught:
         cluster.run()
     assert (caught.value.rule, caught.value.request, caught.value.now_s) == (index.RULE, 4, 40)

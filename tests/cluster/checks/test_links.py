@@ -21,7 +21,7 @@ def test_a_copy_that_nobody_waits_for_is_seen():
 
 def test_bytes_that_are_lost_between_workers_are_seen():
     def shorter(cluster):
-        cluster.pulls.network.start(99, 5, 1, 0, 1, now_s=cluster.env.now)
+        cluster.pulls.network.start(99, 5, 1, 0, 1, now_s=cluster.clock.now)
         cluster.pulls.network.finish(1e6)
 
     error = violation(shorter, pair(), at_s=90)
@@ -32,7 +32,7 @@ def test_bytes_that_are_lost_between_workers_are_seen():
 def test_a_read_that_never_ends_is_seen():
     def posted(cluster):
         pull = Pull(3, RemoteBlocks(16, (1,)), (1,))
-        cluster._watch._transfers.started(1, pull, cluster.env.now)
+        cluster._watch._transfers.started(1, pull, cluster.clock.now)
 
     error = violation(posted, pair(), at_s=90)
     assert (error.rule, error.request, error.worker) == (links.RULE, 3, 1)

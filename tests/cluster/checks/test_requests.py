@@ -5,7 +5,7 @@ from tests.cluster.checks.broken import FIVE, aggregated, violation
 
 
 def test_a_request_that_ends_twice_is_seen():
-    error = violation(lambda cluster: cluster.frontend.ended(FIVE.requests[0]), at_s=30)
+    error = violation(lambda cluster: cluster.frontend._ended(FIVE.requests[0]), at_s=30)
     assert (error.rule, error.request, error.now_s) == (requests.RULE, 0, 30)
     assert error.detail == "ended twice"
 

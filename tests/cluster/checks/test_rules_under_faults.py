@@ -115,7 +115,7 @@ def test_a_token_of_a_request_that_was_tried_again_that_was_never_scheduled_is_s
 
 def test_a_booking_on_a_worker_that_was_lost_is_seen():
     def tamper(cluster):
-        cluster.frontend._let_go = lambda record: None
+        cluster.migration._let_go = lambda record: None
 
     error = found(tamper, retried())
     assert (error.rule, error.worker) == (loads.RULE, 0)
@@ -124,7 +124,7 @@ def test_a_booking_on_a_worker_that_was_lost_is_seen():
 
 def test_bookings_that_outlive_a_restart_are_seen_at_once():
     def tamper(cluster):
-        cluster.frontend.pool.router.forget_bookings = lambda: None
+        cluster.frontend.pools[0].router.forget_bookings = lambda: None
 
     restart = {"kind": "frontend-restarts", "at_s": 4.5, "in_flight": "keep"}
     error = found(tamper, faulty(restart))
@@ -201,14 +201,14 @@ def test_an_answer_that_is_shorter_than_was_asked_for_is_seen():
 
 def test_a_request_that_fails_and_is_served_all_the_same_is_seen():
     def tamper(cluster):
-        interrupted = cluster.frontend.interrupted
+        interrupted = cluster.migration.interrupted
 
         def both(leg, reason):
             record = cluster.recorder.records[leg.request_id]
             interrupted(leg, reason)
-            cluster.frontend.ended(record.request)
+            cluster.frontend._ended(record.request)
 
-        cluster.frontend.interrupted = both
+        cluster.migration.interrupted = both
 
     error = found(tamper, retried())
     assert (error.rule, error.detail) == (requests.RULE, "ended twice")
@@ -219,14 +219,14 @@ def test_a_request_that_fails_and_is_served_all_the_same_is_seen():
 
 def test_what_the_index_keeps_of_a_worker_that_is_gone_is_seen():
     def tamper(cluster):
-        cluster.frontend.pool.router.cleared = lambda rank: None
+        cluster.frontend.pools[0].router.cleared = lambda rank: None
 
     assert found(tamper, faulty(*DEATHS)).rule == index.RULE
 
 
 def test_what_the_index_keeps_over_a_restart_is_seen():
     def tamper(cluster):
-        cluster.frontend.pool.router.cleared = lambda rank: None
+        cluster.frontend.pools[0].router.cleared = lambda rank: None
 
     assert (
         found(tamper, faulty({"kind": "frontend-restarts", "at_s": 4.5, "index": "lost"})).rule == index.RULE
@@ -235,7 +235,7 @@ def test_what_the_index_keeps_over_a_restart_is_seen():
 
 def test_messages_that_get_lost_with_no_worker_are_seen():
     slow = faulty(DEATHS[0], router={"policy": "kv"}, frontend=RETRIES | {"event_delay_s": 8.0})
-    error = violation(lambda cluster: cluster.frontend.pool.news._messages.pop(), slow)
+    error = violation(lambda cluster: cluster.frontend.pools[0].news._messages.pop(), slow)
     assert error.rule == index.RULE
     assert "are lost" in error.detail
 
@@ -281,7 +281,7 @@ SOURCE_DIES = {"kind": "worker-dies", "worker": 0, "at_s": 1.1}
 def test_a_read_that_goes_on_when_its_source_is_gone_is_seen():
     def tamper(cluster):
         cluster.pulls.network.cancel = lambda transfer_id, now_s: None
-        cluster.pulls._finish = lambda: cluster.pulls.network.finish(cluster.env.now)
+        cluster.pulls._finish = lambda: cluster.pulls.network.finish(cluster.clock.now)
 
     error = found(tamper, joined(SOURCE_DIES), ONE)
     assert error.rule == links.RULE
@@ -290,7 +290,7 @@ def test_a_read_that_goes_on_when_its_source_is_gone_is_seen():
 
 def test_a_read_of_which_nobody_hears_again_is_seen():
     def tamper(cluster):
-        cluster.pulls.stopped = lambda request: None
+        cluster.pulls._stopped = lambda request: None
 
     error = found(tamper, joined(SOURCE_DIES), ONE)
     assert (error.rule, error.detail, error.request) == (links.RULE, "a read never ended", 0)

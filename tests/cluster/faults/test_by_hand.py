@@ -144,7 +144,7 @@ def test_a_client_that_gives_up_frees_blocks_and_bookings():
         assert (row["status"], row["reason"], row["end_s"]) == ("cancelled", "client_timeout", 0.040)
         assert row["output_tokens"] == 2
     assert [worker.engine.cache.pool.used_blocks for worker in cluster.workers] == [0, 0]
-    assert cluster.frontend.pool.router.loads.requests == [0, 0]
+    assert cluster.frontend.pools[0].router.loads.requests == [0, 0]
     assert summary_of(cluster)["requests"]["cancelled"] == 2
     assert "faults" not in summary_of(cluster)
 
@@ -232,7 +232,7 @@ def test_copies_to_the_host_stand_still_while_the_link_is_out():
     ends = []
     for faults in ((), ({"kind": "link-outage", "link": "pcie", "at_s": 0.526, "for_s": 2.0},)):
         cluster = play(trace(turn(0, 16, 1, [1])), *faults, offload=offload)
-        ends.append(cluster.env.now)
+        ends.append(cluster.clock.now)
         assert max(worker.link.to_host.busy_s for worker in cluster.workers) == pytest.approx(1.0)
     assert ends[1] - ends[0] == pytest.approx(2.0)
 

@@ -67,8 +67,7 @@ def check(cluster: Cluster) -> None:
         assert engine.cache.pool.used_blocks == 0
         assert engine.idle
         assert not engine.needs_step
-    pools = [cluster.frontend.pool, getattr(cluster.frontend, "decode", cluster.frontend.pool)]
-    for pool in pools:
+    for pool in cluster.frontend.pools:
         loads = pool.router.loads
         assert not any(loads.prefill_tokens + loads.active_blocks + loads.requests)
     if cluster.pulls is not None:

@@ -7,7 +7,7 @@ from sim.validation.replay.recording import Recording, pools
 
 
 @dataclass(frozen=True, slots=True)
-class Leg:
+class RecordedEngine:
     """One engine, and the requests whose prompt or, `decode`, whose answer it computed."""
 
     worker: str
@@ -18,14 +18,16 @@ class Leg:
     """When the engine's answer had been seen: of requests with recorded times."""
 
 
-def legs(recorded: Recording) -> list[Leg]:
+def recorded_engines(recorded: Recording) -> list[RecordedEngine]:
     """Return the engines of a run, the decode engines last."""
     first, decode = pools(recorded.run)
     found = []
     for rank, worker in enumerate(first):
         mine = [index for index, taken in recorded.ranks.items() if taken == rank]
         begins_s = {index: recorded.trace.requests[index].timestamp_s or 0.0 for index in mine}
-        found.append(Leg(worker.name, False, _ascending(begins_s), _ends_s(recorded, mine, decode=False)))
+        found.append(
+            RecordedEngine(worker.name, False, _ascending(begins_s), _ends_s(recorded, mine, decode=False))
+        )
     for rank, worker in enumerate(decode):
         mine = [index for index, taken in recorded.decode_ranks.items() if taken == rank]
         begins_s = {
@@ -33,7 +35,9 @@ def legs(recorded: Recording) -> list[Leg]:
             for index in mine
             if (times := recorded.times.get(index)) and (prefilled_s := times.prefilled_s) is not None
         }
-        found.append(Leg(worker.name, True, _ascending(begins_s), _ends_s(recorded, mine, decode=True)))
+        found.append(
+            RecordedEngine(worker.name, True, _ascending(begins_s), _ends_s(recorded, mine, decode=True))
+        )
     return found
 
 

@@ -1,21 +1,24 @@
 """When requests came to their engines, and when pulls ended."""
 
-from sim.validation.replay.engine_times import Pulled, Queued, engine_times
-from sim.validation.replay.legs import Leg
-from sim.validation.replay.stored import EngineLog, Stored
+from sim.validation.replay.events.engine_times import Pulled, Queued, engine_times
+from sim.validation.replay.events.engines import RecordedEngine
+from sim.validation.replay.events.stored import EngineLog, Stored
 
 DISPATCH_S = 0.5
 
 
 def log(begins_s: dict[int, float], outputs_s: list[float], stored: dict[int, Stored], *, decode=False):
     """Return the log of an engine whose prompts have 4 blocks each."""
-    leg, spans = Leg("engine", decode, begins_s, {}), {index: [one] for index, one in stored.items()}
-    return EngineLog(leg, outputs_s, outputs_s, spans, dict.fromkeys(begins_s, 4))
+    engine, spans = (
+        RecordedEngine("engine", decode, begins_s, {}),
+        {index: [one] for index, one in stored.items()},
+    )
+    return EngineLog(engine, outputs_s, outputs_s, spans, dict.fromkeys(begins_s, 4))
 
 
 def queued(found: EngineLog) -> dict[int, Queued]:
     times = engine_times([found], DISPATCH_S)
-    return {index: one for (index, decode), one in times.queued.items() if decode == found.leg.decode}
+    return {index: one for (index, decode), one in times.queued.items() if decode == found.engine.decode}
 
 
 def test_a_request_came_after_the_output_before_the_one_that_has_its_blocks() -> None:

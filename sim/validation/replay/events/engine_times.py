@@ -1,7 +1,7 @@
 """When requests came to their engines, and when pulls ended: what no file says, but KV events bound.
 
 Requests that the router sent within milliseconds reach an engine in an order of their own, and some of them
-late. What is known is when an engine first stored blocks of a request (`sim.validation.replay.stored`):
+late. What is known is when an engine first stored blocks of a request (`events.stored`):
 
 - A request stood in the queue when the step was planned in which it first stored blocks. It came after the
   output before that was published, else it would have been in that step; and requests of one step were in the
@@ -17,7 +17,7 @@ All of this is time: what a request finds in the cache is not looked at.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from sim.validation.replay.stored import EngineLog, Stored
+from sim.validation.replay.events.stored import EngineLog, Stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,12 @@ class EngineTimes:
     """Requests are known by their index; on a disaggregated cluster they are on two engines each."""
 
     queued: Mapping[tuple[int, bool], Queued]
-    """By request, and whether it is its decode leg."""
+    """By request, and whether it is its decode stage."""
     pulled: Mapping[int, Pulled]
+
+
+NOTHING = EngineTimes({}, {})
+"""Of engines without recorded events."""
 
 
 def engine_times(logs: Iterable[EngineLog], dispatch_s: float) -> EngineTimes:
@@ -54,11 +58,11 @@ def engine_times(logs: Iterable[EngineLog], dispatch_s: float) -> EngineTimes:
     queued: dict[tuple[int, bool], Queued] = {}
     pulled: dict[int, Pulled] = {}
     for log in logs:
-        came = {index: begin_s + dispatch_s for index, begin_s in log.leg.begins_s.items()}
+        came = {index: begin_s + dispatch_s for index, begin_s in log.engine.begins_s.items()}
         together = _together(log)
         for order, (index, time_s) in enumerate(_in_order(log, came, together)):
-            queued[index, log.leg.decode] = Queued(time_s, order)
-        if log.leg.decode:
+            queued[index, log.engine.decode] = Queued(time_s, order)
+        if log.engine.decode:
             for time_s, indices in together.items():
                 found = Pulled(log.output_before_s(time_s), time_s, frozenset(indices))
                 pulled |= dict.fromkeys(indices, found)
@@ -68,7 +72,7 @@ def engine_times(logs: Iterable[EngineLog], dispatch_s: float) -> EngineTimes:
 def _together(log: EngineLog) -> dict[float, dict[int, Stored]]:
     """Return the requests that first stored blocks in the same step, by its time, each with its first."""
     found: dict[float, dict[int, Stored]] = {}
-    for index in log.leg.begins_s:
+    for index in log.engine.begins_s:
         first = log.first(index)
         if first is not None:
             found.setdefault(first.time_s, {})[index] = first
@@ -86,8 +90,8 @@ def _in_order(
         if first is None:
             place = max((time_s, -0.5), (last[0], last[1] + 0.5))
         else:
-            with_s = _last_s(came, together[first.time_s], first, decode=log.leg.decode)
-            before_s = log.output_before_s(first.time_s, steps=2 if log.leg.decode else 1)
+            with_s = _last_s(came, together[first.time_s], first, decode=log.engine.decode)
+            before_s = log.output_before_s(first.time_s, steps=2 if log.engine.decode else 1)
             place = (max(with_s, before_s), first.order)
         places[index] = place
         last = max(last, place)

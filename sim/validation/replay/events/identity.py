@@ -15,7 +15,7 @@ from itertools import count
 
 from sim.kv.prefix import PrefixTable
 from sim.measured.formats.kv_events import BlockHash, EventType, KvEvent
-from sim.validation.replay.legs import legs
+from sim.validation.replay.events.engines import recorded_engines
 from sim.validation.replay.recording import Recording
 
 LOOK_AHEAD = 8
@@ -54,7 +54,7 @@ def prompt_blocks(recorded: Recording, block_tokens: int) -> list[Sequence[int]]
 
 def identify(recorded: Recording, prompts: Sequence[Sequence[int]]) -> dict[str, tuple[BlockEvent, ...]]:
     """Return the events of every engine whose clock and requests are known, in order."""
-    logs = {leg.worker: _gpu_events(recorded, leg.worker) for leg in legs(recorded)}
+    logs = {engine.worker: _gpu_events(recorded, engine.worker) for engine in recorded_engines(recorded)}
     search = _Search(recorded, prompts, {name: events for name, events in logs.items() if events})
     return search.run()
 
@@ -74,7 +74,7 @@ class _Search:
         self, recorded: Recording, prompts: Sequence[Sequence[int]], logs: Mapping[str, Sequence[KvEvent]]
     ) -> None:
         self._prompts = prompts
-        self._legs = {leg.worker: leg for leg in legs(recorded)}
+        self._engines = {engine.worker: engine for engine in recorded_engines(recorded)}
         self._logs = logs
         self._start_s = recorded.unix_s or 0.0
         self._known: dict[BlockHash, _Known] = {}
@@ -147,7 +147,7 @@ class _Search:
         taken = self._taken["" if self._alike else name]
         fitting = [
             blocks
-            for index, begin_s in self._legs[name].begins_s.items()
+            for index, begin_s in self._engines[name].begins_s.items()
             if begin_s <= time_s
             and len(blocks := self._prompts[index]) > stop
             and (not stop or blocks[stop - 1] == parent)

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from sim.measured.formats.kv_events import KvEvent
-from sim.validation.replay.identity import identify, prompt_blocks
-from tests.validation.replay.small_events import BLOCKS, small
+from sim.validation.replay.events.identity import identify, prompt_blocks
+from tests.validation.replay.events.small_events import BLOCKS, small
 
 
 def blocks_of(worker: str = "worker1", **workers):

@@ -4,8 +4,8 @@ from math import inf
 
 import pytest
 
-from sim.validation.replay.stored import Stored, engine_logs
-from tests.validation.replay.small_events import small
+from sim.validation.replay.events.stored import Stored, engine_logs
+from tests.validation.replay.events.small_events import small
 
 EVENTS = [
     (0.2, "stored", [11, 12], None),
@@ -18,7 +18,7 @@ EVENTS = [
 
 def test_events_belong_to_the_request_that_they_go_on_from() -> None:
     (log,) = engine_logs(small(worker1=EVENTS), 16)
-    assert log.leg.worker == "worker1"
+    assert log.engine.worker == "worker1"
     assert log.stored == {
         1: [Stored(0, 2, pytest.approx(0.2), 0), Stored(2, 3, pytest.approx(0.4), 1)],
         2: [Stored(1, 3, pytest.approx(1.1), 3), Stored(3, 4, pytest.approx(1.14), 4)],

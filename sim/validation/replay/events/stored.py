@@ -12,8 +12,8 @@ from itertools import accumulate
 from math import inf
 
 from sim.measured.formats.kv_events import EventType
-from sim.validation.replay.identity import BlockEvent, identify, prompt_blocks
-from sim.validation.replay.legs import Leg, legs
+from sim.validation.replay.events.engines import RecordedEngine, recorded_engines
+from sim.validation.replay.events.identity import BlockEvent, identify, prompt_blocks
 from sim.validation.replay.recording import Recording
 
 SLACK_S = 0.05
@@ -37,7 +37,7 @@ class Stored:
 class EngineLog:
     """What the events of one engine tell of time."""
 
-    leg: Leg
+    engine: RecordedEngine
     outputs_s: Sequence[float]
     """When outputs were processed that had events to publish, ascending."""
     heard_s: Sequence[float]
@@ -80,14 +80,19 @@ def engine_logs(recorded: Recording, block_tokens: int) -> list[EngineLog]:
     prompts = prompt_blocks(recorded, block_tokens)
     events = identify(recorded, prompts)
     return [
-        _log(recorded, leg, prompts, events[leg.worker]) for leg in legs(recorded) if leg.worker in events
+        _log(recorded, engine, prompts, events[engine.worker])
+        for engine in recorded_engines(recorded)
+        if engine.worker in events
     ]
 
 
 def _log(
-    recorded: Recording, leg: Leg, prompts: Sequence[Sequence[int]], events: Sequence[BlockEvent]
+    recorded: Recording,
+    engine: RecordedEngine,
+    prompts: Sequence[Sequence[int]],
+    events: Sequence[BlockEvent],
 ) -> EngineLog:
-    told = _Attribution(leg, prompts)
+    told = _Attribution(engine, prompts)
     for order, event in enumerate(events):
         if event.type is EventType.STORED and event.blocks:
             told.add(event, order)
@@ -95,16 +100,16 @@ def _log(
     heard_s = {event.time_s: event.heard_s for event in outputs}
     outputs_s = sorted(heard_s)
     later_s = [*accumulate((heard_s[time_s] for time_s in outputs_s), max)]
-    lengths = {index: len(prompts[index]) for index in leg.begins_s}
-    return EngineLog(leg, outputs_s, later_s, told.stored, lengths)
+    lengths = {index: len(prompts[index]) for index in engine.begins_s}
+    return EngineLog(engine, outputs_s, later_s, told.stored, lengths)
 
 
 class _Attribution:
     """Finds the request behind each event: one that the event goes on from, else the first that came."""
 
-    def __init__(self, leg: Leg, prompts: Sequence[Sequence[int]]) -> None:
+    def __init__(self, engine: RecordedEngine, prompts: Sequence[Sequence[int]]) -> None:
         self.stored: dict[int, list[Stored]] = {}
-        self._leg = leg
+        self._engine = engine
         self._prompts = prompts
         self._generated: dict[int, int] = {}
         """Requests by blocks that hold their generated tokens."""
@@ -119,8 +124,8 @@ class _Attribution:
             self._generated |= {block: request for block in event.blocks if block < 0}
 
     def _candidates(self, event: BlockEvent, start: int) -> Iterator[int]:
-        for index, begin_s in self._leg.begins_s.items():
-            end_s = self._leg.ends_s.get(index, event.time_s)
+        for index, begin_s in self._engine.begins_s.items():
+            end_s = self._engine.ends_s.get(index, event.time_s)
             if begin_s <= event.time_s <= end_s + SLACK_S and self._fits(index, event, start):
                 yield index
 

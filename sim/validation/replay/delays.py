@@ -1,4 +1,4 @@
-"""Steps, pulls and answers that end when a recording says, and requests that come when it says.
+"""Steps and answers that end when a recording says, and requests that come when it says.
 
 Router and client see a token after it was made, so that their times are upper bounds of the engine's: a
 step ends at the least of those of the tokens that it gives. A chunk that does not end its prompt has no time
@@ -10,18 +10,17 @@ published them, and no step goes on beyond the next output that was published. C
 and in one go: a step of nothing but tokens takes no longer than half of the engine's tokens did.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from math import inf
+from types import MappingProxyType
 from typing import Protocol
 
-import simpy
-
+from sim.cluster.delays import Arrival, Delays, Part
 from sim.engine.active import ActiveRequest
 from sim.engine.plan import StepPlan
-from sim.links.network import LinkUse
-from sim.validation.replay.engine_times import EngineTimes
+from sim.validation.replay.events.engine_times import NOTHING, EngineTimes
+from sim.validation.replay.events.stored import EngineLog
 from sim.validation.replay.recording import Times
-from sim.validation.replay.stored import EngineLog
 
 
 class Timing(Protocol):
@@ -55,26 +54,46 @@ class RecordedTimes:
         """See `Timing`."""
 
 
-class RecordedPace:
-    """A `Pace` of recorded times; where no request of a step has any, the law decides."""
+class RecordedDelays:
+    """`Delays` of recorded times; where nothing is recorded, the law of a step decides, and the usual delay.
+
+    Args:
+        times: of answers.
+        usual: where nothing is known.
+        engines: what KV events say of requests.
+        logs: what they say of engines, by worker of the replay.
+        block_tokens: of a block.
+        token_s: the most that a step of nothing but tokens takes.
+    """
+
+    sees_steps = True
 
     def __init__(
         self,
         times: Timing,
-        logs: Iterable[EngineLog] = (),
+        usual: Delays,
+        engines: EngineTimes = NOTHING,
+        logs: Mapping[int, EngineLog] = MappingProxyType({}),
         *,
         block_tokens: int = 0,
         token_s: float = inf,
     ) -> None:
-        """`token_s`: the most that a step of nothing but tokens takes."""
+        self.event_delay_s = usual.event_delay_s
         self._times = times
-        self._logs = {(index, log.leg.decode): log for log in logs for index in log.leg.begins_s}
+        self._usual = usual
+        self._engines = engines
+        self._log_of = logs
+        self._logs = {
+            (index, log.engine.decode): log for log in logs.values() for index in log.engine.begins_s
+        }
         self._pair = any(decode for _, decode in self._logs)
         self._block_tokens = block_tokens
         self._token_s = token_s
 
-    def end_s(self, plan: StepPlan, start_s: float, law_s: float) -> float:
-        """See `Pace`."""
+    def computed(self, plan: StepPlan, start_s: float, law_s: float) -> float:
+        """See `Delays`."""
+        if not plan.tokens:
+            return start_s + law_s
         stored_s = [
             time_s
             for request, tokens in plan.tokens
@@ -96,7 +115,7 @@ class RecordedPace:
         log = self._log(request)
         if log is None:
             return None
-        pulled = log.leg.decode and not request.outputs  # the whole prompt turns up at once
+        pulled = log.engine.decode and not request.outputs  # the whole prompt turns up at once
         before = 0 if pulled else (request.computed - tokens) // self._block_tokens
         filled = (request.prompt_tokens if pulled else request.computed) // self._block_tokens
         return log.stored_s(request.request_id, filled - 1) if filled > before else None
@@ -134,109 +153,30 @@ class RecordedPace:
         left = request.num_tokens - (request.computed - tokens)
         return start_s + max(0.0, next_s - start_s) * tokens / left
 
+    # -- on the way -----------------------------------------------------------------------------------------
 
-class RecordedAnswers:
-    """An `Answers` of recorded times."""
-
-    def __init__(self, times: Timing) -> None:
-        self._times = times
-
-    def seen_s(self, request: ActiveRequest, *, ended: bool) -> float | None:
-        """See `Answers`."""
-        times = self._times.of(request)
-        if times is None:
-            return None
-        if request.for_remote:
-            return times.prefilled_s
-        return times.end_s if ended else times.first_token_s
-
-
-class RecordedArrivals:
-    """An `Arrivals` of what KV events say. Tells a `Timing` what is sent.
-
-    The router's index hears of an output when the recording subscriber did: both wait for the same machine.
-    """
-
-    def __init__(
-        self,
-        env: simpy.Environment,
-        times: Timing,
-        engines: EngineTimes,
-        logs: Mapping[int, EngineLog],
-        event_delay_s: float,
-    ) -> None:
-        """`logs` are by worker of the replay."""
-        self._env = env
-        self._times = times
-        self._engines = engines
-        self._logs = logs
-        self._event_delay_s = event_delay_s
-
-    def queued(self, request: int, *, decode: bool) -> tuple[float, int] | None:
-        """See `Arrivals`."""
-        self._times.sent(request, self._env.now)
+    def dispatched(self, request: int, now_s: float, *, decode: bool) -> Arrival:
+        """See `Delays`."""
+        self._times.sent(request, now_s)
         found = self._engines.queued.get((request, decode))
-        return None if found is None else (found.time_s, found.order)
+        if found is None:
+            return self._usual.dispatched(request, now_s, decode=decode)
+        return Arrival(found.time_s, found.order)
 
-    def heard_s(self, worker: int, output_s: float) -> float | None:
-        """See `Arrivals`."""
-        log = self._logs.get(worker)
-        heard_s = None if log is None else log.heard_output_s(output_s)
-        return None if heard_s is None else max(heard_s, output_s + self._event_delay_s)
-
-
-class RecordedTransfers:
-    """A `Transport` of pulls that end when KV events say, else with their request's first token.
-
-    Of those that end together the first to start is the first to end: the decode engine asks for each in that
-    order, and that lets the prefill engine know.
-    """
-
-    def __init__(self, times: Timing, engines: EngineTimes | None = None, pull_s: float = 0.0) -> None:
-        """`pull_s`: the least that a pull takes of which KV events say nothing."""
-        self._times = times
-        self._engines = engines
-        self._pull_s = pull_s
-        self._started: set[int] = set()
-        self._ends_s: dict[int, float] = {}
-        """Of those under way, in the order in which they started."""
-
-    def start(
-        self, transfer_id: int, n_bytes: int, descriptors: int, source: int, target: int, *, now_s: float
-    ) -> None:
-        """See `Transport`."""
-        self._started.add(transfer_id)
-        pulled = self._engines.pulled.get(transfer_id) if self._engines is not None else None
-        if pulled is None:
-            self._ends_s[transfer_id] = max(now_s, self._end_s(transfer_id, now_s))
-        elif pulled.together <= self._started:
-            ended_s = max(now_s, pulled.after_s)
-            under_way = [other for other in self._ends_s if other in pulled.together]
-            self._ends_s |= dict.fromkeys((*under_way, transfer_id), ended_s)
+    def answered(self, request: ActiveRequest, now_s: float, part: Part) -> float:
+        """See `Delays`."""
+        times = self._times.of(request) if part is not Part.OTHER else None
+        if times is None:
+            return self._usual.answered(request, now_s, part)
+        if request.for_remote:
+            seen_s = times.prefilled_s
         else:
-            self._ends_s[transfer_id] = max(now_s, pulled.by_s)
+            seen_s = times.end_s if part is Part.END else times.first_token_s
+        return self._usual.answered(request, now_s, part) if seen_s is None else seen_s
 
-    def _end_s(self, transfer_id: int, now_s: float) -> float:
-        if self._engines is not None and (transfer_id, True) in self._engines.queued:
-            return now_s + self._pull_s
-        times = self._times.known(transfer_id)
-        return now_s if times is None else times.tokens_s[0]
-
-    def cancel(self, transfer_id: int, *, now_s: float) -> None:
-        """See `Transport`: a recording has no faults."""
-
-    def next_s(self) -> float:
-        """See `Transport`."""
-        return min(self._ends_s.values(), default=inf)
-
-    def finish(self, now_s: float) -> list[int]:
-        """See `Transport`."""
-        ended = [transfer for transfer, end_s in self._ends_s.items() if end_s <= now_s]
-        ended.sort(key=self._ends_s.__getitem__)
-        for transfer in ended:
-            del self._ends_s[transfer]
-        return ended
-
-    def links(self, now_s: float) -> list[LinkUse]:
-        """See `Transport`: nothing goes over a link."""
-        return []
+    def heard(self, worker: int, output_s: float) -> float:
+        """See `Delays`. The index hears of an output when the recording subscriber did: both wait for it."""
+        log = self._log_of.get(worker)
+        heard_s = None if log is None else log.heard_output_s(output_s)
+        usual_s = self._usual.heard(worker, output_s)
+        return usual_s if heard_s is None else max(heard_s, usual_s)

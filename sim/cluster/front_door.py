@@ -1,0 +1,37 @@
+"""What a front door is given: the scenario's say, and who is told what it sees."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from sim.engine.active import ActiveRequest
+from sim.hardware.coefficient_file import FrontendCoefficients
+from sim.kv.events import KvEvent
+from sim.workload.request import Request
+
+Published = Callable[[int, Sequence[KvEvent], float], None]
+"""Is told of KV events: worker, events, time of the output that publishes them."""
+
+
+class FrontDoor(NamedTuple):
+    """What a scenario says of its front door."""
+
+    coefficients: FrontendCoefficients
+    max_model_len: int
+    """In tokens, answer included."""
+    attention_group: int
+    """The engines' attention group: the router hears of no other,"""
+    host_events: bool = False
+    """and only then of the CPU tier."""
+    track_outputs: bool = False
+    """Whether the router hears of every block that an answer grows by."""
+
+
+class Listeners(NamedTuple):
+    """Who is told what the front door sees."""
+
+    ended: Callable[[Request], None]
+    """Every request that is over."""
+    unreachable: Callable[[int, ActiveRequest], None] | None = None
+    """A request that came to a worker which is gone, in place of its being given up."""
+    published: Published | None = None
+    """The KV events of every worker's output."""

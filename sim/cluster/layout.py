@@ -1,0 +1,80 @@
+"""The stages that a scenario's cluster has: one, or prefill and decode with a way past the first."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+from sim.cluster.bypass import Bypass
+from sim.cluster.engine_request import prompt_only, whole
+from sim.cluster.pool import Pool, PoolWorker
+from sim.cluster.stage import Desk, Stage
+from sim.kv.prefix import PrefixTable
+from sim.router import Policy, Router
+from sim.router.pools import StageRouting, conditional_decode_stage, decode_stage, prefill_stage
+from sim.router.query import NO_OVERRIDES
+from sim.scenario.scenario import Scenario
+
+
+class Layout(NamedTuple):
+    """The stages of a cluster, in the order in which they serve a request."""
+
+    stages: Sequence[Stage]
+    bypass: Bypass | None = None
+    """Who may skip the first."""
+
+
+class Policies(NamedTuple):
+    """Routing policies in place of those that the scenario names, by stage."""
+
+    first: Policy | None = None
+    decode: Policy | None = None
+
+
+def lay_out(
+    scenario: Scenario, prefixes: PrefixTable, workers: Sequence[PoolWorker], policies: Policies, desk: Desk
+) -> Layout:
+    """Return the stages of a scenario's cluster; `workers`, by index, may be built later."""
+    if scenario.workers.prefill:
+        return _disaggregated(scenario, prefixes, workers, policies, desk)
+    routing = StageRouting(scenario.router, NO_OVERRIDES, "decode")
+    members = range(scenario.workers.gpus)
+    pool = Pool(_router(routing, prefixes, members, policies.first), workers, members)
+    return Layout([Stage("aggregated", pool, partial(whole, prefixes), desk)])
+
+
+def _disaggregated(
+    scenario: Scenario, prefixes: PrefixTable, workers: Sequence[PoolWorker], policies: Policies, desk: Desk
+) -> Layout:
+    conditional, count = scenario.disaggregation.conditional, scenario.workers.prefill or 0
+    to_prefill = prefill_stage(scenario.router)
+    to_decode = (conditional_decode_stage if conditional else decode_stage)(scenario.router)
+    first, then = range(count), range(count, scenario.workers.gpus)
+    prefill_pool = Pool(_router(to_prefill, prefixes, first, policies.first), workers, first)
+    decode_pool = Pool(_router(to_decode, prefixes, then, policies.decode), workers, then)
+    ask = partial(whole, prefixes)
+    ask_prompt = partial(prompt_only, prefixes, bool(scenario.model.state_groups))
+    prefill = Stage("prefill", prefill_pool, ask_prompt, desk, overrides=to_prefill.overrides)
+    decode = Stage(
+        "decode",
+        decode_pool,
+        ask,
+        desk,
+        too_long="prompt_exceeds_decode_pool",
+        overrides=to_decode.overrides,
+        decode=True,
+    )
+    bypass = Bypass(
+        prefill,
+        Stage("peek", decode_pool, ask, desk, decode=True),
+        Stage("aggregated", decode_pool, ask, desk, decode=True),
+        conditional,
+        block_tokens=prefixes.block_tokens,
+        max_num_batched_tokens=scenario.engine.max_num_batched_tokens,
+    )
+    return Layout([prefill, decode], bypass)
+
+
+def _router(routing: StageRouting, prefixes: PrefixTable, members: range, policy: Policy | None) -> Router:
+    return Router(
+        routing.config, prefixes.block_tokens, len(members), policy=policy, worker_type=routing.worker_type
+    )

@@ -1,0 +1,113 @@
+"""One stage of serving requests: a router chooses among the workers of a pool, and books."""
+
+from collections.abc import Callable
+from math import inf
+from typing import NamedTuple
+
+from sim.base.uniform import draw
+from sim.cluster.pool import Pool
+from sim.cluster.recorder import Recorder
+from sim.cluster.request_record import Record, Visit
+from sim.engine.active import ActiveRequest
+from sim.events.agenda import Agenda
+from sim.events.clock import Clock
+from sim.router import Booking, Decision, NoEligibleWorkerError, Overrides, Query
+from sim.router.query import NO_OVERRIDES
+
+Booked = Callable[[Record, Pool, Decision, Booking], None]
+"""Is told of every booking, right after it was made."""
+
+
+class Desk(NamedTuple):
+    """What all stages of a cluster have in common."""
+
+    clock: Clock
+    agenda: Agenda
+    recorder: Recorder
+    seed: int
+    booked: Booked | None = None
+
+
+class Stage:
+    """Workers behind a router, asked in one way; a pool may serve several stages.
+
+    Args:
+        name: "aggregated", "prefill", "decode"; or "peek", which books nothing.
+        pool: the workers.
+        ask: makes what a worker is asked to compute for a request.
+        too_long: why a prompt is refused that fits into none of the workers.
+        desk: of all stages.
+        overrides: of every query.
+        decode: whether its workers are those of a disaggregated cluster that decode.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        pool: Pool,
+        ask: Callable[[Record], ActiveRequest],
+        desk: Desk,
+        *,
+        too_long: str = "prompt_exceeds_pool",
+        overrides: Overrides = NO_OVERRIDES,
+        decode: bool = False,
+    ) -> None:
+        self.name = name
+        self.pool = pool
+        self.ask = ask
+        self.too_long = too_long
+        self.decode = decode
+        self._overrides = overrides
+        self._clock = desk.clock
+        self._agenda = desk.agenda
+        self._recorder = desk.recorder
+        self._seed = desk.seed
+        self._booked = desk.booked
+
+    def fits(self, prompt_tokens: int) -> bool:
+        """Whether a prompt fits into a worker."""
+        return self.pool.worker(0).engine.fits(prompt_tokens)
+
+    def choose(self, record: Record, pinned: int | None = None, heard: float = inf) -> Decision | None:
+        """Ask the router, who has heard from ranks up to `heard` what arrived at this very instant.
+
+        `pinned`: the rank that it is to be. None: no worker may serve the request.
+        """
+        now_s, router = self._clock.now_s, self.pool.router
+        if router.keeps_index:
+            self._agenda.settle(now_s, -1)
+            self.pool.news.open(now_s, heard)
+        number = draw(self._seed, f"route {self.name}", record.request.index)
+        try:
+            return router.choose(self._query(record, pinned), now_s, number)
+        except NoEligibleWorkerError:
+            return None
+
+    def admit(self, record: Record, pinned: int | None = None, heard: float = inf) -> Visit | None:
+        """Choose a worker and put the request on its books in one instant: the stage serves it from now on.
+
+        Arguments and None as for `choose`.
+        """
+        decision = self.choose(record, pinned, heard)
+        if decision is None:
+            return None
+        pool, now_s = self.pool, self._clock.now_s
+        self._recorder.routed(record, decision, self.name, pool.members, now_s)
+        booking = pool.router.book(self._query(record), decision.chosen, now_s)
+        if self._booked is not None:
+            self._booked(record, pool, decision, booking)
+        visit = Visit(self.name, pool, decision.chosen.rank, booking, decode=self.decode)
+        record.booked(visit, decision.ties, now_s)
+        return visit
+
+    def _query(self, record: Record, pinned: int | None = None) -> Query:
+        request = record.request
+        return Query(
+            request.index,
+            record.prompt_tokens,
+            record.blocks,
+            session=request.session,
+            overrides=self._overrides,
+            allowed=self.pool.alive,
+            pinned=pinned,
+        )
