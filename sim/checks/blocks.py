@@ -82,7 +82,7 @@ class Blocks:
         left = {
             "blocks held": engine.cache.pool.used_blocks,
             "requests": len(engine.requests) + len(engine.scheduler.loading) + len(engine.landing),
-            "steps in flight": sum(bool(plan.tokens) for plan in engine.steps),
+            "steps in flight": sum(bool(plan.scheduled) for plan in engine.steps),
             "prompts kept for others": len(engine.nixl.held) if engine.nixl is not None else 0,
             "copies": len(engine.offload.jobs) if engine.offload is not None else 0,
         }

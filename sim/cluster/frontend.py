@@ -263,10 +263,10 @@ class Frontend:
             pool.news.send(heard_s, worker - pool.first, seen)
 
     def _send_tokens(self, worker: int, output: StepOutput) -> None:
-        for request in output.tokens:
-            if request.outputs == 1:
+        for request, tokens in output.tokens:
+            if request.outputs == tokens:
                 self._answer(worker, request, partial(self._first_token, self._record(request), request))
-            if self._track_outputs and self._opens_block(request):
+            if self._track_outputs and self._opens_block(request, tokens):
                 progress = partial(self._progress, self._record(request), request, request.outputs)
                 self._to_client.send(worker, progress)
         for request in output.finished:
@@ -361,9 +361,9 @@ class Frontend:
     def pulls(self, worker: int, plan: StepPlan) -> None:
         """Aggregated workers read nothing from each other."""
 
-    def _opens_block(self, request: ActiveRequest) -> bool:
-        """Whether the newest token is the first of a block."""
-        return request.num_tokens % self._prefixes.block_tokens == 1 % self._prefixes.block_tokens
+    def _opens_block(self, request: ActiveRequest, tokens: int) -> bool:
+        """Whether the first token of a block is among the newest."""
+        return (request.num_tokens - 1) % self._prefixes.block_tokens < tokens
 
     def _record(self, request: ActiveRequest) -> Record:
         return self._recorder.records[request.request_id]

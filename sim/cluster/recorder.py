@@ -233,10 +233,9 @@ class Recorder:
             else:
                 self._admitted(worker, admission)
         self.kv(worker, events)
-        for request, tokens in plan.tokens:
-            # A single token of a request that has some is decode, unless it was computed before.
-            if tokens == 1 and request.outputs and not request.preemptions:
-                continue
+        # Decodes compute what was generated, but for the last token of a prompt, and what is computed again.
+        late = [(request, n) for request, n in plan.decodes if not request.outputs or request.preemptions]
+        for request, tokens in plan.prefills + late:
             if request.request_id not in self._continued or request is self._leg_of_prompt(request):
                 self._computed(request, tokens, now_s)
 
@@ -279,11 +278,11 @@ class Recorder:
     def processed(self, worker: int, output: StepOutput, events: list[KvEvent], now_s: float) -> None:
         """See `Observer`."""
         self.kv(worker, events)
-        for request in output.tokens:
+        for request, tokens in output.tokens:
             record = self.records[request.request_id]
-            if request.outputs == 1:
+            if request.outputs == tokens:
                 self._ledger.first_token(record.request.index)
-            if (request.outputs > 1 or record.generated) and not request.for_remote:
+            if (request.outputs > tokens or record.generated) and not request.for_remote:
                 self.itl_s.add(now_s - record.last_token_s)
             if not (request.for_remote and record.generated):
                 record.last_token_s = now_s

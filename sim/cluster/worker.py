@@ -206,7 +206,7 @@ class Worker:
         try:
             while len(engine.steps) < engine.max_steps and engine.needs_step:
                 plan = self._plan_step(now_s)
-                if engine.alone and not (plan.tokens or plan.preempted):
+                if engine.alone and not (plan.scheduled or plan.preempted):
                     break  # the next one could do no more than this one
         except EngineDiedError:
             self._engine_died()
@@ -230,7 +230,7 @@ class Worker:
     def _busy(self, now_s: float) -> bool:
         """Whether a step in flight computes something, or waits for the copies that it has to flush."""
         for plan in self.engine.steps:
-            if plan.tokens:
+            if plan.scheduled:
                 return True
         return bool(self._ends_s) and self._ends_s[-1] > now_s
 
@@ -315,18 +315,11 @@ class Worker:
 
     def _end_s(self, plan: StepPlan, start_s: float) -> float:
         law_s = self._step_s(plan)
-        if self._pace is None or not plan.tokens:
+        if self._pace is None or not plan.scheduled:
             return start_s + law_s
         return self._pace.end_s(plan, start_s, law_s)
 
     def _step_s(self, plan: StepPlan) -> float:
-        prefill: list[tuple[int, int]] = []
-        batch = context = 0
-        for request, tokens in plan.tokens:
-            before = request.computed - tokens
-            if tokens == 1:
-                batch += 1
-                context += before
-            else:
-                prefill.append((tokens, before))
-        return self._step_time.step_s(prefill, batch, context)
+        prefills = [(tokens, request.computed - tokens) for request, tokens in plan.prefills]
+        context = sum([request.computed - tokens for request, tokens in plan.decodes])
+        return self._step_time.step_s(prefills, len(plan.decodes), context)

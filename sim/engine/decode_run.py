@@ -66,8 +66,8 @@ def _only_decodes(engine: Engine, plan: StepPlan) -> bool:
     """Whether all that will come of a step in flight is a token for every running request."""
     if plan.quiet or not engine.grows_quietly:
         return plan.quiet
-    tokens = plan.n_tokens
-    return tokens == len(plan.emitting) == len(engine.scheduler.running) and not plan.freed_after
+    all_decode = not plan.prefills and len(plan.decodes) == len(engine.scheduler.running)
+    return all_decode and not plan.freed_after
 
 
 def _within_block(engine: Engine, request: ActiveRequest) -> int:

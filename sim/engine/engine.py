@@ -141,8 +141,8 @@ class Engine:
         before, failed_before = self._state(), self._failed_stores()
         plan = self.scheduler.schedule()
         self.failed_stores = self._failed_stores() - failed_before
-        decodes = plan.n_tokens == len(plan.tokens) == len(self.scheduler.running) == len(plan.emitting)
-        plan.quiet = decodes and settled and self._state() == before
+        all_decode = not plan.prefills and len(plan.decodes) == len(self.scheduler.running)
+        plan.quiet = all_decode and settled and self._state() == before
         if plan.preempted:
             self._barren_steps += 1
             self.preempted += plan.preempted
@@ -170,7 +170,7 @@ class Engine:
         here whose blocks were read by another engine.
         """
         plan = self.steps.popleft()
-        for request, tokens in plan.tokens:
+        for request, tokens in plan.scheduled:
             request.in_flight -= tokens
         if plan.freed_after:
             self.cache.pool.free(plan.freed_after)
@@ -184,7 +184,7 @@ class Engine:
             self._job_done(job_id, order)
         if pulled or read:
             self.hear(pulled, read)
-        return StepOutput(received, finished, self.publish())
+        return StepOutput([(request, 1) for request in received], finished, self.publish())
 
     def hear(self, pulled: Iterable[int], read: Iterable[int]) -> None:
         """Take note of requests whose pull has ended, and let those go that were read by another engine."""

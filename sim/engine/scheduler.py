@@ -59,10 +59,9 @@ class Scheduler:
         self.cache.begin_step()
         budget = self._schedule_running(plan, self.limits.max_batched_tokens)
         if not plan.preempted and (self.waiting or self.skipped):
-            budget = self._schedule_waiting(plan, budget)
-        plan.n_tokens = self.limits.max_batched_tokens - budget
+            self._schedule_waiting(plan, budget)
         if self.offload is not None:
-            plan.stores, plan.flushes = self.offload.plan(plan.tokens, plan.preempted)
+            plan.stores, plan.flushes = self.offload.plan(plan.scheduled, plan.preempted)
         if self.nixl is not None:
             plan.unneeded, self.nixl.unneeded = self.nixl.unneeded, []
         self._advance(plan)
@@ -75,7 +74,13 @@ class Scheduler:
         For engines whose decodes grow quietly, and only while nobody waits.
         """
         last, running = self.last_plan, self.running
-        if last is None or not last.quiet or self.waiting or self.skipped or len(running) != len(last.tokens):
+        if (
+            last is None
+            or not last.quiet
+            or self.waiting
+            or self.skipped
+            or len(running) != len(last.decodes)
+        ):
             return None
         longest = self.limits.max_model_len - 1
         for request in running:
@@ -83,7 +88,7 @@ class Scheduler:
                 return None
             if not self._grow(request, 1):
                 return None  # what others have taken now they find covered then
-        plan = StepPlan(self._steps, last.n_tokens, last.tokens, last.emitting, quiet=True)
+        plan = last.again(self._steps)
         self._steps += 1
         for request in running:
             request.computed += 1
@@ -104,7 +109,7 @@ class Scheduler:
                 continue
             if not self._grow(request, tokens) and not self._make_room(request, tokens, plan):
                 break
-            plan.tokens.append((request, tokens))
+            plan.schedule(request, tokens)
             budget -= tokens
             index += 1
         return budget
@@ -113,7 +118,7 @@ class Scheduler:
         placeholders, computed = request.placeholders, request.computed
         if placeholders > 0 and request.outputs + placeholders >= request.output_tokens:
             return 0  # the step in flight generates its last token
-        tokens = request.prompt_tokens + request.outputs + placeholders - computed
+        tokens = request.uncomputed
         if tokens > 1:
             tokens = min(self._capped(tokens), budget)
         tokens = min(tokens, self.limits.max_model_len - 1 - computed)
@@ -143,7 +148,7 @@ class Scheduler:
 
     # -- waiting --------------------------------------------------------------------------------------------
 
-    def _schedule_waiting(self, plan: StepPlan, budget: int) -> int:
+    def _schedule_waiting(self, plan: StepPlan, budget: int) -> None:
         passed: list[ActiveRequest] = []
         try:
             while budget > 0 and (self.waiting or self.skipped) and len(self.running) < self.limits.max_seqs:
@@ -172,11 +177,10 @@ class Scheduler:
                 if loading:
                     passed.append(request)
                     continue
-                plan.tokens.append((request, tokens))
+                plan.schedule(request, tokens)
                 budget -= tokens
         finally:  # an engine that dies here must still know them, to give them up
             self.skipped.extendleft(reversed(passed))
-        return budget
 
     def _must_wait(self, request: ActiveRequest) -> bool:
         if request.status is Status.LOADING:
@@ -276,9 +280,9 @@ class Scheduler:
     # -- the end of a schedule call -------------------------------------------------------------------------
 
     def _advance(self, plan: StepPlan) -> None:
-        for request, tokens in plan.tokens:
+        for request, tokens in plan.scheduled:
             request.computed += tokens
             request.in_flight += tokens
-            if request.computed >= request.prompt_tokens + request.outputs + request.placeholders:
+            if request.uncomputed <= 0:
                 request.placeholders += 1
                 plan.emitting.append(request)

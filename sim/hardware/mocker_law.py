@@ -49,7 +49,7 @@ class MockerLaw:
             new += tokens
             prefixes += prefix
         if self._leg == "prefill":
-            return _prefill_s(new + decode_batch)  # a prompt's last token alone comes as a decode
+            return _prefill_s(new + decode_batch)  # the last token of a cached prompt is a decode
         # A lone chunk that fills the step is not the last of its prompt, but for the rare one that just fits.
         gives_tokens = decode_batch or len(prefill) > 1 or 0 < new < self._max_batched_tokens
         time_s = 0.0 if self._leg == "decode" else _prefill_s(new)

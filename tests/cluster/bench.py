@@ -73,11 +73,11 @@ class Bench:
         self.engine.offload.tier.stored(keys)
 
     def planned(self, worker, plan, events, now_s):
-        if plan.tokens:
-            self.plans.append((now_s, {request.request_id: tokens for request, tokens in plan.tokens}))
+        if plan.scheduled:
+            self.plans.append((now_s, {request.request_id: tokens for request, tokens in plan.scheduled}))
 
     def processed(self, worker, output, events, now_s):
-        self.tokens += [(request.request_id, now_s) for request in output.tokens]
+        self.tokens += [(request.request_id, now_s) for request, n in output.tokens for _ in range(n)]
 
     def decoded(self, worker, run, ends_s):
         self.tokens += [(request.request_id, end_s) for end_s in ends_s for request in run.requests]

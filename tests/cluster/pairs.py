@@ -136,7 +136,7 @@ def build_pair(
 
 def computed(side: PairSide, request: ActiveRequest) -> list[int]:
     """Tokens that an engine computed of a request, step by step."""
-    return [tokens for plan in side.plans for other, tokens in plan.tokens if other is request]
+    return [tokens for plan in side.plans for other, tokens in plan.scheduled if other is request]
 
 
 def pulls(pair: Pair) -> dict[int, Pull]:

@@ -73,7 +73,7 @@ class Door:
         """Let a worker give something out now."""
         for request in tokens:
             request.outputs += 1
-        self.frontend.output(rank, StepOutput(list(tokens), list(finished), []))
+        self.frontend.output(rank, StepOutput([(request, 1) for request in tokens], list(finished), []))
         self.frontend.kv_events(rank, list(events), self.env.now)
 
     def loads(self):

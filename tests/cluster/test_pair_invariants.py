@@ -112,7 +112,7 @@ class TestInvariants:
                 [
                     (
                         plan.number,
-                        [(request.request_id, tokens) for request, tokens in plan.tokens],
+                        [(request.request_id, tokens) for request, tokens in plan.scheduled],
                         [(pull.request_id, pull.blocks_by_group) for pull in plan.pulls],
                     )
                     for plan in side.plans

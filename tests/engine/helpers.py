@@ -60,7 +60,7 @@ class Driver:
 
     def has_room(self, plan: StepPlan) -> bool:
         """Whether the loop schedules once more before it waits for an output."""
-        return len(self.engine.steps) < self.engine.max_steps and bool(plan.tokens or self.engine.has_work)
+        return len(self.engine.steps) < self.engine.max_steps and bool(plan.scheduled or self.engine.has_work)
 
     @property
     def reported(self) -> list[int]:

@@ -165,11 +165,11 @@ class TestLoad:
         plan = driver.turn()
         assert plan is not None
         assert (request.status, request.computed) == (Status.LOADING, 64)
-        assert plan.tokens == []
+        assert plan.scheduled == []
         assert [list(job.blocks) for job in plan.loads] == [[(block, 0) for block in request.hashes[2:4]]]
         plans = driver.run()
         assert (request.local_tokens, request.external_tokens) == (32, 32)
-        assert [count for later in plans for _, count in later.tokens] == [8]
+        assert [count for later in plans for _, count in later.scheduled] == [8]
 
     def test_all_tokens_of_a_plain_prompt_may_be_loaded_and_the_last_is_computed_again(self) -> None:
         driver, prompts = build(20, cpu_blocks=20), Prompts()
@@ -178,7 +178,7 @@ class TestLoad:
         request = prompts.request(("a", 64))
         plans = run(driver, request)
         assert request.external_tokens == 64
-        assert [count for plan in plans for _, count in plan.tokens] == [1]
+        assert [count for plan in plans for _, count in plan.scheduled] == [1]
 
     def test_a_hybrid_hit_leaves_the_last_block_and_moves_one_state_a_group(self) -> None:
         driver, prompts = build(60, 800, 3, cpu_blocks=60), Prompts(800)
@@ -225,7 +225,7 @@ class TestLoad:
         driver.engine.add(passes)
         plan = driver.turn()
         assert plan is not None
-        assert [request for request, _ in plan.tokens] == [passes]
+        assert [request for request, _ in plan.scheduled] == [passes]
         assert list(driver.engine.scheduler.skipped) == [waits]
         driver.run()
         assert waits.external_tokens == 64

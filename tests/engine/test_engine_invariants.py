@@ -69,7 +69,7 @@ class World:
                 self.hear(driver)
                 continue
             plan = driver.schedule()
-            self.log.append([(request.request_id, tokens) for request, tokens in plan.tokens])
+            self.log.append([(request.request_id, tokens) for request, tokens in plan.scheduled])
             for admission in plan.admitted:
                 request, hit = admission.request, admission.local_tokens + admission.external_tokens
                 assert hit <= request.num_tokens
@@ -91,14 +91,14 @@ class World:
             == pool.num_blocks - 1
             == len(pool.free_queue()) + len(held | late)
         )
-        assert sum(tokens for _, tokens in plan.tokens) <= self.driver.engine.limits.max_batched_tokens
+        assert sum(tokens for _, tokens in plan.scheduled) <= self.driver.engine.limits.max_batched_tokens
         offload = self.driver.engine.offload
         if offload is not None:
             assert offload.tier.used_blocks <= offload.tier.capacity_blocks
 
     def hear(self, driver: Driver) -> None:
         output = driver.complete()
-        self.log.append([request.request_id for request in output.tokens])
+        self.log.append([request.request_id for request, _ in output.tokens])
         for event in output.events:
             for block_hash in event.blocks:
                 key = (block_hash, event.group)

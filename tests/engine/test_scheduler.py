@@ -8,7 +8,15 @@ from tests.engine.helpers import Driver, Prompts, build
 
 
 def tokens(plan: StepPlan) -> list[tuple[int, int]]:
-    return [(request.request_id, count) for request, count in plan.tokens]
+    return [(request.request_id, count) for request, count in plan.scheduled]
+
+
+def kinds(plan: StepPlan) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Prefills and decodes of a step."""
+    prefills, decodes = (
+        [(request.request_id, count) for request, count in chunks] for chunks in (plan.prefills, plan.decodes)
+    )
+    return prefills, decodes
 
 
 def start(driver: Driver, *requests: ActiveRequest) -> None:
@@ -19,7 +27,7 @@ def start(driver: Driver, *requests: ActiveRequest) -> None:
 def chunks(driver: Driver, request: ActiveRequest) -> list[int]:
     """Tokens of a request, step by step, until it ends."""
     start(driver, request)
-    return [count for plan in driver.run() for other, count in plan.tokens if other is request]
+    return [count for plan in driver.run() for other, count in plan.scheduled if other is request]
 
 
 @pytest.mark.parametrize("async_scheduling", [False, True])
@@ -53,12 +61,28 @@ class TestBudget:
             [(0, 10), (1, 10)],
         ]
 
+    def test_a_chunk_of_one_token_is_a_prefill_unless_it_is_the_last(self, async_scheduling: bool) -> None:
+        driver, prompts = build(40, max_batched_tokens=61, async_scheduling=async_scheduling), Prompts()
+        start(driver, prompts.request(("a", 60), output=9), prompts.request(("b", 61), output=9))
+        plans = driver.run()
+        assert [kinds(plan) for plan in plans[:3]] == [
+            ([(0, 60), (1, 1)], []),
+            ([(1, 60)], [(0, 1)]),
+            ([], [(0, 1), (1, 1)]),
+        ]
+
+    def test_the_last_token_of_a_prompt_that_is_cached_is_a_decode(self, async_scheduling: bool) -> None:
+        driver, prompts = build(40, async_scheduling=async_scheduling), Prompts()
+        assert chunks(driver, prompts.request(("a", 33))) == [33]
+        start(driver, prompts.request(("a", 33)))
+        assert [kinds(plan) for plan in driver.run()[:1]] == [([], [(1, 1)])]
+
     def test_max_seqs_bounds_the_running_requests(self, async_scheduling: bool) -> None:
         driver, prompts = build(40, max_seqs=2, async_scheduling=async_scheduling), Prompts()
         start(driver, *(prompts.request((name, 20), output=4) for name in "abc"))
         plans = driver.run()
         assert tokens(plans[0]) == [(0, 20), (1, 20)]
-        assert max(len(plan.tokens) for plan in plans) == 2
+        assert max(len(plan.scheduled) for plan in plans) == 2
 
     def test_the_model_length_ends_a_request(self, async_scheduling: bool) -> None:
         driver = build(40, max_model_len=24, async_scheduling=async_scheduling)
@@ -201,8 +225,8 @@ class TestPreemption:
         driver, prompts = build(6, async_scheduling=False), Prompts()
         start(driver, *(prompts.request((name, 31), output=8) for name in "abc"), prompts.request(("d", 1)))
         plans = driver.run()
-        assert [request.request_id for request, _ in plans[0].tokens] == [0, 1, 2]
-        assert [request.request_id for request, _ in plans[2].tokens] == [0, 1]
+        assert [request.request_id for request, _ in plans[0].scheduled] == [0, 1, 2]
+        assert [request.request_id for request, _ in plans[2].scheduled] == [0, 1]
 
     def test_outputs_are_kept_and_what_was_evicted_is_computed_again(self) -> None:
         driver, prompts = build(4, async_scheduling=False), Prompts()

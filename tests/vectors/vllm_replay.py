@@ -119,11 +119,11 @@ class Replay:
         self._order_ended()
         engine, number = self.engine, self._driver.number + 1
         plan = self._driver.schedule()
-        for request, _ in plan.tokens:
+        for request, _ in plan.scheduled:
             self._facts_of(request).setdefault("first_sched", number)
         row: Row = {
             "i": number,
-            "sched": [[self._name(request.request_id), tokens] for request, tokens in plan.tokens],
+            "sched": [[self._name(request.request_id), tokens] for request, tokens in plan.scheduled],
             "free": engine.cache.pool.free_blocks,
             "run": len(engine.scheduler.running),
             "wait": len(engine.scheduler.waiting) + len(engine.scheduler.skipped),
