@@ -23,7 +23,6 @@ from sim.engine.connector import OffloadingConnector
 from sim.engine.engine import Engine
 from sim.engine.hang import Hang, hang_of
 from sim.engine.nixl import NixlConnector
-from sim.engine.plan import Limits
 from sim.events.agenda import Agenda
 from sim.events.clock import run_out
 from sim.hardware import mocker_law
@@ -248,7 +247,7 @@ class Cluster:
         offload_first = scenario.disaggregation.connector_order[0] == "offload"
         return Engine(
             cache,
-            self._limits(),
+            scenario.engine.model_copy(update={"max_model_len": scenario.max_model_len}),
             connector,
             nixl,
             offload_first=offload_first,
@@ -264,18 +263,6 @@ class Cluster:
             pool_tokens = kv_blocks * self.capacity.block_tokens
             return mocker_law.MockerLaw(leg, pool_tokens, scenario.engine.max_num_batched_tokens)
         return self._step_law
-
-    def _limits(self) -> Limits:
-        engine = self.scenario.engine
-        return Limits(
-            max_batched_tokens=engine.max_num_batched_tokens,
-            max_seqs=engine.max_num_seqs,
-            max_model_len=self.scenario.max_model_len,
-            long_prefill_threshold_tokens=engine.long_prefill_token_threshold,
-            watermark=engine.watermark,
-            async_scheduling=engine.async_scheduling,
-            dies_of_nothing=engine.vllm_0_28_faults,
-        )
 
     def run(self, on_progress: Progress | None = None) -> None:
         """Replay the whole trace; what has not ended when nothing can happen any more is unfinished."""

@@ -45,7 +45,7 @@ def decode_run(engine: Engine) -> DecodeRun | None:
         return None
     if not all(_only_decodes(engine, plan) for plan in engine.steps):
         return None
-    longest = engine.limits.max_model_len - 1
+    longest = engine.max_model_len - 1
     steps, context = longest, 0
     for request in running:
         if not request.outputs:

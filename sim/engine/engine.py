@@ -7,12 +7,14 @@ flight: step k+1 is planned before the output of step k is processed. KV events 
 
 from collections import deque
 from collections.abc import Collection, Iterable, Sequence
+from sys import maxsize
 
 from sim.engine.active import ActiveRequest, Status
 from sim.engine.connector import OffloadingConnector
 from sim.engine.nixl import NixlConnector
-from sim.engine.plan import Limits, StepOutput, StepPlan
+from sim.engine.plan import StepOutput, StepPlan
 from sim.engine.scheduler import Scheduler
+from sim.engine.settings import EngineSettings
 from sim.kv.events import KvEvent
 from sim.kv.groups import blocks_for
 from sim.kv.hybrid import KvCache
@@ -28,7 +30,7 @@ class Engine:
     def __init__(
         self,
         cache: KvCache,
-        limits: Limits,
+        settings: EngineSettings,
         offload: OffloadingConnector | None = None,
         nixl: NixlConnector | None = None,
         *,
@@ -37,7 +39,9 @@ class Engine:
     ) -> None:
         """Join the parts. `growth_is_news`: somebody wants to know of every block that an answer grows by."""
         self.cache = cache
-        self.limits = limits
+        self.max_model_len = settings.max_model_len or maxsize
+        self.settings = settings
+        self._async_scheduling = settings.async_scheduling
         self.offload = offload
         self.nixl = nixl
         self.grows_quietly = not (cache.recurrent or offload is not None or growth_is_news)
@@ -45,10 +49,10 @@ class Engine:
         planned, nobody is told."""
         self.alone = offload is None
         """Nothing is copied to or from the host: of steps without tokens the second changes nothing."""
-        self.scheduler = Scheduler(cache, limits, offload, nixl, offload_first=offload_first)
+        self.scheduler = Scheduler(cache, settings, offload, nixl, offload_first=offload_first)
         self.steps: deque[StepPlan] = deque()
         """Planned and not yet processed, oldest first."""
-        self.max_steps = 2 if limits.async_scheduling else 1
+        self.max_steps = 2 if settings.async_scheduling else 1
         self.failed_stores = 0
         """Stores that found no room in the CPU tier when the last step was planned."""
         self._finished_unreported = False
@@ -285,9 +289,9 @@ class Engine:
         """Hand a request its token; return whether it was the last."""
         request.outputs += 1
         request.placeholders -= 1
-        if self.limits.async_scheduling and request.status is Status.RUNNING:
+        if self._async_scheduling and request.status is Status.RUNNING:
             self.cache.register(request.tables, request.hashes, request.computed - request.placeholders)
-        if request.outputs < request.output_tokens and request.num_tokens < self.limits.max_model_len:
+        if request.outputs < request.output_tokens and request.num_tokens < self.max_model_len:
             return False
         self._take_out(request)
         self._leave(request)

@@ -1,30 +1,10 @@
-"""What bounds a step of an engine, what was decided for one, and what it gave."""
-
-from dataclasses import dataclass
+"""What was decided for a step of an engine, and what it gave."""
 
 from sim.engine.active import ActiveRequest
 from sim.engine.connector import TransferJob
 from sim.engine.nixl import Pull
 from sim.kv.events import KvEvent
 from sim.kv.stretch import Part
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What bounds a step and an admission; defaults of vLLM 0.28.0's server on an 80 GB H100."""
-
-    max_batched_tokens: int = 8192
-    max_seqs: int = 1024
-    max_model_len: int = 1 << 62
-    long_prefill_threshold_tokens: int = 0
-    """Most tokens of one prefill in a step; 0: no limit."""
-    watermark: float = 0.0
-    """Share of the pool that must stay free when a request joins others that run."""
-    async_scheduling: bool = True
-    """Schedule a step before the output of the one before it is processed."""
-    dies_of_nothing: bool = False
-    """A prompt of which nothing is left to compute kills the engine, as it does in vLLM 0.28.0."""
-
 
 Chunk = tuple[ActiveRequest, int]
 """A request and how many of its tokens."""
@@ -80,7 +60,7 @@ class StepPlan:
         self.decodes: list[Chunk] = []
         """Requests that compute their newest token, all before it having been computed."""
         self.emitting: list[ActiveRequest] = []
-        """Requests that generate a token in this step: all that decode, and prefills that come to their end."""
+        """Requests that generate a token in this step: all that decode, and prefills that end."""
         self.preempted: list[ActiveRequest] = []
         self.admitted: list[Admission] = []
         self.loads: list[TransferJob] = []

@@ -6,13 +6,15 @@ sequence fits in the free blocks now; the first that does not fit blocks those b
 """
 
 from collections import deque
+from sys import maxsize
 
 from sim.engine.active import ActiveRequest, Status
 from sim.engine.chunk import chunk_tokens
 from sim.engine.connector import OffloadingConnector
 from sim.engine.lookup import Lookup
 from sim.engine.nixl import NixlConnector
-from sim.engine.plan import Admission, Limits, StepPlan
+from sim.engine.plan import Admission, StepPlan
+from sim.engine.settings import EngineSettings
 from sim.kv.hybrid import NO_HIT, Hit, KvCache
 
 
@@ -25,18 +27,17 @@ class Scheduler:
     def __init__(
         self,
         cache: KvCache,
-        limits: Limits,
+        settings: EngineSettings,
         offload: OffloadingConnector | None = None,
         nixl: NixlConnector | None = None,
         *,
         offload_first: bool = False,
     ) -> None:
         self.cache = cache
-        self.limits = limits
         self.offload = offload
         self.nixl = nixl
         self.lookup = Lookup(
-            cache, offload, nixl, offload_first=offload_first, dies_of_nothing=limits.dies_of_nothing
+            cache, offload, nixl, offload_first=offload_first, dies_of_nothing=settings.vllm_0_28_faults
         )
         # A connector that consumes lets blocks go only when no step in flight can write to them.
         self._frees_late = nixl.consumer if nixl is not None else offload is not None
@@ -50,14 +51,19 @@ class Scheduler:
         """Requests whose load was reported complete and that were not looked at since."""
         self.last_plan: StepPlan | None = None
         self._steps = 0
-        self._watermark_blocks = int(limits.watermark * cache.pool.num_blocks)
+        self._watermark_blocks = int(settings.watermark * cache.pool.num_blocks)
+        # Plain numbers: looked at for every request of every step.
+        self._step_tokens = settings.max_num_batched_tokens
+        self._long_prefill_tokens = settings.long_prefill_token_threshold
+        self._max_seqs = settings.max_num_seqs
+        self._max_model_len = settings.max_model_len or maxsize
 
     def schedule(self) -> StepPlan:
         """Plan one step and take the blocks for it."""
         plan = StepPlan(self._steps)
         self._steps += 1
         self.cache.begin_step()
-        budget = self._schedule_running(plan, self.limits.max_batched_tokens)
+        budget = self._schedule_running(plan, self._step_tokens)
         if not plan.preempted and (self.waiting or self.skipped):
             self._schedule_waiting(plan, budget)
         if self.offload is not None:
@@ -82,7 +88,7 @@ class Scheduler:
             or len(running) != len(last.decodes)
         ):
             return None
-        longest = self.limits.max_model_len - 1
+        longest = self._max_model_len - 1
         for request in running:
             if request.outputs + request.placeholders >= request.output_tokens or request.computed >= longest:
                 return None
@@ -121,7 +127,7 @@ class Scheduler:
         tokens = request.uncomputed
         if tokens > 1:
             tokens = min(self._capped(tokens), budget)
-        tokens = min(tokens, self.limits.max_model_len - 1 - computed)
+        tokens = min(tokens, self._max_model_len - 1 - computed)
         return self._cut(request, computed, tokens) if self.cache.recurrent else tokens
 
     def _make_room(self, request: ActiveRequest, tokens: int, plan: StepPlan) -> bool:
@@ -151,7 +157,7 @@ class Scheduler:
     def _schedule_waiting(self, plan: StepPlan, budget: int) -> None:
         passed: list[ActiveRequest] = []
         try:
-            while budget > 0 and (self.waiting or self.skipped) and len(self.running) < self.limits.max_seqs:
+            while budget > 0 and (self.waiting or self.skipped) and len(self.running) < self._max_seqs:
                 queue = self.skipped or self.waiting
                 request = queue[0]
                 if self._must_wait(request):
@@ -268,13 +274,13 @@ class Scheduler:
         return total
 
     def _capped(self, tokens: int) -> int:
-        threshold = self.limits.long_prefill_threshold_tokens
+        threshold = self._long_prefill_tokens
         return min(tokens, threshold) if threshold > 0 else tokens
 
     def _cut(self, request: ActiveRequest, start: int, tokens: int) -> int:
         if not self.cache.recurrent or tokens <= 0:
             return tokens
-        most = self._capped(self.limits.max_batched_tokens)
+        most = self._capped(self._step_tokens)
         return chunk_tokens(request, start, tokens, self.cache.block_tokens, most)
 
     # -- the end of a schedule call -------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from sim.base.settings import Settings
 from sim.base.shipped import as_path, is_path, read_toml, scenario_path
 from sim.base.uncertainty import draw_defaults
 from sim.base.units import format_bytes
+from sim.engine.settings import EngineSettings
 from sim.hardware.capacity import Capacity, capacity, cpu_blocks
 from sim.hardware.coefficients import Coefficients, times
 from sim.hardware.model import KERNEL_BLOCK_TOKENS
@@ -32,7 +33,6 @@ from sim.scenario.problems import Source, describe, disagreement
 from sim.scenario.schema import JsonSchema
 from sim.scenario.sections import (
     DisaggregationSettings,
-    EngineSettings,
     FrontendSettings,
     OffloadSettings,
     OutputSettings,

@@ -5,11 +5,12 @@ Keys that are vLLM's or Dynamo's keep their names.
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from sim.base.bounds import MOST, Count, CountOrZero
 from sim.base.settings import Settings
-from sim.base.units import Bytes, Seconds, Tokens
+from sim.base.units import Bytes, Seconds
+from sim.engine.settings import PoolBlocks
 from sim.hardware.step_time import StepCoefficients
 from sim.links.placement import PlacementSettings
 from sim.links.settings import NetworkSettings
@@ -18,14 +19,6 @@ from sim.router.conditional import ConditionalDisaggSettings
 from sim.router.config import RouterConfig
 from sim.scenario.faults import FrontendLimits
 
-
-def _without_commas(value: object) -> object:
-    return value.replace(",", "") if isinstance(value, str) else value
-
-
-_WithCommas = BeforeValidator(
-    _without_commas, json_schema_input_type=Annotated[int, Field(ge=2, le=MOST)] | str
-)
 MOST_WORKERS = 16_384
 """Of a kind: to set up so many takes some 20 s and 1.3 GB."""
 Workers = Annotated[int, Field(ge=1, le=MOST_WORKERS)]
@@ -56,34 +49,6 @@ class WorkersSettings(Settings):
         return self.count or (self.prefill or 0) + (self.decode or 0)
 
 
-class EngineSettings(Settings):
-    """How each vLLM engine is started: names and defaults of vLLM 0.28.0's server on an 80 GB H100."""
-
-    max_num_batched_tokens: Count = 8192
-    """Token budget of a step."""
-    max_num_seqs: Count = 1024
-    """Most requests that run at once."""
-    max_model_len: Tokens | None = Field(default=None, gt=0)
-    """Longest sequence that is served; unset: the model's own `max_model_len`, which is also the most."""
-    long_prefill_token_threshold: CountOrZero = 0
-    """Most tokens of one prefill in a step; 0: no limit."""
-    watermark: float = Field(default=0.0, ge=0, lt=1)
-    """Share of the pool that must stay free when a request joins others that run."""
-    async_scheduling: bool = True
-    """Whether a step is scheduled before the output of the one before it was processed."""
-    gpu_memory_utilization: float = Field(default=0.92, gt=0, le=1)
-    """Share of the GPU's memory that the engine may use."""
-    block_size: Count | None = None
-    """Tokens of a KV block, 16 if unset; a hybrid model's engine enlarges it (Qwen3.8-27B-FP8: 800)."""
-    kv_blocks: Annotated[int, _WithCommas] | None = Field(default=None, ge=2, le=MOST)
-    """Blocks of the KV pool, as the engine's log has them; unset: derived from the GPU's memory."""
-    vllm_0_28_faults: bool = False
-    """Whether a prefill engine dies of a prompt of which nothing is left to compute, as vLLM 0.28.0's does.
-    Otherwise such a prompt is counted, and its last block is computed again, as in later versions."""
-    fast_forward: bool = True
-    """Whether steps in which nothing but decoding happens are taken together; changes no result."""
-
-
 class OffloadSettings(Settings):
     """The CPU tier of each engine: vLLM's OffloadingConnector."""
 
@@ -111,7 +76,7 @@ class DisaggregationSettings(Settings):
     """The same on the decode workers: with kv_both a full pool can hang them (vLLM 0.28.0)."""
     connector_order: tuple[Literal["nixl", "offload"], Literal["nixl", "offload"]] = ("nixl", "offload")
     """Children of a prefill worker's MultiConnector, in the order in which they are asked."""
-    decode_kv_blocks: Annotated[int, _WithCommas] | None = Field(default=None, ge=2, le=MOST)
+    decode_kv_blocks: PoolBlocks | None = Field(default=None, ge=2, le=MOST)
     """Blocks of a decode worker's pool; unset: as many as a prefill worker's."""
     lease_s: Seconds = 30.0
     """How long a prefill worker keeps blocks that nobody reads."""

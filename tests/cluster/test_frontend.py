@@ -9,7 +9,8 @@ from sim.cluster.frontend import FrontDoor, Frontend
 from sim.cluster.pool import Pool
 from sim.cluster.recorder import Recorder
 from sim.engine.engine import Engine
-from sim.engine.plan import Limits, StepOutput
+from sim.engine.plan import StepOutput
+from sim.engine.settings import EngineSettings
 from sim.events.agenda import Agenda
 from sim.events.clock import Phase, at
 from sim.hardware.coefficients import FrontendCoefficients
@@ -29,7 +30,7 @@ class Worker:
         self._env = env
         self.log = []
         self.active = {}
-        self.engine = Engine(KvCache(8, 16), Limits())
+        self.engine = Engine(KvCache(8, 16), EngineSettings())
 
     def add(self, request):
         self.active[request.request_id] = request

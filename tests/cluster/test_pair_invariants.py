@@ -29,7 +29,7 @@ def scenarios(draw: st.DrawFn) -> tuple[dict[str, object], list[tuple[str, int, 
         "decode_role": roles[1],
         "pull_steps": draw(st.integers(1, 8)),
         "async_scheduling": draw(st.booleans()),
-        "max_batched_tokens": draw(st.sampled_from([24, 64, 200])),
+        "max_num_batched_tokens": draw(st.sampled_from([24, 64, 200])),
     }
     return config, draw(st.lists(LENGTHS, min_size=1, max_size=8))
 

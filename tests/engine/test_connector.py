@@ -36,7 +36,7 @@ def evict_gpu(driver: Driver) -> None:
 
 class TestStore:
     def test_full_prompt_blocks_are_stored_in_the_step_that_computes_them(self) -> None:
-        driver, prompts = build(20, cpu_blocks=20, max_batched_tokens=40), Prompts()
+        driver, prompts = build(20, cpu_blocks=20, max_num_batched_tokens=40), Prompts()
         request = prompts.request(("a", 70), output=30)
         assert stored(run(driver, request)) == [[*request.hashes[:2]], [*request.hashes[2:4]]]
 
@@ -97,7 +97,7 @@ class TestStore:
         assert connector(driver).failed_stores == 4  # three steps, and once more after the end
 
     def test_a_state_can_be_stored_from_a_block_that_went_back_to_the_pool(self) -> None:
-        driver = build(60, 800, 3, cpu_blocks=40, async_scheduling=False, max_batched_tokens=800)
+        driver = build(60, 800, 3, cpu_blocks=40, async_scheduling=False, max_num_batched_tokens=800)
         tier, busy = connector(driver).tier, [(-number, 0) for number in range(1, 36)]
         tier.store(busy)  # four free blocks are left but one: too few for a block and its three states
         request = Prompts(800).request(("a", 4000), output=3)
@@ -129,7 +129,10 @@ class TestStore:
 
     @pytest.mark.parametrize(("aborted", "sizes"), [(True, []), (False, [2])])
     def test_of_an_aborted_request_only_computed_tokens(self, aborted: bool, sizes: list[int]) -> None:
-        driver, prompts = build(20, cpu_blocks=8, async_scheduling=False, max_batched_tokens=32), Prompts()
+        driver, prompts = (
+            build(20, cpu_blocks=8, async_scheduling=False, max_num_batched_tokens=32),
+            Prompts(),
+        )
         offload, busy = connector(driver), [(-number, 0) for number in range(1, 8)]
         offload.tier.store(busy)
         request = prompts.request(("a", 64))
@@ -241,7 +244,7 @@ class TestLoad:
 
         A watermark of 7 % is one block more that must stay free.
         """
-        limits = {"long_prefill_threshold_tokens": 16, "max_batched_tokens": 64, "watermark": watermark}
+        limits = {"long_prefill_token_threshold": 16, "max_num_batched_tokens": 64, "watermark": watermark}
         driver, prompts = build(blocks, cpu_blocks=40, async_scheduling=False, **limits), Prompts()
         run(driver, prompts.request(("a", 64)))
         evict_gpu(driver)
@@ -275,7 +278,7 @@ class TestLoad:
 class TestTouch:
     def test_a_look_up_touches_the_checkpoint_it_hits_and_no_older_one(self) -> None:
         """Two state groups and blocks of 16: a block and two states at each boundary fill a tier of 12."""
-        driver = build(20, 16, 2, cpu_blocks=12, async_scheduling=False, max_batched_tokens=16)
+        driver = build(20, 16, 2, cpu_blocks=12, async_scheduling=False, max_num_batched_tokens=16)
         prompts, offload = Prompts(), connector(driver)
         first, other = prompts.request(("a", 48)), prompts.request(("x", 16))
         run(driver, first)

@@ -66,7 +66,7 @@ def decoding(*, prompt=20, output=100, others=(), **settings) -> Driver:
     for index, (tokens, answer) in enumerate([(prompt, output), *others]):
         driver.engine.add(prompts.request((f"prompt {index}", tokens), output=answer))
     driver.schedule()
-    if driver.engine.limits.async_scheduling:
+    if driver.engine.settings.async_scheduling:
         driver.schedule()
     driver.complete()
     driver.schedule()

@@ -33,7 +33,7 @@ def scenarios(draw: st.DrawFn) -> tuple[dict[str, object], list[tuple[str, int, 
         "store_steps": draw(st.integers(0, 3)),
         "load_steps": draw(st.integers(1, 4)),
         "async_scheduling": draw(st.booleans()),
-        "max_batched_tokens": draw(st.sampled_from([24, 64, 200])),
+        "max_num_batched_tokens": draw(st.sampled_from([24, 64, 200])),
         "watermark": draw(st.sampled_from([0.0, 0.1])),
     }
     return config, draw(st.lists(LENGTHS, min_size=1, max_size=8))
@@ -91,7 +91,9 @@ class World:
             == pool.num_blocks - 1
             == len(pool.free_queue()) + len(held | late)
         )
-        assert sum(tokens for _, tokens in plan.scheduled) <= self.driver.engine.limits.max_batched_tokens
+        assert (
+            sum(tokens for _, tokens in plan.scheduled) <= self.driver.engine.settings.max_num_batched_tokens
+        )
         offload = self.driver.engine.offload
         if offload is not None:
             assert offload.tier.used_blocks <= offload.tier.capacity_blocks

@@ -33,11 +33,11 @@ def chunks(driver: Driver, request: ActiveRequest) -> list[int]:
 @pytest.mark.parametrize("async_scheduling", [False, True])
 class TestBudget:
     def test_a_long_prompt_takes_the_budget_until_it_is_done(self, async_scheduling: bool) -> None:
-        driver = build(20, max_batched_tokens=64, async_scheduling=async_scheduling)
+        driver = build(20, max_num_batched_tokens=64, async_scheduling=async_scheduling)
         assert chunks(driver, Prompts().request(("a", 150), output=3)) == [64, 64, 22, 1, 1]
 
     def test_running_requests_come_first_in_order_of_admission(self, async_scheduling: bool) -> None:
-        driver, prompts = build(40, max_batched_tokens=64, async_scheduling=async_scheduling), Prompts()
+        driver, prompts = build(40, max_num_batched_tokens=64, async_scheduling=async_scheduling), Prompts()
         start(driver, prompts.request(("a", 100), output=9), prompts.request(("b", 60), output=9))
         plans = driver.run()
         assert [tokens(plan) for plan in plans[:4]] == [
@@ -50,7 +50,10 @@ class TestBudget:
     def test_the_threshold_caps_each_prefill(self, async_scheduling: bool) -> None:
         driver, prompts = (
             build(
-                40, max_batched_tokens=64, long_prefill_threshold_tokens=20, async_scheduling=async_scheduling
+                40,
+                max_num_batched_tokens=64,
+                long_prefill_token_threshold=20,
+                async_scheduling=async_scheduling,
             ),
             Prompts(),
         )
@@ -62,7 +65,7 @@ class TestBudget:
         ]
 
     def test_a_chunk_of_one_token_is_a_prefill_unless_it_is_the_last(self, async_scheduling: bool) -> None:
-        driver, prompts = build(40, max_batched_tokens=61, async_scheduling=async_scheduling), Prompts()
+        driver, prompts = build(40, max_num_batched_tokens=61, async_scheduling=async_scheduling), Prompts()
         start(driver, prompts.request(("a", 60), output=9), prompts.request(("b", 61), output=9))
         plans = driver.run()
         assert [kinds(plan) for plan in plans[:3]] == [
@@ -78,7 +81,7 @@ class TestBudget:
         assert [kinds(plan) for plan in driver.run()[:1]] == [([], [(1, 1)])]
 
     def test_max_seqs_bounds_the_running_requests(self, async_scheduling: bool) -> None:
-        driver, prompts = build(40, max_seqs=2, async_scheduling=async_scheduling), Prompts()
+        driver, prompts = build(40, max_num_seqs=2, async_scheduling=async_scheduling), Prompts()
         start(driver, *(prompts.request((name, 20), output=4) for name in "abc"))
         plans = driver.run()
         assert tokens(plans[0]) == [(0, 20), (1, 20)]
@@ -113,7 +116,7 @@ class TestCuts:
         assert chunks(self.hybrid(), self.prompts().request(("a", 16_000))) == [8000, 8000]
 
     def test_a_budget_shared_with_decodes_still_ends_on_a_boundary(self) -> None:
-        driver, prompts = self.hybrid(max_batched_tokens=2000), self.prompts()
+        driver, prompts = self.hybrid(max_num_batched_tokens=2000), self.prompts()
         start(driver, prompts.request(("a", 100), output=9), prompts.request(("b", 4100)))
         assert [tokens(plan) for plan in driver.run()[:5]] == [
             [(0, 100), (1, 1600)],
@@ -124,7 +127,7 @@ class TestCuts:
         ]
 
     def test_no_chunk_is_started_that_would_not_reach_a_boundary(self) -> None:
-        driver, prompts = self.hybrid(max_batched_tokens=1000), self.prompts()
+        driver, prompts = self.hybrid(max_num_batched_tokens=1000), self.prompts()
         start(driver, prompts.request(("a", 700), output=3), prompts.request(("b", 1700)))
         assert [tokens(plan) for plan in driver.run()[:4]] == [
             [(0, 700)],  # 300 tokens are left, less than a block
@@ -133,7 +136,7 @@ class TestCuts:
             [(1, 100)],
         ]
 
-    @pytest.mark.parametrize("limit", ["max_batched_tokens", "long_prefill_threshold_tokens"])
+    @pytest.mark.parametrize("limit", ["max_num_batched_tokens", "long_prefill_token_threshold"])
     def test_a_block_that_no_step_can_hold_is_computed_in_pieces(self, limit: str) -> None:
         driver = self.hybrid(**{limit: 600})
         assert chunks(driver, self.prompts().request(("a", 1700))) == [600, 200, 600, 200, 100]
@@ -163,7 +166,7 @@ class TestCuts:
 
 class TestAdmission:
     def test_the_whole_prompt_must_fit_although_only_a_chunk_runs(self) -> None:
-        driver, prompts = build(10, max_batched_tokens=16, async_scheduling=False), Prompts()
+        driver, prompts = build(10, max_num_batched_tokens=16, async_scheduling=False), Prompts()
         start(driver, prompts.request(("a", 64), output=9), prompts.request(("b", 112)))
         plans = driver.run()
         assert [tokens(plan) for plan in plans[:5]] == [[(0, 16)], [(0, 16)], [(0, 16)], [(0, 16)], [(0, 1)]]

@@ -10,7 +10,7 @@ from typing import Any
 from sim.engine.active import ActiveRequest
 from sim.engine.connector import OffloadingConnector, TransferJob
 from sim.engine.engine import Engine
-from sim.engine.plan import Limits
+from sim.engine.settings import EngineSettings
 from sim.kv.events import KvEvent
 from sim.kv.hybrid import KvCache
 from sim.kv.offload import POLICIES, Key
@@ -52,13 +52,13 @@ def build_engine(config: Row) -> Engine:
     return Engine(cache, limits(config), offload)
 
 
-def limits(config: Row) -> Limits:
+def limits(config: Row) -> EngineSettings:
     """Return the limits of the scheduler, or of both of a pair."""
-    return Limits(
-        max_batched_tokens=config["max_num_batched_tokens"],
-        max_seqs=config["max_num_seqs"],
+    return EngineSettings(
+        max_num_batched_tokens=config["max_num_batched_tokens"],
+        max_num_seqs=config["max_num_seqs"],
         max_model_len=config["max_model_len"],
-        long_prefill_threshold_tokens=config.get("long_prefill_token_threshold", 0),
+        long_prefill_token_threshold=config.get("long_prefill_token_threshold", 0),
         watermark=config.get("watermark", 0.0),
         async_scheduling=config["async"],
     )
