@@ -25,10 +25,11 @@ from sim.engine.hang import Hang, hang_of
 from sim.engine.nixl import NixlConnector
 from sim.events.agenda import Agenda
 from sim.events.clock import run_out
-from sim.hardware import mocker_law
 from sim.hardware.capacity import Capacity
 from sim.hardware.coefficients import Coefficients
-from sim.hardware.step_time import StepLaw, StepTime
+from sim.hardware.mocker_law import Stage
+from sim.hardware.step_laws import LawOf, TimedWorker, laws
+from sim.hardware.step_time import StepTime
 from sim.kv.hybrid import KvCache
 from sim.kv.offload import POLICIES
 from sim.kv.prefix import PrefixTable
@@ -77,8 +78,7 @@ class Cluster:
         self._trace = trace
         self._policies = {"prefill": policy, "decode": decode_policy}
         self._pace = pace
-        self._step_time = step_time
-        self._step_law = StepLaw(times.step)
+        self._law_of: LawOf = laws(times.origin, times.step) if step_time is None else lambda _: step_time
         self._attention_group = scenario.model.state_groups
         self.recorder = Recorder(
             scenario.workers.gpus,
@@ -205,7 +205,7 @@ class Cluster:
     def _worker(
         self,
         frontend: Frontend,
-        leg: mocker_law.Leg,
+        leg: Stage,
         *,
         offloads: bool = False,
         kv_role: KvRole | None = None,
@@ -214,12 +214,15 @@ class Cluster:
         scenario, index = self.scenario, len(self.workers)
         kv_blocks = kv_blocks or self.capacity.num_blocks
         make = partial(self._engine, offloads=offloads, kv_role=kv_role, kv_blocks=kv_blocks)
+        timed = TimedWorker(
+            leg, kv_blocks * self.capacity.block_tokens, scenario.engine.max_num_batched_tokens
+        )
         outbox = frontend if self._watch is None else self._watch.outbox(frontend)
         worker = Worker(
             self.env,
             index,
             make(),
-            step_time=self.scene.enter(make, self._law(leg, kv_blocks)),
+            step_time=self.scene.enter(make, self._law_of(timed)),
             link=HostLink(
                 scenario.host_link(),
                 self.capacity.block_bytes,
@@ -253,16 +256,6 @@ class Cluster:
             offload_first=offload_first,
             growth_is_news=scenario.router.track_output_blocks,
         )
-
-    def _law(self, leg: mocker_law.Leg, kv_blocks: int) -> StepTime:
-        """Return the step-time law of a worker; the law of coefficients is the same for all."""
-        scenario = self.scenario
-        if self._step_time is not None:
-            return self._step_time
-        if scenario.timing.preset == "dynamo-mocker":
-            pool_tokens = kv_blocks * self.capacity.block_tokens
-            return mocker_law.MockerLaw(leg, pool_tokens, scenario.engine.max_num_batched_tokens)
-        return self._step_law
 
     def run(self, on_progress: Progress | None = None) -> None:
         """Replay the whole trace; what has not ended when nothing can happen any more is unfinished."""

@@ -23,6 +23,7 @@ from sim.hardware.capacity import Capacity, capacity, cpu_blocks
 from sim.hardware.coefficients import Coefficients, times
 from sim.hardware.model import KERNEL_BLOCK_TOKENS
 from sim.hardware.presets import GpuChoice, ModelChoice
+from sim.hardware.timing import TimingSettings
 from sim.links.placement import place
 from sim.links.settings import NetworkSettings
 from sim.links.transfer import LinkSettings
@@ -37,7 +38,6 @@ from sim.scenario.sections import (
     OffloadSettings,
     OutputSettings,
     RouterSettings,
-    TimingSettings,
     WorkersSettings,
 )
 from sim.workload.formats.sniff import why_no_trace

@@ -7,11 +7,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from sim.base.bounds import MOST, Count, CountOrZero
+from sim.base.bounds import MOST, Count
 from sim.base.settings import Settings
 from sim.base.units import Bytes, Seconds
 from sim.engine.settings import PoolBlocks
-from sim.hardware.step_time import StepCoefficients
 from sim.links.placement import PlacementSettings
 from sim.links.settings import NetworkSettings
 from sim.links.transfer import LinkSettings
@@ -120,54 +119,6 @@ class FrontendSettings(FrontendLimits):
     """From the routing choice to the worker's queue."""
     event_delay_s: Seconds = 0.2e-3
     """From a worker's KV event to the router's index."""
-
-
-class TimingSettings(Settings):
-    """The step-time law. Unset coefficients are those shipped for model and GPU, else those of a roofline."""
-
-    preset: Literal["dynamo-mocker", "roofline", "peak-roofline"] | None = None
-    """Times to compare with, in place of those of a file: of Dynamo's mocker, a law of its own; of a roofline
-    from shapes and achieved peaks; or from the datasheet's peaks, without any fixed cost."""
-    coefficients: str | None = None
-    """A file of coefficients, by its path or, if it is a shipped one, by its name in `calibration/`; unset:
-    the one that is named after model and GPU."""
-    draw: CountOrZero = 0
-    """From 1 on: that draw of the file's coefficients over their ranges, and of bandwidths and latencies of
-    links where those are left at their defaults; 0: the values."""
-    t_floor_s: Seconds | None = None
-    """Reading the weights once: the shortest step."""
-    c_tok_s_per_token: Seconds | None = None
-    """Dense layers, for each token of the step."""
-    tile_tokens: Count | None = None
-    """Dense layers compute whole tiles of so many tokens; 1: every token counts by itself."""
-    smooth_max_p: float | None = Field(default=None, ge=1)
-    """How sharply a step turns from reading weights to computing."""
-    a_pair_s: Seconds | None = None
-    """Prefill attention, for each pair of a new token and a token it attends to."""
-    c_kv_s_per_token: Seconds | None = None
-    """Decode attention, for each token of context."""
-    c_mixed_s_per_token: Seconds | None = None
-    """Decode attention in a step with prefill, on top, for each token of context."""
-    c_seq_s: Seconds | None = None
-    """For each sequence of the step."""
-    c_pf_s: Seconds | None = None
-    """Once for a step with any prefill."""
-    c_step_s: Seconds | None = None
-    """Once for every step."""
-    label: str | None = None
-    """What the coefficients given here rest on; is printed with the results."""
-
-    @model_validator(mode="after")
-    def _one_law(self) -> Self:
-        rivals = {"coefficients": self.coefficients, "draw": self.draw or None}
-        if self.preset == "dynamo-mocker":
-            rivals |= {key: getattr(self, key) for key in StepCoefficients.model_fields}
-        given = [key for key, value in rivals.items() if value is not None]
-        if self.preset and given:
-            raise ValueError(
-                f'preset = "{self.preset}" is a law of its own: leave out either preset or {", ".join(given)}'
-            )
-        return self
 
 
 class OutputSettings(Settings):
