@@ -254,7 +254,7 @@ class Cluster:
             connector,
             nixl,
             offload_first=offload_first,
-            growth_is_news=scenario.router.track_output_blocks,
+            tells_growth=scenario.router.track_output_blocks,
         )
 
     def run(self, on_progress: Progress | None = None) -> None:

@@ -67,4 +67,4 @@ class Lookout:
             return -inf
         if leg.status is not Status.RUNNING:
             return record.last_token_s
-        return max(record.last_token_s, pool.workers[worker - pool.first].ahead_s(before_s))
+        return max(record.last_token_s, pool.workers[worker - pool.first].last_output_s(before_s))

@@ -23,7 +23,7 @@ class PoolWorker(Protocol):
     def add(self, request: ActiveRequest) -> None:
         """Queue a request now."""
 
-    def ahead_s(self, before_s: float) -> float:
+    def last_output_s(self, before_s: float) -> float:
         """Return when running requests had their last token before a time, of those not told yet."""
 
     def abort(self, request: ActiveRequest) -> None:

@@ -308,12 +308,12 @@ class Recorder:
             record.last_token_s = last_s
         self.itl_s.add_many(ends_s[1:] - ends_s[:-1], len(run.requests))
 
-    def grew(self, worker: int, used_blocks: int, now_s: float) -> None:
+    def allocated(self, worker: int, used_blocks: int, now_s: float) -> None:
         """See `Observer`."""
         self.pool[worker].set(used_blocks, now_s)
         table = self.rows.tables.get("workers")
         if table is not None:
-            for row in self._levels.grew(worker, now_s, used_blocks):
+            for row in self._levels.allocated(worker, now_s, used_blocks):
                 table.append(row)
 
     def levels(self, worker: int, engine: Engine, now_s: float) -> None:

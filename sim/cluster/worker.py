@@ -14,7 +14,7 @@ from typing import Protocol
 
 import simpy
 
-from sim.cluster.fast_forward import Ahead
+from sim.cluster.fast_forward import FastForward
 from sim.cluster.observer import Observer
 from sim.cluster.outbox import Outbox
 from sim.engine.active import ActiveRequest, Status
@@ -57,7 +57,7 @@ class Worker:
         fast_forward: bool = True,
         pace: Pace | None = None,
     ) -> None:
-        """Join the parts. A `pace` sees every step, so that none is taken ahead."""
+        """Join the parts. A `pace` sees every step, so that nothing is fast-forwarded."""
         self.engine = engine
         self._agenda = agenda
         self._env = env
@@ -72,7 +72,7 @@ class Worker:
         self._alarm = 0
         self._gone: str | None = None
         """Why nothing can be served here; None: it can."""
-        self._fast_forward = fast_forward and pace is None
+        self._fast_forwards = fast_forward and pace is None
         self._polling = True
         """Nothing is computed: the engine waits for copies, or for requests."""
         self._polled = (0, 0, 0, 0)
@@ -80,13 +80,13 @@ class Worker:
         self._pulled: list[int] = []
         self._read: list[int] = []
         """What other workers told since the last output, for the next one."""
-        self._ahead: Ahead | None = None
-        self._look_ahead()
+        self._fast_forward: FastForward | None = None
+        self._enable_fast_forward()
 
-    def _look_ahead(self) -> None:
-        """Take steps of the engine ahead, if that is wanted."""
-        if self._fast_forward:
-            self._ahead = Ahead(
+    def _enable_fast_forward(self) -> None:
+        """Take many steps of the engine at once, if that is wanted."""
+        if self._fast_forwards:
+            self._fast_forward = FastForward(
                 self._index,
                 self.engine,
                 step_time=self._step_time,
@@ -101,7 +101,7 @@ class Worker:
             request.status = Status.FINISHED
             self._outbox.given_up(self._index, request, self._gone)
             return
-        self._meet()
+        self._end_fast_forward()
         self.engine.add(request)
         now_s = self._env.now
         self._observer.added(self._index, request, now_s)
@@ -109,18 +109,18 @@ class Worker:
         if self._polling:
             self._wake(now_s, Phase.SCHEDULE, self._poll)
 
-    def ahead_s(self, before_s: float) -> float:
+    def last_output_s(self, before_s: float) -> float:
         """Return when running requests had their last token before a time, of those not told to anybody yet.
 
         Minus infinity if there are none.
         """
-        return self._ahead.last_s(before_s) if self._ahead is not None else -inf
+        return self._fast_forward.last_output_s(before_s) if self._fast_forward is not None else -inf
 
     def report(self, *, pulled: Sequence[int] = (), read: Sequence[int] = ()) -> None:
         """Hear of requests whose pull has ended here, and of requests held here whose blocks were read."""
         if self._gone is not None:
             return
-        self._meet()
+        self._end_fast_forward()
         self._pulled += pulled
         self._read += read
         self.engine.stir()
@@ -132,7 +132,7 @@ class Worker:
         if self._gone is not None or self._has_ended(request):
             return
         now_s = self._env.now
-        if self._meet() and self._ends_s[0] == now_s:
+        if self._end_fast_forward() and self._ends_s[0] == now_s:
             # Outputs of an instant come before what arrives then, and this one has not been met in person.
             self._process_oldest(now_s)
             self._wake(now_s, Phase.SCHEDULE, self._plan)
@@ -149,8 +149,8 @@ class Worker:
         return request.status is Status.FINISHED
 
     def interrupt(self) -> None:
-        """Something changes from now on for steps that are not planned yet: take none ahead across it."""
-        self._meet()
+        """Something changes from now on for steps that are not planned yet: fast-forward none across it."""
+        self._end_fast_forward()
 
     def die(self, successor: Engine, reason: str) -> list[ActiveRequest]:
         """The process is killed, steps and copies under way with it; return the requests that it had.
@@ -158,7 +158,7 @@ class Worker:
         Nothing is served until `come_back`, which lets the `successor` begin: what is added meanwhile is
         given up for this reason.
         """
-        self._meet()
+        self._end_fast_forward()
         self._alarm += 1
         lost = self.engine.requests if self._gone is None else []
         self._observer.lost(self._index, lost, self._env.now)
@@ -170,7 +170,7 @@ class Worker:
         self._pulled, self._read = [], []
         self._polling, self._polled = True, (0, 0, 0, 0)
         self.link.cut(self._env.now)
-        self._look_ahead()
+        self._enable_fast_forward()
         self._observer.levels(self._index, successor, self._env.now)
         return lost
 
@@ -178,12 +178,9 @@ class Worker:
         """Serve again, after `die`, with nothing cached."""
         self._gone = None
 
-    def _meet(self) -> bool:
-        """Something arrives: what was taken ahead ends now, and the next output is met in person.
-
-        Return whether anything was.
-        """
-        ends_s = self._ahead.interrupt(self._env.now) if self._ahead is not None else None
+    def _end_fast_forward(self) -> bool:
+        """Something arrives: a run ends now, and the next output is met in person; return if there was one."""
+        ends_s = self._fast_forward.interrupt(self._env.now) if self._fast_forward is not None else None
         if ends_s is not None:
             self._ends_s = ends_s
             self._wake(ends_s[0], Phase.OUTPUT, self._output)
@@ -206,16 +203,17 @@ class Worker:
         try:
             while len(engine.steps) < engine.max_steps and engine.needs_step:
                 plan = self._plan_step(now_s)
-                if engine.alone and not (plan.scheduled or plan.preempted):
-                    break  # the next one could do no more than this one
+                if engine.offload is None and not (plan.scheduled or plan.preempted):
+                    break  # nothing is copied: the next one could do no more than this one
         except EngineDiedError:
             self._engine_died()
             return
         self._observer.levels(self._index, engine, now_s)
         if self._busy(now_s):
             output_s = None
-            if self._ahead is not None:
-                output_s = self._ahead.start(self._ends_s, self.link.next_s() if self.link.done_s else inf)
+            if self._fast_forward is not None:
+                copied_s = self.link.next_s() if self.link.done_s else inf
+                output_s = self._fast_forward.start(self._ends_s, copied_s)
             self._wake(self._ends_s[0] if output_s is None else output_s, Phase.OUTPUT, self._output)
         else:
             self._wait_for_copies(now_s)
@@ -236,8 +234,8 @@ class Worker:
 
     def _output(self, now_s: float) -> None:
         """The oldest step has been computed."""
-        if self._ahead is not None:
-            self._ends_s = self._ahead.finish() or self._ends_s
+        if self._fast_forward is not None:
+            self._ends_s = self._fast_forward.finish() or self._ends_s
         self._process_oldest(now_s)
         if comes_next(self._env, Phase.SCHEDULE, self._index):
             self._plan(now_s)

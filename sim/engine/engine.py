@@ -15,6 +15,7 @@ from sim.engine.nixl import NixlConnector
 from sim.engine.plan import StepOutput, StepPlan
 from sim.engine.scheduler import Scheduler
 from sim.engine.settings import EngineSettings
+from sim.engine.steady import SteadyDecode
 from sim.kv.events import KvEvent
 from sim.kv.groups import blocks_for
 from sim.kv.hybrid import KvCache
@@ -35,21 +36,17 @@ class Engine:
         nixl: NixlConnector | None = None,
         *,
         offload_first: bool = False,
-        growth_is_news: bool = False,
+        tells_growth: bool = False,
     ) -> None:
-        """Join the parts. `growth_is_news`: somebody wants to know of every block that an answer grows by."""
+        """Join the parts. `tells_growth`: somebody wants to know of every block that an answer grows by."""
         self.cache = cache
         self.max_model_len = settings.max_model_len or maxsize
         self.settings = settings
         self._async_scheduling = settings.async_scheduling
         self.offload = offload
         self.nixl = nixl
-        self.grows_quietly = not (cache.recurrent or offload is not None or growth_is_news)
-        """A decode that goes on in a new block changes nothing but the pool: no state goes back, no copy is
-        planned, nobody is told."""
-        self.alone = offload is None
-        """Nothing is copied to or from the host: of steps without tokens the second changes nothing."""
         self.scheduler = Scheduler(cache, settings, offload, nixl, offload_first=offload_first)
+        self.steady = SteadyDecode(cache, self.scheduler, offload, tells_growth=tells_growth)
         self.steps: deque[StepPlan] = deque()
         """Planned and not yet processed, oldest first."""
         self.max_steps = 2 if settings.async_scheduling else 1
@@ -85,7 +82,7 @@ class Engine:
         scheduler = self.scheduler
         if scheduler.waiting or scheduler.skipped:
             return True
-        if not self.alone:
+        if self.offload is not None:
             return self.has_work
         for request in scheduler.running:
             if request.outputs + request.placeholders < request.output_tokens:
@@ -132,32 +129,22 @@ class Engine:
 
     def schedule(self) -> StepPlan:
         """Plan the next step; it is in flight until `complete`."""
-        plan = self.scheduler.repeat() if self.grows_quietly else None
-        if plan is None:
-            plan = self._schedule_anew()
+        plan = self.steady.repeat() or self._schedule_anew()
         self.steps.append(plan)
         return plan
 
     def _schedule_anew(self) -> StepPlan:
         # What is left of requests that ended may be stored in the step after.
-        settled = self.offload is None or not self._finished_unreported
+        may_store = self.offload is not None and self._finished_unreported
         self._finished_unreported = False
-        before, failed_before = self._state(), self._failed_stores()
+        before, failed_before = self.steady.standing(), self._failed_stores()
         plan = self.scheduler.schedule()
         self.failed_stores = self._failed_stores() - failed_before
-        all_decode = not plan.prefills and len(plan.decodes) == len(self.scheduler.running)
-        plan.quiet = all_decode and settled and self._state() == before
+        plan.steady = not may_store and self.steady.is_steady(plan, before)
         if plan.preempted:
             self._barren_steps += 1
             self.preempted += plan.preempted
         return plan
-
-    def _state(self) -> tuple[int, int, int, int]:
-        """Equal before and after a step that changed no queue, and no block or tier but by quiet growth."""
-        pool_changes = 0 if self.grows_quietly else self.cache.pool.changes
-        tier_changes = self.offload.tier.changes if self.offload is not None else 0
-        scheduler = self.scheduler
-        return pool_changes, tier_changes, len(scheduler.running), len(scheduler.waiting)
 
     def _failed_stores(self) -> int:
         return self.offload.failed_stores if self.offload is not None else 0
@@ -243,10 +230,10 @@ class Engine:
 
     def drop_outgrown(self) -> list[ActiveRequest]:
         """Take out preempted requests that have outgrown the pool: they can never be admitted again."""
-        settled = [request for request in self.preempted if not request.in_flight]
+        out_of_flight = [request for request in self.preempted if not request.in_flight]
         self.preempted = [request for request in self.preempted if request.in_flight]
         outgrown: list[ActiveRequest] = []
-        for request in settled:
+        for request in out_of_flight:
             if request.status is Status.PREEMPTED and not self.fits(request.num_tokens):
                 self._take_out(request)
                 self._leave(request, aborted=True)

@@ -45,8 +45,8 @@ class StepPlan:
         "preempted",
         "prefills",
         "pulls",
-        "quiet",
         "scheduled",
+        "steady",
         "stores",
         "unneeded",
     )
@@ -70,8 +70,8 @@ class StepPlan:
         self.stores: list[TransferJob] = []
         self.flushes: list[int] = []
         """Jobs that must be finished before the step runs."""
-        self.quiet = False
-        """Every running request computes one token, and nothing changed that a later step could notice."""
+        self.steady = False
+        """Every running request decodes, and nothing changed that a later step could notice."""
         self.freed_after: list[Part] = []
         """Blocks that return to the pool when this step's output has been processed."""
 
@@ -88,7 +88,7 @@ class StepPlan:
         """Return the plan of a step that computes the next token of each of these decodes."""
         plan = StepPlan(number)
         plan.scheduled, plan.decodes, plan.emitting = self.scheduled, self.decodes, self.emitting
-        plan.quiet = True
+        plan.steady = True
         return plan
 
     @property

@@ -75,14 +75,14 @@ class Scheduler:
         return plan
 
     def repeat(self) -> StepPlan | None:
-        """Plan what `schedule` would after a quiet step, if nothing has happened since; None: ask `schedule`.
+        """Plan what `schedule` would after a steady step if nothing has happened since; None: ask that.
 
-        For engines whose decodes grow quietly, and only while nobody waits.
+        For engines whose decodes are steady across blocks, and only while nobody waits.
         """
         last, running = self.last_plan, self.running
         if (
             last is None
-            or not last.quiet
+            or not last.steady
             or self.waiting
             or self.skipped
             or len(running) != len(last.decodes)

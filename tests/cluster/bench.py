@@ -98,7 +98,7 @@ class Bench:
     def kv(self, worker, events):
         """Only the ledger cares."""
 
-    def grew(self, worker, used_blocks, now_s):
+    def allocated(self, worker, used_blocks, now_s):
         self.grown.append((used_blocks, now_s))
 
     def given_up(self, worker, request, reason):

@@ -32,7 +32,7 @@ def test_a_pace_decides_when_steps_with_tokens_end():
     bench, prompts = Bench(50, async_scheduling=False, pace=Recorded()), Prompts()
     bench.arrive(0, prompts.request(("a", 32), output=3))
     assert bench.run() == [(0, 1.5), (0, 3.5), (0, 5.5)]
-    assert [when_s for when_s, _ in bench.plans] == [0, 1.5, 3.5]  # none is taken ahead
+    assert [when_s for when_s, _ in bench.plans] == [0, 1.5, 3.5]  # nothing is fast-forwarded
 
 
 def test_synchronous_scheduling_plans_a_step_when_the_one_before_is_done():
