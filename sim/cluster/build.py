@@ -14,11 +14,12 @@ from sim.cluster.disaggregated import DisaggregatedFrontend
 from sim.cluster.faults.links import host_outages, network_outages
 from sim.cluster.faults.scene import Scene
 from sim.cluster.frontend import FrontDoor, Frontend
+from sim.cluster.gpu import Pace
 from sim.cluster.kv_transfer import Lease, Pulls
 from sim.cluster.lookout import Lookout
 from sim.cluster.pool import Pool
 from sim.cluster.recorder import Recorder
-from sim.cluster.worker import Pace, Worker
+from sim.cluster.worker import Worker
 from sim.engine.connector import OffloadingConnector
 from sim.engine.engine import Engine
 from sim.engine.hang import Hang, hang_of

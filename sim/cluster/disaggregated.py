@@ -14,8 +14,9 @@ import simpy
 from sim.cluster.frontend import FrontDoor, Frontend
 from sim.cluster.kv_transfer import Pulls
 from sim.cluster.pool import Pool, PoolWorker
-from sim.cluster.recorder import Recorder, Status
+from sim.cluster.recorder import Recorder
 from sim.cluster.request_record import Record
+from sim.cluster.request_row import Status
 from sim.engine.active import ActiveRequest
 from sim.engine.plan import StepOutput, StepPlan
 from sim.kv.events import KvEvent

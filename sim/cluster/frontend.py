@@ -16,8 +16,9 @@ import simpy
 from sim.base.uniform import draw
 from sim.cluster.delays import Answers, Arrivals, Delays
 from sim.cluster.pool import Pool, PoolWorker
-from sim.cluster.recorder import Recorder, Status
+from sim.cluster.recorder import Recorder
 from sim.cluster.request_record import Record
+from sim.cluster.request_row import Status
 from sim.engine.active import ActiveRequest
 from sim.engine.plan import StepOutput, StepPlan
 from sim.events.agenda import Agenda

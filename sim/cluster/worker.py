@@ -1,20 +1,17 @@
-"""A worker: an engine with a clock and two copy streams.
+"""A worker: an engine with a clock and a GPU.
 
-The GPU computes steps strictly one after another. vLLM's loop plans the next step as soon as an output has
-been processed (asynchronous scheduling: while another step is computed). Copies between GPU and host take the
-time of the host link: a load starts with its step, a store when its step has been computed; they are reported
-with the first output processed after their end. A step that must not run before certain copies are done (a
-flush) waits for them. Steps without tokens cost nothing: they stand for the engine polling its copies.
+vLLM's loop plans the next step as soon as an output has been processed (asynchronous scheduling: while another
+one is computed). Copies are reported with the first output processed after their end. Steps without tokens cost
+nothing: they stand for the engine polling its copies.
 """
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from math import inf
-from typing import Protocol
 
 import simpy
 
 from sim.cluster.fast_forward import FastForward
+from sim.cluster.gpu import Gpu, Pace
 from sim.cluster.observer import Observer
 from sim.cluster.outbox import Outbox
 from sim.engine.active import ActiveRequest, Status
@@ -28,16 +25,6 @@ from sim.links.host_link import HostLink
 
 ENGINE_DIED = "engine_died"
 """Why requests of a worker are given up whose engine met a fault of vLLM 0.28.0."""
-
-
-class Pace(Protocol):
-    """When steps have been computed, where something else than a law decides it: a recording."""
-
-    def end_s(self, plan: StepPlan, start_s: float, law_s: float) -> float:
-        """Return when a step has been computed that starts at `start_s` and by the law takes `law_s`.
-
-        Not before its start.
-        """
 
 
 class Worker:
@@ -64,11 +51,9 @@ class Worker:
         self._index = index
         self.link = link
         self._step_time = step_time
-        self._pace = pace
+        self._gpu = Gpu(step_time, link, pace)
         self._observer = observer
         self._outbox = outbox
-        self._ends_s: deque[float] = deque()
-        """When each step in flight has been computed."""
         self._alarm = 0
         self._gone: str | None = None
         """Why nothing can be served here; None: it can."""
@@ -132,7 +117,7 @@ class Worker:
         if self._gone is not None or self._has_ended(request):
             return
         now_s = self._env.now
-        if self._end_fast_forward() and self._ends_s[0] == now_s:
+        if self._end_fast_forward() and self._gpu.ends_s[0] == now_s:
             # Outputs of an instant come before what arrives then, and this one has not been met in person.
             self._process_oldest(now_s)
             self._wake(now_s, Phase.SCHEDULE, self._plan)
@@ -166,7 +151,7 @@ class Worker:
             request.status = Status.FINISHED
         self._gone = reason
         self.engine = successor
-        self._ends_s.clear()
+        self._gpu.ends_s.clear()
         self._pulled, self._read = [], []
         self._polling, self._polled = True, (0, 0, 0, 0)
         self.link.cut(self._env.now)
@@ -179,10 +164,10 @@ class Worker:
         self._gone = None
 
     def _end_fast_forward(self) -> bool:
-        """Something arrives: a run ends now, and the next output is met in person; return if there was one."""
+        """Something arrives: a run ends now, and the next output is met in person; return whether one ran."""
         ends_s = self._fast_forward.interrupt(self._env.now) if self._fast_forward is not None else None
         if ends_s is not None:
-            self._ends_s = ends_s
+            self._gpu.ends_s = ends_s
             self._wake(ends_s[0], Phase.OUTPUT, self._output)
         return ends_s is not None
 
@@ -213,8 +198,8 @@ class Worker:
             output_s = None
             if self._fast_forward is not None:
                 copied_s = self.link.next_s() if self.link.done_s else inf
-                output_s = self._fast_forward.start(self._ends_s, copied_s)
-            self._wake(self._ends_s[0] if output_s is None else output_s, Phase.OUTPUT, self._output)
+                output_s = self._fast_forward.start(self._gpu.ends_s, copied_s)
+            self._wake(self._gpu.ends_s[0] if output_s is None else output_s, Phase.OUTPUT, self._output)
         else:
             self._wait_for_copies(now_s)
 
@@ -230,12 +215,12 @@ class Worker:
         for plan in self.engine.steps:
             if plan.scheduled:
                 return True
-        return bool(self._ends_s) and self._ends_s[-1] > now_s
+        return bool(self._gpu.ends_s) and self._gpu.ends_s[-1] > now_s
 
     def _output(self, now_s: float) -> None:
         """The oldest step has been computed."""
         if self._fast_forward is not None:
-            self._ends_s = self._fast_forward.finish() or self._ends_s
+            self._gpu.ends_s = self._fast_forward.finish() or self._gpu.ends_s
         self._process_oldest(now_s)
         if comes_next(self._env, Phase.SCHEDULE, self._index):
             self._plan(now_s)
@@ -274,7 +259,7 @@ class Worker:
 
     def _process_oldest(self, now_s: float) -> None:
         engine = self.engine
-        self._ends_s.popleft()
+        self._gpu.ends_s.popleft()
         done = [(job_id, None) for job_id in self.link.take_done(now_s)] if self.link.done_s else []
         output = engine.complete(done, *self._told())
         self._observer.processed(self._index, output, engine.news(), now_s)
@@ -283,8 +268,6 @@ class Worker:
         if output.tokens:
             self._outbox.output(self._index, output)
 
-    # -- one step -------------------------------------------------------------------------------------------
-
     def _plan_step(self, now_s: float) -> StepPlan:
         plan = self.engine.schedule()
         if plan.admitted:
@@ -292,32 +275,5 @@ class Worker:
         self._observer.planned(self._index, plan, self.engine.news(), now_s)
         if self.engine.nixl is not None:
             self._outbox.pulls(self._index, plan)
-        start_s = max(now_s, self._ends_s[-1]) if self._ends_s else now_s
-        if plan.flushes:
-            start_s = self._flush(plan, start_s)
-        for job in plan.loads:
-            self.link.submit(job, start_s)
-        end_s = self._end_s(plan, start_s)
-        for job in plan.stores:
-            if job.job_id not in plan.flushes:
-                self.link.submit(job, end_s)
-        self._ends_s.append(end_s)
+        self._gpu.submit(plan, now_s)
         return plan
-
-    def _flush(self, plan: StepPlan, start_s: float) -> float:
-        """Return when a step can start that has to wait for copies, perhaps for stores of its own plan."""
-        for job in plan.stores:
-            if job.job_id in plan.flushes:
-                self.link.submit(job, start_s)
-        return max([start_s, *(self.link.done_s.get(job_id, start_s) for job_id in plan.flushes)])
-
-    def _end_s(self, plan: StepPlan, start_s: float) -> float:
-        law_s = self._step_s(plan)
-        if self._pace is None or not plan.scheduled:
-            return start_s + law_s
-        return self._pace.end_s(plan, start_s, law_s)
-
-    def _step_s(self, plan: StepPlan) -> float:
-        prefills = [(tokens, request.computed - tokens) for request, tokens in plan.prefills]
-        context = sum([request.computed - tokens for request, tokens in plan.decodes])
-        return self._step_time.step_s(prefills, len(plan.decodes), context)

@@ -11,6 +11,7 @@ from sys import maxsize
 
 from sim.engine.active import ActiveRequest, Status
 from sim.engine.connector import OffloadingConnector
+from sim.engine.kv_events import KvEvents
 from sim.engine.nixl import NixlConnector
 from sim.engine.plan import StepOutput, StepPlan
 from sim.engine.scheduler import Scheduler
@@ -58,11 +59,7 @@ class Engine:
         """Requests that were preempted and have not been looked at by `drop_outgrown` since."""
         self._landing: dict[int, ActiveRequest] = {}
         """Requests that were aborted while their blocks are written to from outside: kept until that ends."""
-        self._news: list[KvEvent] = []
-        """Events that `news` has not told."""
-        self._gpu_events: list[KvEvent] = []
-        self._cpu_events: list[KvEvent] = []
-        """Events that were not published."""
+        self._events = KvEvents(cache, offload)
 
     @property
     def has_work(self) -> bool:
@@ -242,27 +239,11 @@ class Engine:
 
     def news(self) -> list[KvEvent]:
         """KV events since the last call, as they happened, published or not."""
-        self._hear()
-        news, self._news = self._news, []
-        return news
+        return self._events.news()
 
     def publish(self) -> list[KvEvent]:
-        """KV events not published yet: the GPU's first, then the CPU tier's."""
-        self._hear()
-        gpu, self._gpu_events = self._gpu_events, []
-        cpu, self._cpu_events = self._cpu_events, []
-        return gpu + cpu
-
-    def _hear(self) -> None:
-        pool, offload = self.cache.pool, self.offload
-        if pool.events:
-            self._news += pool.events
-            self._gpu_events += pool.events
-            pool.events = []
-        if offload is not None and offload.events:
-            self._news += offload.events
-            self._cpu_events += offload.events
-            offload.events = []
+        """KV events not published yet: the device's first, then the host tier's."""
+        return self._events.publish()
 
     def _is_stale(self, request: ActiveRequest) -> bool:
         """Whether the token that came for a request is one to throw away."""
