@@ -92,7 +92,7 @@ class Frontend:
         self._seed = door.seed
         self._max_model_len = door.max_model_len
         self._attention_group = door.attention_group
-        self._tiers = ("GPU", "CPU") if door.host_events else ("GPU",)
+        self._tiers = ("device", "host") if door.host_events else ("device",)
         self._track_outputs = door.track_outputs
         self._migration_limit = door.migration_limit
         self._migration_max_tokens = door.migration_max_tokens

@@ -8,11 +8,9 @@ from sim.engine.active import ActiveRequest
 from sim.engine.engine import Engine
 from sim.events.mailbox import Mailbox
 from sim.kv.events import KvEvent
-from sim.router import Overrides, Router, Tier
+from sim.router import Overrides, Router
 from sim.router.copies import Copies
 from sim.router.query import NO_OVERRIDES
-
-_ROUTER_TIERS: dict[str, Tier] = {"GPU": "device", "CPU": "host"}
 
 
 class PoolWorker(Protocol):
@@ -130,7 +128,7 @@ class Pool:
         if self.observer is not None:
             self.observer.heard(rank, events)
         for event in events:
-            tier = _ROUTER_TIERS[event.tier]
+            tier = event.tier
             copies = self._copies.get((rank, tier))
             if copies is None:
                 copies = self._copies[rank, tier] = Copies()

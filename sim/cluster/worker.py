@@ -1,7 +1,7 @@
 """A worker: an engine with a clock and a GPU.
 
-vLLM's loop plans the next step as soon as an output has been processed (asynchronous scheduling: while another
-one is computed). Copies are reported with the first output processed after their end. Steps without tokens cost
+vLLM's loop plans the next step as soon as an output has been processed (asynchronous scheduling: while one
+is computed). Copies are reported with the first output processed after their end. Steps without tokens cost
 nothing: they stand for the engine polling its copies.
 """
 

@@ -1,4 +1,4 @@
-"""One vLLM 0.28.0 engine without its clock: scheduler, KV cache and CPU tier joined.
+"""One vLLM 0.28.0 engine without its clock: scheduler, KV cache and host tier joined.
 
 `schedule` plans a step, `complete` processes its output. With asynchronous scheduling two steps are in
 flight: step k+1 is planned before the output of step k is processed. KV events happen when a step is planned
@@ -52,7 +52,7 @@ class Engine:
         """Planned and not yet processed, oldest first."""
         self.max_steps = 2 if settings.async_scheduling else 1
         self.failed_stores = 0
-        """Stores that found no room in the CPU tier when the last step was planned."""
+        """Stores that found no room in the host tier when the last step was planned."""
         self._finished_unreported = False
         self._barren_steps = 0
         self.preempted: list[ActiveRequest] = []

@@ -107,4 +107,4 @@ class StepOutput:
         """Requests that received tokens and how many each, in scheduling order."""
         self.finished = finished
         self.events = events
-        """KV events to publish: the GPU's first, then the CPU tier's."""
+        """KV events to publish: the GPU's first, then the host tier's."""

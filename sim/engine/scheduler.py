@@ -19,7 +19,7 @@ from sim.kv.hybrid import NO_HIT, Hit, KvCache
 
 
 class Scheduler:
-    """Queues and admission of one engine: without `offload` no CPU tier, without `nixl` no other engine.
+    """Queues and admission of one engine: without `offload` no host tier, without `nixl` no other engine.
 
     With both, vLLM's MultiConnector asks them in order: `nixl` first unless `offload_first`.
     """

@@ -92,8 +92,8 @@ class Bench:
         self.ends += [(request.request_id, self.env.now) for request in output.finished]
 
     def kv_events(self, worker, events, output_s):
-        self.cpu_events += [(output_s, event.stored) for event in events if event.tier == "CPU"]
-        self.heard += [(output_s, event) for event in events if event.tier == "GPU"]
+        self.cpu_events += [(output_s, event.stored) for event in events if event.tier == "host"]
+        self.heard += [(output_s, event) for event in events if event.tier == "device"]
 
     def kv(self, worker, events):
         """Only the ledger cares."""

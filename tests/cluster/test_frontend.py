@@ -263,11 +263,11 @@ def test_blocks_of_the_answer_are_told_only_if_the_router_tracks_them():
 # -- KV events -----------------------------------------------------------------------------------------------
 
 
-def stored(blocks, *, parent=None, group=ATTENTION, tier="GPU"):
+def stored(blocks, *, parent=None, group=ATTENTION, tier="device"):
     return KvEvent(True, group, parent, list(blocks), tier)
 
 
-def removed(blocks, *, group=ATTENTION, tier="GPU"):
+def removed(blocks, *, group=ATTENTION, tier="device"):
     return KvEvent(False, group, None, list(blocks), tier)
 
 
@@ -292,8 +292,8 @@ def test_of_a_block_that_is_held_twice_only_the_last_copy_s_end_is_told():
     request = turn(0, 64, 1, range(4))
     door = Door(request)
     blocks = door.frontend._prefixes.add(request.chunks, 64).blocks
-    stored = KvEvent(True, ATTENTION, None, blocks, "GPU")
-    removed = KvEvent(False, ATTENTION, None, range(blocks[3], blocks[1], -1), "GPU")
+    stored = KvEvent(True, ATTENTION, None, blocks, "device")
+    removed = KvEvent(False, ATTENTION, None, range(blocks[3], blocks[1], -1), "device")
     door.output(1, events=[stored, stored, removed])
     door.env.run()
     assert door.device_blocks(request) == [0, 4]
@@ -334,9 +334,9 @@ def test_only_attention_reaches_the_router():
 
 @pytest.mark.parametrize(("host_events", "host_blocks"), [(False, [0, 0]), (True, [0, 2])])
 def test_the_cpu_tier_is_seen_only_if_its_events_describe_themselves(host_events, host_blocks):
-    door = after_events(stored([0], tier="CPU"), stored([1], parent=0, tier="CPU"), host_events=host_events)
+    door = after_events(stored([0], tier="host"), stored([1], parent=0, tier="host"), host_events=host_events)
     door.env.run(until=3)
     assert door.host_blocks(door.request) == host_blocks
-    door.output(1, events=[removed([0], tier="CPU")])
+    door.output(1, events=[removed([0], tier="host")])
     door.env.run(until=4)
     assert door.host_blocks(door.request) == [0, 0]

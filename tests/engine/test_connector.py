@@ -71,7 +71,7 @@ class TestStore:
         seen = []
         while not driver.idle:
             driver.schedule()
-            seen += [event for event in driver.complete().events if event.tier == "CPU"]
+            seen += [event for event in driver.complete().events if event.tier == "host"]
         first, second = request.hashes[:2]
         assert [(event.parent, event.blocks) for event in seen] == [(None, [first]), (first, [second])]
 
@@ -354,7 +354,7 @@ def test_what_is_in_the_tier_is_the_fold_of_its_events() -> None:
         driver.schedule()
         for event in driver.complete().events:
             keys = {(block_hash, event.group) for block_hash in event.blocks}
-            if event.tier == "CPU":
+            if event.tier == "host":
                 assert keys.isdisjoint(there) if event.stored else keys <= there
                 there ^= keys
     assert there == {key for key in there if connector(driver).tier.state(key) == IDLE}

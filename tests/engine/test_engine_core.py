@@ -1,4 +1,4 @@
-"""Scheduler, cache and CPU tier together: worked examples of the hybrid model, faults that others had."""
+"""Scheduler, cache and host tier together: worked examples of the hybrid model, faults that others had."""
 
 import pytest
 

@@ -104,7 +104,7 @@ class World:
         for event in output.events:
             for block_hash in event.blocks:
                 key = (block_hash, event.group)
-                if event.tier == "GPU":
+                if event.tier == "device":
                     self.gpu[key] += 1 if event.stored else -1
                     assert self.gpu[key] >= 0
                 else:

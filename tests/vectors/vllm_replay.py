@@ -197,15 +197,19 @@ class Replay:
         return min(ends, default=0) * cache.block_tokens
 
 
+MEDIA = {"device": "GPU", "host": "CPU"}
+"""vLLM's names of the tiers."""
+
+
 def recorded_events(events: list[KvEvent]) -> list[list[Any]]:
     """Events as the recordings write them: CPU stores left out, neighbouring removals of a group joined."""
     rows: list[list[Any]] = []
     for event in events:
         if event.stored:
-            if event.tier == "GPU":
-                rows.append(["S", event.group, event.parent, [*event.blocks], event.tier])
-        elif rows and rows[-1][0] == "R" and rows[-1][1] == event.group and rows[-1][-1] == event.tier:
+            if event.tier == "device":
+                rows.append(["S", event.group, event.parent, [*event.blocks], "GPU"])
+        elif rows and rows[-1][0] == "R" and rows[-1][1] == event.group and rows[-1][-1] == MEDIA[event.tier]:
             rows[-1][2] = rows[-1][2] + [*event.blocks]
         else:
-            rows.append(["R", event.group, [*event.blocks], event.tier])
+            rows.append(["R", event.group, [*event.blocks], MEDIA[event.tier]])
     return rows
