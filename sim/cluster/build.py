@@ -30,13 +30,13 @@ from sim.engine.connector import OffloadingConnector
 from sim.engine.engine import Engine
 from sim.engine.hang import Hang, hang_of
 from sim.engine.nixl import NixlConnector
-from sim.engine.plan import Limits
 from sim.events.agenda import Agenda
 from sim.events.clock import Clock
-from sim.hardware import mocker_law
 from sim.hardware.capacity import Capacity
 from sim.hardware.coefficients import Coefficients
-from sim.hardware.step_time import StepLaw, StepTime
+from sim.hardware.mocker_law import Stage
+from sim.hardware.step_laws import LawOf, TimedWorker, laws
+from sim.hardware.step_time import StepTime
 from sim.kv.hybrid import KvCache
 from sim.kv.offload import POLICIES
 from sim.kv.prefix import PrefixTable
@@ -95,8 +95,7 @@ class Cluster:
         self.workers: list[Worker] = []
         self._trace = trace
         self._delays = delays or constant_delays(scenario.frontend, times.frontend)
-        self._step_time = step_time
-        self._step_law = StepLaw(times.step)
+        self._law_of: LawOf = laws(times.origin, times.step) if step_time is None else lambda _: step_time
         self._attention_group = scenario.model.state_groups
         self._on_progress: Progress | None = None
         self.client = make_client(self.clock, trace, scenario.replay, self._send)
@@ -205,7 +204,7 @@ class Cluster:
 
     def _add_worker(
         self,
-        leg: mocker_law.Leg,
+        stage: Stage,
         *,
         offloads: bool = False,
         kv_role: KvRole | None = None,
@@ -214,11 +213,14 @@ class Cluster:
         scenario, index = self.scenario, len(self.workers)
         kv_blocks = kv_blocks or self.capacity.num_blocks
         make = partial(self._engine, offloads=offloads, kv_role=kv_role, kv_blocks=kv_blocks)
+        timed = TimedWorker(
+            stage, kv_blocks * self.capacity.block_tokens, scenario.engine.max_num_batched_tokens
+        )
         worker = Worker(
             self.clock,
             index,
             make(),
-            step_time=self.scene.enter(make, self._law(leg, kv_blocks)),
+            step_time=self.scene.enter(make, self._law_of(timed)),
             link=HostLink(
                 scenario.host_link(),
                 self.capacity.block_bytes,
@@ -245,33 +247,11 @@ class Cluster:
         offload_first = scenario.disaggregation.connector_order[0] == "offload"
         return Engine(
             cache,
-            self._limits(),
+            scenario.engine.model_copy(update={"max_model_len": scenario.max_model_len}),
             connector,
             nixl,
             offload_first=offload_first,
-            growth_is_news=scenario.router.track_output_blocks,
-        )
-
-    def _law(self, leg: mocker_law.Leg, kv_blocks: int) -> StepTime:
-        """Return the step-time law of a worker; the law of coefficients is the same for all."""
-        scenario = self.scenario
-        if self._step_time is not None:
-            return self._step_time
-        if scenario.timing.preset == "dynamo-mocker":
-            pool_tokens = kv_blocks * self.capacity.block_tokens
-            return mocker_law.MockerLaw(leg, pool_tokens, scenario.engine.max_num_batched_tokens)
-        return self._step_law
-
-    def _limits(self) -> Limits:
-        engine = self.scenario.engine
-        return Limits(
-            max_batched_tokens=engine.max_num_batched_tokens,
-            max_seqs=engine.max_num_seqs,
-            max_model_len=self.scenario.max_model_len,
-            long_prefill_threshold_tokens=engine.long_prefill_token_threshold,
-            watermark=engine.watermark,
-            async_scheduling=engine.async_scheduling,
-            dies_of_nothing=engine.vllm_0_28_faults,
+            tells_growth=scenario.router.track_output_blocks,
         )
 
     def run(self, on_progress: Progress | None = None) -> None:

@@ -1,7 +1,7 @@
-"""What a worker takes ahead: a run of decode steps whose times are known and that nobody has seen yet.
+"""Fast forward: a worker takes a run of steady decodes at once, of known times and not seen by anybody yet.
 
 Nothing of a run is visible before it is carried out: at its end, when something arrives at the worker (then
-only what was processed before), or, for the blocks that it takes, when somebody looks at caches.
+only what was processed before), or, for the blocks that it allocates, when somebody looks at caches.
 """
 
 from bisect import bisect_left, bisect_right
@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from sim.cluster.observer import RunObserver
 from sim.cluster.outbox import EventOutbox
-from sim.engine.decode_run import DecodeRun, commit, decode_run, output_times, settle, takings
+from sim.engine.decode_run import DecodeRun, allocate, allocations, commit, decode_run, output_times
 from sim.engine.engine import Engine
 from sim.events.agenda import Agenda
 from sim.hardware.step_time import StepTime
 
 
-class Ahead:
-    """The run of one worker, if it has one."""
+class FastForward:
+    """Of one worker: its run, if it has one."""
 
     def __init__(
         self,
@@ -66,8 +66,8 @@ class Ahead:
         unpublished = engine.publish()
         if unpublished:
             self._outbox.kv_events(self._index, unpublished, in_flight_s[0])
-        if engine.grows_quietly:
-            self._note_next_taking(run)
+        if engine.steady.across_blocks:
+            self._note_next_allocation(run)
         return ends_s.item(run.steps)
 
     def finish(self) -> deque[float] | None:
@@ -81,9 +81,9 @@ class Ahead:
         if run is None:
             return None
         passed = bisect_left(self._ends_s, now_s, 0, run.steps)
-        return self._carry_out(run, max(passed, run.settled), now_s)
+        return self._carry_out(run, max(passed, run.allocated), now_s)
 
-    def last_s(self, before_s: float) -> float:
+    def last_output_s(self, before_s: float) -> float:
         """Return when the run's last output before a time was processed; minus infinity if there is none."""
         run = self._run
         passed = bisect_left(self._ends_s, before_s, 0, run.steps) if run is not None else 0
@@ -91,8 +91,8 @@ class Ahead:
 
     def _carry_out(self, run: DecodeRun, steps: int, now_s: float) -> deque[float]:
         engine, index = self._engine, self._index
-        if engine.grows_quietly:
-            self._settle(run, steps, now_s)
+        if engine.steady.across_blocks:
+            self._allocate(run, steps, now_s)
             self._agenda.note(index, inf)
         self._run = None
         if steps:
@@ -103,41 +103,41 @@ class Ahead:
             self._observer.decoded(index, run, self._ends_s[:steps])
         return deque(self._ends_s[steps : steps + self._in_flight].tolist())
 
-    # -- blocks taken on the way ----------------------------------------------------------------------------
+    # -- blocks allocated on the way ----------------------------------------------------------------------
 
-    def _note_next_taking(self, run: DecodeRun) -> None:
-        due_s = self._ends_s.item(run.next_taking) if run.next_taking < run.steps else inf
+    def _note_next_allocation(self, run: DecodeRun) -> None:
+        due_s = self._ends_s.item(run.next_allocation) if run.next_allocation < run.steps else inf
         self._agenda.note(self._index, due_s)
 
     def _catch_up(self, now_s: float, worker: float) -> None:
-        """Take the blocks of the run that were planned before `worker` plans at this time."""
+        """Allocate the blocks of the run that were planned before `worker` plans at this time."""
         run = self._run
         assert run is not None
         planned = bisect_right if self._index < worker else bisect_left
-        self._settle(run, planned(self._ends_s, now_s, 0, run.steps), now_s)
-        self._note_next_taking(run)
+        self._allocate(run, planned(self._ends_s, now_s, 0, run.steps), now_s)
+        self._note_next_allocation(run)
 
-    def _settle(self, run: DecodeRun, pairs: int, now_s: float) -> None:
-        """Take the blocks of the run's first pairs; what each evicts is published with the output after it.
+    def _allocate(self, run: DecodeRun, pairs: int, now_s: float) -> None:
+        """Allocate what the run's first pairs need; what each evicts is published with the output after it.
 
         What everybody can have heard of by now goes out together.
         """
         ends_s, delay_s = self._ends_s, self._outbox.event_delay_s
         used = self._engine.cache.pool.used_blocks
         group: int | None = None
-        for pair, blocks in takings(self._engine, run, pairs):
+        for pair, blocks in allocations(self._engine, run, pairs):
             used += blocks
-            self._observer.grew(self._index, used, ends_s.item(pair))
+            self._observer.allocated(self._index, used, ends_s.item(pair))
             if group is not None and ends_s.item(pair + 1) + delay_s > now_s:
-                self._take(run, group)
+                self._allocate_through(run, group)
             group = pair
         if group is not None:
-            self._take(run, group)
-        run.settled = pairs
+            self._allocate_through(run, group)
+        run.allocated = pairs
 
-    def _take(self, run: DecodeRun, pair: int) -> None:
-        """Take the blocks of all pairs up to and with this one."""
-        settle(self._engine, run, pair + 1)
+    def _allocate_through(self, run: DecodeRun, pair: int) -> None:
+        """Allocate the blocks of all pairs up to and with this one."""
+        allocate(self._engine, run, pair + 1)
         events = self._engine.news()
         if events:
             self._observer.kv(self._index, events)

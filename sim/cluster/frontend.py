@@ -20,8 +20,9 @@ from sim.cluster.delays import Delays, Part
 from sim.cluster.front_door import FrontDoor, Listeners
 from sim.cluster.kv_transfer import Pulls
 from sim.cluster.pool import Pool, PoolWorker
-from sim.cluster.recorder import Recorder, Status
+from sim.cluster.recorder import Recorder
 from sim.cluster.request_record import Record, Visit
+from sim.cluster.request_row import Status
 from sim.cluster.stage import Stage
 from sim.engine.active import ActiveRequest
 from sim.engine.plan import StepOutput, StepPlan
@@ -67,7 +68,7 @@ class Frontend:
         self._coefficients = door.coefficients
         self._max_model_len = door.max_model_len
         self._attention_group = door.attention_group
-        self._tiers = ("GPU", "CPU") if door.host_events else ("GPU",)
+        self._tiers = ("device", "host") if door.host_events else ("device",)
         self._track_outputs = door.track_outputs
         self._delays = delays
         self._ended = listeners.ended
@@ -159,13 +160,13 @@ class Frontend:
 
     def output(self, worker: int, output: StepOutput) -> None:
         """Send on what a step gave: first and last tokens for clients and bookings, prompts for decoding."""
-        for request in output.tokens:
+        for request, tokens in output.tokens:
             if request.for_remote:
                 continue
-            if request.outputs == 1:
+            if request.outputs == tokens:
                 first_token = partial(self._first_token, self._record(request), request)
                 self._answer(worker, request, first_token, Part.FIRST_TOKEN)
-            if self._track_outputs and self._opens_block(request):
+            if self._track_outputs and self._opens_block(request, tokens):
                 progress = partial(self._progress, self._record(request), request, request.outputs)
                 self._tell(worker, request, progress)
         for request in output.finished:
@@ -187,9 +188,9 @@ class Frontend:
         seen_s = self._delays.answered(request, self._clock.now_s, Part.OTHER)
         self._clock.at(seen_s, Phase.OUTPUT, worker, act)
 
-    def _opens_block(self, request: ActiveRequest) -> bool:
-        """Whether the newest token is the first of a block."""
-        return request.num_tokens % self._prefixes.block_tokens == 1 % self._prefixes.block_tokens
+    def _opens_block(self, request: ActiveRequest, tokens: int) -> bool:
+        """Whether the first token of a block is among the newest."""
+        return (request.num_tokens - 1) % self._prefixes.block_tokens < tokens
 
     def _progress(self, record: Record, leg: ActiveRequest, tokens: int) -> None:
         visit = record.visit

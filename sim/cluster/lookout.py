@@ -62,4 +62,4 @@ def _last_output_s(record: Record, before_s: float) -> float:
         return -inf
     if visit.leg.status is not Status.RUNNING:
         return record.last_token_s
-    return max(record.last_token_s, visit.worker.ahead_s(before_s))
+    return max(record.last_token_s, visit.worker.last_output_s(before_s))

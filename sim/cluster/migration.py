@@ -7,8 +7,9 @@ from typing import Final, Literal, NamedTuple
 from sim.cluster.engine_request import whole
 from sim.cluster.frontend import Frontend
 from sim.cluster.kv_transfer import Pulls
-from sim.cluster.recorder import Recorder, Status
+from sim.cluster.recorder import Recorder
 from sim.cluster.request_record import Record
+from sim.cluster.request_row import Status
 from sim.engine.active import ActiveRequest
 from sim.events.clock import Clock
 from sim.kv.prefix import PrefixTable

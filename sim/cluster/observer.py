@@ -19,11 +19,11 @@ class RunObserver(Protocol):
     def decoded(self, worker: int, run: DecodeRun, ends_s: NDArray[np.float64]) -> None:
         """Every request of a run received one token at each of these times."""
 
-    def grew(self, worker: int, used_blocks: int, now_s: float) -> None:
-        """A run took blocks: so many of the pool are in use from then on; nothing else changed."""
+    def allocated(self, worker: int, used_blocks: int, now_s: float) -> None:
+        """A run was given blocks: so many of the pool are in use from then on; nothing else changed."""
 
     def kv(self, worker: int, events: list[KvEvent]) -> None:
-        """What the blocks that a run took did to the cache."""
+        """What the blocks that a run was given did to the cache."""
 
 
 class Observer(RunObserver, Protocol):

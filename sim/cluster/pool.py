@@ -8,10 +8,8 @@ from sim.engine.active import ActiveRequest
 from sim.engine.engine import Engine
 from sim.events.mailbox import Mailbox
 from sim.kv.events import KvEvent
-from sim.router import Router, Tier
+from sim.router import Router
 from sim.router.copies import Copies
-
-_ROUTER_TIERS: dict[str, Tier] = {"GPU": "device", "CPU": "host"}
 
 
 class PoolWorker(Protocol):
@@ -22,7 +20,7 @@ class PoolWorker(Protocol):
     def add(self, request: ActiveRequest) -> None:
         """Queue a request now."""
 
-    def ahead_s(self, before_s: float) -> float:
+    def last_output_s(self, before_s: float) -> float:
         """Return when running requests had their last token before a time, of those not told yet."""
 
     def abort(self, request: ActiveRequest) -> None:
@@ -130,7 +128,7 @@ class Pool:
         if self.observer is not None:
             self.observer.heard(rank, events)
         for event in events:
-            tier = _ROUTER_TIERS[event.tier]
+            tier = event.tier
             copies = self._copies.get((rank, tier))
             if copies is None:
                 copies = self._copies[rank, tier] = Copies()

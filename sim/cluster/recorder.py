@@ -5,21 +5,19 @@ It hears of everything and changes nothing of it.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import isnan, nan
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sim.cluster.request_record import Record
+from sim.cluster.request_row import Status, request_row, waits_for
 from sim.engine.active import ActiveRequest
 from sim.engine.decode_run import DecodeRun
 from sim.engine.engine import Engine
 from sim.engine.plan import Admission, StepOutput, StepPlan
 from sim.kv.events import KvEvent
-from sim.ledger.account import Account
 from sim.ledger.ledger import Ledger
 from sim.results.gauge import Gauge
-from sim.results.latency import latency
 from sim.results.levels import Levels
 from sim.results.rows import Rows
 from sim.results.tables import ALWAYS_KEPT, GAP_DIGITS
@@ -27,8 +25,6 @@ from sim.results.transfers import LinkRow, PullCounts
 from sim.results.weighted import WeightedSample
 from sim.router import Decision
 from sim.workload.request import Request
-
-Status = Literal["completed", "rejected", "failed", "cancelled", "unfinished"]
 
 
 class Recorder:
@@ -108,7 +104,8 @@ class Recorder:
         self.last_end_s = max(self.last_end_s, now_s)
         self.ended += 1
         end_s = now_s if status != "unfinished" else None
-        self.rows.tables["requests"].append(self._row(record, account, status, reason, end_s))
+        row = request_row(record, account, self._due_s(index), status, reason, end_s=end_s)
+        self.rows.tables["requests"].append(row)
 
     def pulled(self, request: int, n_bytes: int, start_s: float, end_s: float) -> None:
         """A decode worker has read a prompt's blocks from the prefill worker."""
@@ -136,7 +133,7 @@ class Recorder:
         """
         left = list(dict.fromkeys(self.records.values()))
         for record in left:
-            self.end(record, now_s, "unfinished", _waits_for(record, waits))
+            self.end(record, now_s, "unfinished", waits_for(record, waits))
         for request in requests:
             if request.index >= len(self._sent) or not self._sent[request.index]:
                 self._not_sent(request, len(left))
@@ -165,63 +162,6 @@ class Recorder:
         due_s = self.due_s[index] if self.due_s else nan
         return None if isnan(due_s) else due_s
 
-    def _row(
-        self, record: Record, account: Account, status: Status, reason: str | None, end_s: float | None
-    ) -> Sequence[object]:
-        """Return what is known of a request that was sent, in the order of the table's columns."""
-        active, answering = record.active, record.answering
-        outputs = record.generated + (answering.outputs if answering is not None else 0)
-        legs = active, record.decode
-        preemptions = record.preemptions + sum(leg.preemptions for leg in legs if leg is not None)
-        credit = record.booking.credit_tokens if record.booking is not None else None
-        local = external = overcredit = None
-        if active is not None and record.first_scheduled_s is not None:
-            local, external = active.local_tokens, active.external_tokens
-            overcredit = max(0, (credit or 0) - local - external)
-        took = latency(
-            record.send_s,
-            record.queued_s,
-            record.first_scheduled_s,
-            record.first_token_s,
-            end_s if status == "completed" else None,
-            output_tokens=outputs,
-        )
-        request, due_s = record.request, self._due_s(record.request.index)
-        return (
-            request.index,
-            request.session,
-            request.turn,
-            due_s,
-            record.send_s,
-            record.routed_s,
-            record.queued_s,
-            record.first_scheduled_s,
-            record.first_token_s,
-            end_s,
-            status,
-            reason,
-            record.worker,
-            request.prompt_tokens,
-            record.decode_worker,
-            record.prefilled_s,
-            record.decode_queued_s,
-            record.pull_start_s,
-            record.pull_end_s,
-            record.pulled_bytes,
-            outputs,
-            active.prompt_tokens if active is not None else None,
-            local,
-            external,
-            *account.values(),
-            preemptions,
-            record.retries,
-            record.ties,
-            credit,
-            overcredit,
-            *took,
-            None if due_s is None else record.send_s - due_s,
-        )
-
     # -- the workers ----------------------------------------------------------------------------------------
 
     def planned(self, worker: int, plan: StepPlan, events: list[KvEvent], now_s: float) -> None:
@@ -235,10 +175,9 @@ class Recorder:
             else:
                 self._admitted(worker, admission)
         self.kv(worker, events)
-        for request, tokens in plan.tokens:
-            # A single token of a request that has some is decode, unless it was computed before.
-            if tokens == 1 and request.outputs and not request.preemptions:
-                continue
+        # Decodes compute what was generated, but for the last token of a prompt, and what is computed again.
+        late = [(request, n) for request, n in plan.decodes if not request.outputs or request.preemptions]
+        for request, tokens in plan.prefills + late:
             if request.request_id not in self._continued or request is self._leg_of_prompt(request):
                 self._computed(request, tokens, now_s)
 
@@ -281,11 +220,11 @@ class Recorder:
     def processed(self, worker: int, output: StepOutput, events: list[KvEvent], now_s: float) -> None:
         """See `Observer`."""
         self.kv(worker, events)
-        for request in output.tokens:
+        for request, tokens in output.tokens:
             record = self.records[request.request_id]
-            if request.outputs == 1:
+            if request.outputs == tokens:
                 self._ledger.first_token(record.request.index)
-            if (request.outputs > 1 or record.generated) and not request.for_remote:
+            if (request.outputs > tokens or record.generated) and not request.for_remote:
                 self.itl_s.add(now_s - record.last_token_s)
             if not (request.for_remote and record.generated):
                 record.last_token_s = now_s
@@ -311,12 +250,12 @@ class Recorder:
             record.last_token_s = last_s
         self.itl_s.add_many(ends_s[1:] - ends_s[:-1], len(run.requests))
 
-    def grew(self, worker: int, used_blocks: int, now_s: float) -> None:
+    def allocated(self, worker: int, used_blocks: int, now_s: float) -> None:
         """See `Observer`."""
         self.pool[worker].set(used_blocks, now_s)
         table = self.rows.tables.get("workers")
         if table is not None:
-            for row in self._levels.grew(worker, now_s, used_blocks):
+            for row in self._levels.allocated(worker, now_s, used_blocks):
                 table.append(row)
 
     def levels(self, worker: int, engine: Engine, now_s: float) -> None:
@@ -337,13 +276,3 @@ class Recorder:
         for event in events:
             if event.group == self._attention_group:
                 self._ledger.kv(worker, event.stored, True, event.tier, event.blocks)
-
-
-def _waits_for(record: Record, waits: Mapping[int, Mapping[int, str]]) -> str:
-    leg, worker = record.active, record.worker
-    if record.decode is not None:
-        leg, worker = record.decode, record.decode_worker
-    if leg is None or worker is None:
-        return "waits for a worker"
-    what = waits.get(worker, {}).get(leg.request_id)
-    return f"{leg.status.value} on worker {worker}" + (f": {what}" if what else "")

@@ -1,18 +1,16 @@
-"""A worker: an engine with a clock and two copy streams.
+"""A worker: an engine with a clock and a GPU.
 
-The GPU computes steps strictly one after another. vLLM's loop plans the next step as soon as an output has
-been processed (asynchronous scheduling: while another step is computed). Copies between GPU and host take the
-time of the host link: a load starts with its step, a store when its step has been computed; they are reported
-with the first output processed after their end. A step that must not run before certain copies are done (a
-flush) waits for them. Steps without tokens cost nothing: they stand for the engine polling its copies.
+vLLM's loop plans the next step as soon as an output has been processed (asynchronous scheduling: while one
+is computed). Copies are reported with the first output processed after their end. Steps without tokens cost
+nothing: they stand for the engine polling its copies.
 """
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from math import inf
 
 from sim.cluster.delays import Delays
-from sim.cluster.fast_forward import Ahead
+from sim.cluster.fast_forward import FastForward
+from sim.cluster.gpu import Gpu
 from sim.cluster.observer import Observer
 from sim.cluster.outbox import Outbox
 from sim.engine.active import ActiveRequest, Status
@@ -45,22 +43,20 @@ class Worker:
         delays: Delays,
         fast_forward: bool = True,
     ) -> None:
-        """Join the parts. Where the delays see every step, none is taken ahead."""
+        """Join the parts. Where the delays see every step, nothing is fast-forwarded."""
         self.engine = engine
         self._agenda = agenda
         self._env = env
         self._index = index
         self.link = link
         self._step_time = step_time
-        self._delays = delays
+        self._gpu = Gpu(step_time, link, delays)
         self._observer = observer
         self._outbox = outbox
-        self._ends_s: deque[float] = deque()
-        """When each step in flight has been computed."""
         self._alarm = 0
         self._gone: str | None = None
         """Why nothing can be served here; None: it can."""
-        self._fast_forward = fast_forward and not delays.sees_steps
+        self._fast_forwards = fast_forward and not delays.sees_steps
         self._polling = True
         """Nothing is computed: the engine waits for copies, or for requests."""
         self._polled = (0, 0, 0, 0)
@@ -68,13 +64,13 @@ class Worker:
         self._pulled: list[int] = []
         self._read: list[int] = []
         """What other workers told since the last output, for the next one."""
-        self._ahead: Ahead | None = None
-        self._look_ahead()
+        self._fast_forward: FastForward | None = None
+        self._enable_fast_forward()
 
-    def _look_ahead(self) -> None:
-        """Take steps of the engine ahead, if that is wanted."""
-        if self._fast_forward:
-            self._ahead = Ahead(
+    def _enable_fast_forward(self) -> None:
+        """Take many steps of the engine at once, if that is wanted."""
+        if self._fast_forwards:
+            self._fast_forward = FastForward(
                 self._index,
                 self.engine,
                 step_time=self._step_time,
@@ -89,7 +85,7 @@ class Worker:
             request.status = Status.FINISHED
             self._outbox.given_up(self._index, request, self._gone)
             return
-        self._meet()
+        self._end_fast_forward()
         self.engine.add(request)
         now_s = self._env.now_s
         self._observer.added(self._index, request, now_s)
@@ -97,18 +93,18 @@ class Worker:
         if self._polling:
             self._wake(now_s, Phase.SCHEDULE, self._poll)
 
-    def ahead_s(self, before_s: float) -> float:
+    def last_output_s(self, before_s: float) -> float:
         """Return when running requests had their last token before a time, of those not told to anybody yet.
 
         Minus infinity if there are none.
         """
-        return self._ahead.last_s(before_s) if self._ahead is not None else -inf
+        return self._fast_forward.last_output_s(before_s) if self._fast_forward is not None else -inf
 
     def report(self, *, pulled: Sequence[int] = (), read: Sequence[int] = ()) -> None:
         """Hear of requests whose pull has ended here, and of requests held here whose blocks were read."""
         if self._gone is not None:
             return
-        self._meet()
+        self._end_fast_forward()
         self._pulled += pulled
         self._read += read
         self.engine.stir()
@@ -120,7 +116,7 @@ class Worker:
         if self._gone is not None or self._has_ended(request):
             return
         now_s = self._env.now_s
-        if self._meet() and self._ends_s[0] == now_s:
+        if self._end_fast_forward() and self._gpu.ends_s[0] == now_s:
             # Outputs of an instant come before what arrives then, and this one has not been met in person.
             self._process_oldest(now_s)
             self._wake(now_s, Phase.SCHEDULE, self._plan)
@@ -137,8 +133,8 @@ class Worker:
         return request.status is Status.FINISHED
 
     def interrupt(self) -> None:
-        """Something changes from now on for steps that are not planned yet: take none ahead across it."""
-        self._meet()
+        """Something changes from now on for steps that are not planned yet: fast-forward none across it."""
+        self._end_fast_forward()
 
     def die(self, successor: Engine, reason: str) -> list[ActiveRequest]:
         """The process is killed, steps and copies under way with it; return the requests that it had.
@@ -146,7 +142,7 @@ class Worker:
         Nothing is served until `come_back`, which lets the `successor` begin: what is added meanwhile is
         given up for this reason.
         """
-        self._meet()
+        self._end_fast_forward()
         self._alarm += 1
         lost = self.engine.requests if self._gone is None else []
         self._observer.lost(self._index, lost, self._env.now_s)
@@ -154,11 +150,11 @@ class Worker:
             request.status = Status.FINISHED
         self._gone = reason
         self.engine = successor
-        self._ends_s.clear()
+        self._gpu.ends_s.clear()
         self._pulled, self._read = [], []
         self._polling, self._polled = True, (0, 0, 0, 0)
         self.link.cut(self._env.now_s)
-        self._look_ahead()
+        self._enable_fast_forward()
         self._observer.levels(self._index, successor, self._env.now_s)
         return lost
 
@@ -166,14 +162,11 @@ class Worker:
         """Serve again, after `die`, with nothing cached."""
         self._gone = None
 
-    def _meet(self) -> bool:
-        """Something arrives: what was taken ahead ends now, and the next output is met in person.
-
-        Return whether anything was.
-        """
-        ends_s = self._ahead.interrupt(self._env.now_s) if self._ahead is not None else None
+    def _end_fast_forward(self) -> bool:
+        """Something arrives: a run ends now, and the next output is met in person; return whether one ran."""
+        ends_s = self._fast_forward.interrupt(self._env.now_s) if self._fast_forward is not None else None
         if ends_s is not None:
-            self._ends_s = ends_s
+            self._gpu.ends_s = ends_s
             self._wake(ends_s[0], Phase.OUTPUT, self._output)
         return ends_s is not None
 
@@ -198,17 +191,18 @@ class Worker:
         try:
             while len(engine.steps) < engine.max_steps and engine.needs_step:
                 plan = self._plan_step(now_s)
-                if engine.alone and not (plan.tokens or plan.preempted):
-                    break  # the next one could do no more than this one
+                if engine.offload is None and not (plan.scheduled or plan.preempted):
+                    break  # nothing is copied: the next one could do no more than this one
         except EngineDiedError:
             self._engine_died()
             return
         self._observer.levels(self._index, engine, now_s)
         if self._busy(now_s):
             output_s = None
-            if self._ahead is not None:
-                output_s = self._ahead.start(self._ends_s, self.link.next_s() if self.link.done_s else inf)
-            self._wake(self._ends_s[0] if output_s is None else output_s, Phase.OUTPUT, self._output)
+            if self._fast_forward is not None:
+                copied_s = self.link.next_s() if self.link.done_s else inf
+                output_s = self._fast_forward.start(self._gpu.ends_s, copied_s)
+            self._wake(self._gpu.ends_s[0] if output_s is None else output_s, Phase.OUTPUT, self._output)
         else:
             self._wait_for_copies(now_s)
 
@@ -222,14 +216,14 @@ class Worker:
     def _busy(self, now_s: float) -> bool:
         """Whether a step in flight computes something, or waits for the copies that it has to flush."""
         for plan in self.engine.steps:
-            if plan.tokens:
+            if plan.scheduled:
                 return True
-        return bool(self._ends_s) and self._ends_s[-1] > now_s
+        return bool(self._gpu.ends_s) and self._gpu.ends_s[-1] > now_s
 
     def _output(self, now_s: float) -> None:
         """The oldest step has been computed."""
-        if self._ahead is not None:
-            self._ends_s = self._ahead.finish() or self._ends_s
+        if self._fast_forward is not None:
+            self._gpu.ends_s = self._fast_forward.finish() or self._gpu.ends_s
         self._process_oldest(now_s)
         if self._env.comes_next(Phase.SCHEDULE, self._index):
             self._plan(now_s)
@@ -268,7 +262,7 @@ class Worker:
 
     def _process_oldest(self, now_s: float) -> None:
         engine = self.engine
-        self._ends_s.popleft()
+        self._gpu.ends_s.popleft()
         done = [(job_id, None) for job_id in self.link.take_done(now_s)] if self.link.done_s else []
         output = engine.complete(done, *self._told())
         self._observer.processed(self._index, output, engine.news(), now_s)
@@ -277,8 +271,6 @@ class Worker:
         if output.tokens:
             self._outbox.output(self._index, output)
 
-    # -- one step -------------------------------------------------------------------------------------------
-
     def _plan_step(self, now_s: float) -> StepPlan:
         plan = self.engine.schedule()
         if plan.admitted:
@@ -286,33 +278,5 @@ class Worker:
         self._observer.planned(self._index, plan, self.engine.news(), now_s)
         if self.engine.nixl is not None:
             self._outbox.pulls(self._index, plan)
-        start_s = max(now_s, self._ends_s[-1]) if self._ends_s else now_s
-        if plan.flushes:
-            start_s = self._flush(plan, start_s)
-        for job in plan.loads:
-            self.link.submit(job, start_s)
-        end_s = self._delays.computed(plan, start_s, self._step_s(plan))
-        for job in plan.stores:
-            if job.job_id not in plan.flushes:
-                self.link.submit(job, end_s)
-        self._ends_s.append(end_s)
+        self._gpu.submit(plan, now_s)
         return plan
-
-    def _flush(self, plan: StepPlan, start_s: float) -> float:
-        """Return when a step can start that has to wait for copies, perhaps for stores of its own plan."""
-        for job in plan.stores:
-            if job.job_id in plan.flushes:
-                self.link.submit(job, start_s)
-        return max([start_s, *(self.link.done_s.get(job_id, start_s) for job_id in plan.flushes)])
-
-    def _step_s(self, plan: StepPlan) -> float:
-        prefill: list[tuple[int, int]] = []
-        batch = context = 0
-        for request, tokens in plan.tokens:
-            before = request.computed - tokens
-            if tokens == 1:
-                batch += 1
-                context += before
-            else:
-                prefill.append((tokens, before))
-        return self._step_time.step_s(prefill, batch, context)

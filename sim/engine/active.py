@@ -92,6 +92,11 @@ class ActiveRequest:
         return self.prompt_tokens + self.outputs
 
     @property
+    def uncomputed(self) -> int:
+        """Tokens that are known, or will be when steps in flight are done, and have not been scheduled."""
+        return self.prompt_tokens + self.outputs + self.placeholders - self.computed
+
+    @property
     def hashed_tokens(self) -> int:
         """Tokens whose full blocks have a hash: the one taken off the prompt included."""
         return self.num_tokens + self.truncated

@@ -1,4 +1,4 @@
-"""vLLM 0.28.0's OffloadingConnector: what is copied to the CPU tier, what returns, and when a copy is forced.
+"""vLLM 0.28.0's OffloadingConnector: what is copied to a tier, what returns, and when a copy is forced.
 
 A chunk is one engine block. Stores are planned with each step, loads at admission; both are jobs that
 somebody else carries out and reports with `complete`. Source blocks of a store are not pinned: when one is
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from sim.engine.active import ActiveRequest
 from sim.engine.offload_state import OffloadState
-from sim.kv.cpu_hit import cpu_hit
 from sim.kv.events import KvEvent
 from sim.kv.hybrid import KvCache
-from sim.kv.offload import CpuTier, Key
+from sim.kv.offload import Key, OffloadTier
+from sim.kv.tier_hit import tier_hit
 
 
 @dataclass(slots=True)
@@ -39,10 +39,10 @@ class TransferJob:
 class OffloadingConnector:
     """The connector of one engine. `prompt_only`: blocks of generated tokens are not stored (default)."""
 
-    def __init__(self, cache: KvCache, tier: CpuTier, *, prompt_only: bool = True) -> None:
+    def __init__(self, cache: KvCache, tier: OffloadTier, *, prompt_only: bool = True) -> None:
         self.tier = tier
         self.events: list[KvEvent] = []
-        """CPU-tier events not yet published."""
+        """host-tier events not yet published."""
         self.failed_stores = 0
         """Calls that found no room (vllm:kv_offload_allocation_failure)."""
         self.jobs: dict[int, TransferJob] = {}
@@ -63,7 +63,7 @@ class OffloadingConnector:
     # -- admission ------------------------------------------------------------------------------------------
 
     def lookup(self, request: ActiveRequest, local_tokens: int) -> int | None:
-        """Tokens the CPU tier adds to a local hit; None: ask again later.
+        """Tokens the host tier adds to a local hit; None: ask again later.
 
         Touches the request's keys, whatever the answer. "Later" is the answer, without touching, while the
         request has transfers of its own.
@@ -77,7 +77,7 @@ class OffloadingConnector:
         tracked.extend_keys(request.hashes, request.hashed_tokens // cache.block_tokens)
         start = local_tokens // cache.block_tokens
         limit = (request.num_tokens - 1 if cache.recurrent else request.num_tokens) // cache.block_tokens
-        end = cpu_hit(self.tier, tracked.keys, start, limit)
+        end = tier_hit(self.tier, tracked.keys, start, limit)
         tracked.hit_blocks = start if end is None else end
         self._touch(tracked)
         return None if end is None else (end - start) * cache.block_tokens
@@ -190,7 +190,9 @@ class OffloadingConnector:
         by_group: dict[int, list[int]] = {}
         for block_hash, group in evicted:
             by_group.setdefault(group, []).append(block_hash)
-        self.events += [KvEvent(False, group, None, hashes, "CPU") for group, hashes in by_group.items()]
+        self.events += [
+            KvEvent(False, group, None, hashes, self.tier.name) for group, hashes in by_group.items()
+        ]
 
     # -- ends -----------------------------------------------------------------------------------------------
 
@@ -218,7 +220,7 @@ class OffloadingConnector:
             self.tier.loaded(keys)
             return job
         self.tier.stored(keys)
-        self.events += [KvEvent(True, key[1], job.parents.get(key), [key[0]], "CPU") for key in keys]
+        self.events += [KvEvent(True, key[1], job.parents.get(key), [key[0]], self.tier.name) for key in keys]
         self._unguard(job)
         return job
 

@@ -2,7 +2,7 @@
 
 In most steps every running request computes one token and nothing is admitted. `decode_run` says how many of
 them follow; `commit` carries them out at once, with the state that stepping through them would leave, to the
-last bit. What they take from the pool on the way, `settle` can carry out before, for those who look at it.
+last bit. The blocks that they need on the way, `allocate` can take before, for those who look at the pool.
 """
 
 from bisect import bisect_left
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from sim.engine.active import ActiveRequest
 from sim.engine.engine import Engine
-from sim.engine.plan import StepPlan
 from sim.kv.groups import blocks_for
 
 
@@ -26,26 +25,26 @@ class DecodeRun:
     context_tokens: int
     """Context of the first step planned, over all requests; each later step adds one token a request."""
     steps: int
-    settled: int = 0
-    """Pairs whose blocks have been taken already."""
-    next_taking: int = 0
-    """The first pair, of those not settled, that takes a block; beyond the run if none does."""
+    allocated: int = 0
+    """Pairs whose blocks have been allocated already."""
+    next_allocation: int = 0
+    """The first pair after those that needs a block; beyond the run if none does."""
 
 
 def decode_run(engine: Engine) -> DecodeRun | None:
     """Return the run that starts now, right after a `schedule`, or None. Changes nothing.
 
-    The last step planned must have been quiet: a waiting request that was passed over in it is passed over in
-    every step of the run (blocks only get fewer), a store that found no room finds none, and such retries
+    The last step planned must have been steady: a waiting request that was passed over in it is passed over
+    in every step of the run (blocks only get fewer), a store that found no room finds none, and such retries
     leave no trace but in counters. Nothing may follow with a delay from those planned before it, such as a
     state that goes back to the pool.
     """
     running = engine.scheduler.running
-    if not running or len(engine.steps) < engine.max_steps or not engine.steps[-1].quiet:
+    if not running or len(engine.steps) < engine.max_steps or not engine.steps[-1].steady:
         return None
-    if not all(_only_decodes(engine, plan) for plan in engine.steps):
+    if not all(engine.steady.only_decodes(plan) for plan in engine.steps):
         return None
-    longest = engine.limits.max_model_len - 1
+    longest = engine.max_model_len - 1
     steps, context = longest, 0
     for request in running:
         if not request.outputs:
@@ -54,20 +53,12 @@ def decode_run(engine: Engine) -> DecodeRun | None:
         steps = min(steps, left, longest - request.computed)
         context += request.computed
     run = DecodeRun(running, context, steps)
-    run.next_taking = _next_taking(engine, run)
-    if not engine.grows_quietly:
+    run.next_allocation = _next_allocation(engine, run)
+    if not engine.steady.across_blocks:
         run.steps = min(steps, *(_within_block(engine, request) for request in running))
-    elif run.next_taking < steps:
+    elif run.next_allocation < steps:
         run.steps = _steps_with_room(engine, run)
     return run if run.steps > 0 else None
-
-
-def _only_decodes(engine: Engine, plan: StepPlan) -> bool:
-    """Whether all that will come of a step in flight is a token for every running request."""
-    if plan.quiet or not engine.grows_quietly:
-        return plan.quiet
-    tokens = plan.n_tokens
-    return tokens == len(plan.emitting) == len(engine.scheduler.running) and not plan.freed_after
 
 
 def _within_block(engine: Engine, request: ActiveRequest) -> int:
@@ -79,7 +70,7 @@ def _within_block(engine: Engine, request: ActiveRequest) -> int:
     return length * engine.cache.block_tokens - 1 - request.num_tokens
 
 
-def _next_taking(engine: Engine, run: DecodeRun) -> int:
+def _next_allocation(engine: Engine, run: DecodeRun) -> int:
     group, size = engine.cache.attention_group, engine.cache.block_tokens
     return min([request.tables[group].length * size - request.computed for request in run.requests])
 
@@ -87,13 +78,15 @@ def _next_taking(engine: Engine, run: DecodeRun) -> int:
 def _steps_with_room(engine: Engine, run: DecodeRun) -> int:
     """Return the steps before the one that finds no block: it preempts, and is not of this run."""
     free = engine.cache.pool.free_blocks
-    if _blocks_taken(engine, run, run.steps) <= free:
+    if _blocks_allocated(engine, run, run.steps) <= free:
         return run.steps
-    return bisect_left(range(1, run.steps + 1), free + 1, key=lambda pairs: _blocks_taken(engine, run, pairs))
+    return bisect_left(
+        range(1, run.steps + 1), free + 1, key=lambda pairs: _blocks_allocated(engine, run, pairs)
+    )
 
 
-def _blocks_taken(engine: Engine, run: DecodeRun, pairs: int) -> int:
-    """Blocks that the first so many pairs take from the pool."""
+def _blocks_allocated(engine: Engine, run: DecodeRun, pairs: int) -> int:
+    """Blocks that the first so many pairs need from the pool."""
     group, size = engine.cache.attention_group, engine.cache.block_tokens
     return sum(
         [
@@ -103,30 +96,30 @@ def _blocks_taken(engine: Engine, run: DecodeRun, pairs: int) -> int:
     )
 
 
-def takings(engine: Engine, run: DecodeRun, pairs: int) -> list[tuple[int, int]]:
-    """Return (pair, blocks) of every pair, of those not settled and before `pairs`, that takes blocks."""
-    if run.next_taking >= pairs:
+def allocations(engine: Engine, run: DecodeRun, pairs: int) -> list[tuple[int, int]]:
+    """Return (pair, blocks) of every pair before `pairs` that needs blocks and has not been given them."""
+    if run.next_allocation >= pairs:
         return []
     group, size = engine.cache.attention_group, engine.cache.block_tokens
-    taken: dict[int, int] = {}
+    needed: dict[int, int] = {}
     for request in run.requests:
         for pair in range(request.tables[group].length * size - request.computed, pairs, size):
-            taken[pair] = taken.get(pair, 0) + 1
-    return sorted(taken.items())
+            needed[pair] = needed.get(pair, 0) + 1
+    return sorted(needed.items())
 
 
-def settle(engine: Engine, run: DecodeRun, pairs: int) -> None:
-    """Take the blocks of the first `pairs` pairs, as far as that has not been done."""
-    run.settled = pairs
-    if run.next_taking < pairs:
+def allocate(engine: Engine, run: DecodeRun, pairs: int) -> None:
+    """Give the first `pairs` pairs their blocks, as far as that has not been done."""
+    run.allocated = pairs
+    if run.next_allocation < pairs:
         for request in run.requests:
             engine.cache.extend(request.tables, request.computed + pairs)
-        run.next_taking = _next_taking(engine, run)
+        run.next_allocation = _next_allocation(engine, run)
 
 
 def commit(engine: Engine, run: DecodeRun, steps: int) -> None:
-    """Carry out the first `steps` pairs of a run, at least those that were settled."""
-    settle(engine, run, steps)
+    """Carry out the first `steps` pairs of a run, at least those that were given their blocks."""
+    allocate(engine, run, steps)
     for request in run.requests:
         request.outputs += steps
         request.computed += steps

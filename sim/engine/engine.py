@@ -1,4 +1,4 @@
-"""One vLLM 0.28.0 engine without its clock: scheduler, KV cache and CPU tier joined.
+"""One vLLM 0.28.0 engine without its clock: scheduler, KV cache and host tier joined.
 
 `schedule` plans a step, `complete` processes its output. With asynchronous scheduling two steps are in
 flight: step k+1 is planned before the output of step k is processed. KV events happen when a step is planned
@@ -7,12 +7,16 @@ flight: step k+1 is planned before the output of step k is processed. KV events 
 
 from collections import deque
 from collections.abc import Collection, Iterable, Sequence
+from sys import maxsize
 
 from sim.engine.active import ActiveRequest, Status
 from sim.engine.connector import OffloadingConnector
+from sim.engine.kv_events import KvEvents
 from sim.engine.nixl import NixlConnector
-from sim.engine.plan import Limits, StepOutput, StepPlan
+from sim.engine.plan import StepOutput, StepPlan
 from sim.engine.scheduler import Scheduler
+from sim.engine.settings import EngineSettings
+from sim.engine.steady import SteadyDecode
 from sim.kv.events import KvEvent
 from sim.kv.groups import blocks_for
 from sim.kv.hybrid import KvCache
@@ -28,40 +32,34 @@ class Engine:
     def __init__(
         self,
         cache: KvCache,
-        limits: Limits,
+        settings: EngineSettings,
         offload: OffloadingConnector | None = None,
         nixl: NixlConnector | None = None,
         *,
         offload_first: bool = False,
-        growth_is_news: bool = False,
+        tells_growth: bool = False,
     ) -> None:
-        """Join the parts. `growth_is_news`: somebody wants to know of every block that an answer grows by."""
+        """Join the parts. `tells_growth`: somebody wants to know of every block that an answer grows by."""
         self.cache = cache
-        self.limits = limits
+        self.max_model_len = settings.max_model_len or maxsize
+        self.settings = settings
+        self._async_scheduling = settings.async_scheduling
         self.offload = offload
         self.nixl = nixl
-        self.grows_quietly = not (cache.recurrent or offload is not None or growth_is_news)
-        """A decode that goes on in a new block changes nothing but the pool: no state goes back, no copy is
-        planned, nobody is told."""
-        self.alone = offload is None
-        """Nothing is copied to or from the host: of steps without tokens the second changes nothing."""
-        self.scheduler = Scheduler(cache, limits, offload, nixl, offload_first=offload_first)
+        self.scheduler = Scheduler(cache, settings, offload, nixl, offload_first=offload_first)
+        self.steady = SteadyDecode(cache, self.scheduler, offload, tells_growth=tells_growth)
         self.steps: deque[StepPlan] = deque()
         """Planned and not yet processed, oldest first."""
-        self.max_steps = 2 if limits.async_scheduling else 1
+        self.max_steps = 2 if settings.async_scheduling else 1
         self.failed_stores = 0
-        """Stores that found no room in the CPU tier when the last step was planned."""
+        """Stores that found no room in the host tier when the last step was planned."""
         self._finished_unreported = False
         self._barren_steps = 0
         self.preempted: list[ActiveRequest] = []
         """Requests that were preempted and have not been looked at by `drop_outgrown` since."""
         self._landing: dict[int, ActiveRequest] = {}
         """Requests that were aborted while their blocks are written to from outside: kept until that ends."""
-        self._news: list[KvEvent] = []
-        """Events that `news` has not told."""
-        self._gpu_events: list[KvEvent] = []
-        self._cpu_events: list[KvEvent] = []
-        """Events that were not published."""
+        self._events = KvEvents(cache, offload)
 
     @property
     def has_work(self) -> bool:
@@ -81,7 +79,7 @@ class Engine:
         scheduler = self.scheduler
         if scheduler.waiting or scheduler.skipped:
             return True
-        if not self.alone:
+        if self.offload is not None:
             return self.has_work
         for request in scheduler.running:
             if request.outputs + request.placeholders < request.output_tokens:
@@ -128,32 +126,22 @@ class Engine:
 
     def schedule(self) -> StepPlan:
         """Plan the next step; it is in flight until `complete`."""
-        plan = self.scheduler.repeat() if self.grows_quietly else None
-        if plan is None:
-            plan = self._schedule_anew()
+        plan = self.steady.repeat() or self._schedule_anew()
         self.steps.append(plan)
         return plan
 
     def _schedule_anew(self) -> StepPlan:
         # What is left of requests that ended may be stored in the step after.
-        settled = self.offload is None or not self._finished_unreported
+        may_store = self.offload is not None and self._finished_unreported
         self._finished_unreported = False
-        before, failed_before = self._state(), self._failed_stores()
+        before, failed_before = self.steady.standing(), self._failed_stores()
         plan = self.scheduler.schedule()
         self.failed_stores = self._failed_stores() - failed_before
-        decodes = plan.n_tokens == len(plan.tokens) == len(self.scheduler.running) == len(plan.emitting)
-        plan.quiet = decodes and settled and self._state() == before
+        plan.steady = not may_store and self.steady.is_steady(plan, before)
         if plan.preempted:
             self._barren_steps += 1
             self.preempted += plan.preempted
         return plan
-
-    def _state(self) -> tuple[int, int, int, int]:
-        """Equal before and after a step that changed no queue, and no block or tier but by quiet growth."""
-        pool_changes = 0 if self.grows_quietly else self.cache.pool.changes
-        tier_changes = self.offload.tier.changes if self.offload is not None else 0
-        scheduler = self.scheduler
-        return pool_changes, tier_changes, len(scheduler.running), len(scheduler.waiting)
 
     def _failed_stores(self) -> int:
         return self.offload.failed_stores if self.offload is not None else 0
@@ -170,7 +158,7 @@ class Engine:
         here whose blocks were read by another engine.
         """
         plan = self.steps.popleft()
-        for request, tokens in plan.tokens:
+        for request, tokens in plan.scheduled:
             request.in_flight -= tokens
         if plan.freed_after:
             self.cache.pool.free(plan.freed_after)
@@ -184,7 +172,7 @@ class Engine:
             self._job_done(job_id, order)
         if pulled or read:
             self.hear(pulled, read)
-        return StepOutput(received, finished, self.publish())
+        return StepOutput([(request, 1) for request in received], finished, self.publish())
 
     def hear(self, pulled: Iterable[int], read: Iterable[int]) -> None:
         """Take note of requests whose pull has ended, and let those go that were read by another engine."""
@@ -239,10 +227,10 @@ class Engine:
 
     def drop_outgrown(self) -> list[ActiveRequest]:
         """Take out preempted requests that have outgrown the pool: they can never be admitted again."""
-        settled = [request for request in self.preempted if not request.in_flight]
+        out_of_flight = [request for request in self.preempted if not request.in_flight]
         self.preempted = [request for request in self.preempted if request.in_flight]
         outgrown: list[ActiveRequest] = []
-        for request in settled:
+        for request in out_of_flight:
             if request.status is Status.PREEMPTED and not self.fits(request.num_tokens):
                 self._take_out(request)
                 self._leave(request, aborted=True)
@@ -251,27 +239,11 @@ class Engine:
 
     def news(self) -> list[KvEvent]:
         """KV events since the last call, as they happened, published or not."""
-        self._hear()
-        news, self._news = self._news, []
-        return news
+        return self._events.news()
 
     def publish(self) -> list[KvEvent]:
-        """KV events not published yet: the GPU's first, then the CPU tier's."""
-        self._hear()
-        gpu, self._gpu_events = self._gpu_events, []
-        cpu, self._cpu_events = self._cpu_events, []
-        return gpu + cpu
-
-    def _hear(self) -> None:
-        pool, offload = self.cache.pool, self.offload
-        if pool.events:
-            self._news += pool.events
-            self._gpu_events += pool.events
-            pool.events = []
-        if offload is not None and offload.events:
-            self._news += offload.events
-            self._cpu_events += offload.events
-            offload.events = []
+        """KV events not published yet: the device's first, then the host tier's."""
+        return self._events.publish()
 
     def _is_stale(self, request: ActiveRequest) -> bool:
         """Whether the token that came for a request is one to throw away."""
@@ -285,9 +257,9 @@ class Engine:
         """Hand a request its token; return whether it was the last."""
         request.outputs += 1
         request.placeholders -= 1
-        if self.limits.async_scheduling and request.status is Status.RUNNING:
+        if self._async_scheduling and request.status is Status.RUNNING:
             self.cache.register(request.tables, request.hashes, request.computed - request.placeholders)
-        if request.outputs < request.output_tokens and request.num_tokens < self.limits.max_model_len:
+        if request.outputs < request.output_tokens and request.num_tokens < self.max_model_len:
             return False
         self._take_out(request)
         self._leave(request)

@@ -1,6 +1,4 @@
-"""What bounds a step of an engine, what was decided for one, and what it gave."""
-
-from dataclasses import dataclass
+"""What was decided for a step of an engine, and what it gave."""
 
 from sim.engine.active import ActiveRequest
 from sim.engine.connector import TransferJob
@@ -8,22 +6,8 @@ from sim.engine.nixl import Pull
 from sim.kv.events import KvEvent
 from sim.kv.stretch import Part
 
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What bounds a step and an admission; defaults of vLLM 0.28.0's server on an 80 GB H100."""
-
-    max_batched_tokens: int = 8192
-    max_seqs: int = 1024
-    max_model_len: int = 1 << 62
-    long_prefill_threshold_tokens: int = 0
-    """Most tokens of one prefill in a step; 0: no limit."""
-    watermark: float = 0.0
-    """Share of the pool that must stay free when a request joins others that run."""
-    async_scheduling: bool = True
-    """Schedule a step before the output of the one before it is processed."""
-    dies_of_nothing: bool = False
-    """A prompt of which nothing is left to compute kills the engine, as it does in vLLM 0.28.0."""
+Chunk = tuple[ActiveRequest, int]
+"""A request and how many of its tokens."""
 
 
 class Admission:
@@ -52,34 +36,31 @@ class StepPlan:
 
     __slots__ = (
         "admitted",
+        "decodes",
         "emitting",
         "flushes",
         "freed_after",
         "loads",
-        "n_tokens",
         "number",
         "preempted",
+        "prefills",
         "pulls",
-        "quiet",
+        "scheduled",
+        "steady",
         "stores",
-        "tokens",
         "unneeded",
     )
 
-    def __init__(
-        self,
-        number: int,
-        n_tokens: int = 0,
-        tokens: list[tuple[ActiveRequest, int]] | None = None,
-        emitting: list[ActiveRequest] | None = None,
-        *,
-        quiet: bool = False,
-    ) -> None:
+    def __init__(self, number: int) -> None:
         self.number = number
-        self.n_tokens = n_tokens
-        self.tokens = tokens if tokens is not None else []
-        self.emitting = emitting if emitting is not None else []
-        """Requests that generate a token in this step."""
+        self.scheduled: list[Chunk] = []
+        """Prefills and decodes in the order in which they were scheduled."""
+        self.prefills: list[Chunk] = []
+        """Chunks of known tokens, be they of one token."""
+        self.decodes: list[Chunk] = []
+        """Requests that compute their newest token, all before it having been computed."""
+        self.emitting: list[ActiveRequest] = []
+        """Requests that generate a token in this step: all that decode, and prefills that end."""
         self.preempted: list[ActiveRequest] = []
         self.admitted: list[Admission] = []
         self.loads: list[TransferJob] = []
@@ -89,10 +70,31 @@ class StepPlan:
         self.stores: list[TransferJob] = []
         self.flushes: list[int] = []
         """Jobs that must be finished before the step runs."""
-        self.quiet = quiet
-        """Every running request computes one token, and nothing changed that a later step could notice."""
+        self.steady = False
+        """Every running request decodes, and nothing changed that a later step could notice."""
         self.freed_after: list[Part] = []
         """Blocks that return to the pool when this step's output has been processed."""
+
+    def schedule(self, request: ActiveRequest, tokens: int) -> None:
+        """Let a request compute its next `tokens`; whether that is a decode is told by what it lacks.
+
+        The last token of a prompt that was cached or pulled is a decode, as it is for vLLM's kernels.
+        """
+        chunk = request, tokens
+        self.scheduled.append(chunk)
+        (self.decodes if request.uncomputed == 1 else self.prefills).append(chunk)
+
+    def again(self, number: int) -> "StepPlan":
+        """Return the plan of a step that computes the next token of each of these decodes."""
+        plan = StepPlan(number)
+        plan.scheduled, plan.decodes, plan.emitting = self.scheduled, self.decodes, self.emitting
+        plan.steady = True
+        return plan
+
+    @property
+    def n_tokens(self) -> int:
+        """Tokens that the step computes."""
+        return sum([tokens for _, tokens in self.scheduled])
 
 
 class StepOutput:
@@ -100,11 +102,9 @@ class StepOutput:
 
     __slots__ = ("events", "finished", "tokens")
 
-    def __init__(
-        self, tokens: list[ActiveRequest], finished: list[ActiveRequest], events: list[KvEvent]
-    ) -> None:
+    def __init__(self, tokens: list[Chunk], finished: list[ActiveRequest], events: list[KvEvent]) -> None:
         self.tokens = tokens
-        """Requests that received a token, in scheduling order."""
+        """Requests that received tokens and how many each, in scheduling order."""
         self.finished = finished
         self.events = events
-        """KV events to publish: the GPU's first, then the CPU tier's."""
+        """KV events to publish: the GPU's first, then the host tier's."""

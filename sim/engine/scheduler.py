@@ -6,18 +6,20 @@ sequence fits in the free blocks now; the first that does not fit blocks those b
 """
 
 from collections import deque
+from sys import maxsize
 
 from sim.engine.active import ActiveRequest, Status
 from sim.engine.chunk import chunk_tokens
 from sim.engine.connector import OffloadingConnector
 from sim.engine.lookup import Lookup
 from sim.engine.nixl import NixlConnector
-from sim.engine.plan import Admission, Limits, StepPlan
+from sim.engine.plan import Admission, StepPlan
+from sim.engine.settings import EngineSettings
 from sim.kv.hybrid import NO_HIT, Hit, KvCache
 
 
 class Scheduler:
-    """Queues and admission of one engine: without `offload` no CPU tier, without `nixl` no other engine.
+    """Queues and admission of one engine: without `offload` no host tier, without `nixl` no other engine.
 
     With both, vLLM's MultiConnector asks them in order: `nixl` first unless `offload_first`.
     """
@@ -25,18 +27,17 @@ class Scheduler:
     def __init__(
         self,
         cache: KvCache,
-        limits: Limits,
+        settings: EngineSettings,
         offload: OffloadingConnector | None = None,
         nixl: NixlConnector | None = None,
         *,
         offload_first: bool = False,
     ) -> None:
         self.cache = cache
-        self.limits = limits
         self.offload = offload
         self.nixl = nixl
         self.lookup = Lookup(
-            cache, offload, nixl, offload_first=offload_first, dies_of_nothing=limits.dies_of_nothing
+            cache, offload, nixl, offload_first=offload_first, dies_of_nothing=settings.vllm_0_28_faults
         )
         # A connector that consumes lets blocks go only when no step in flight can write to them.
         self._frees_late = nixl.consumer if nixl is not None else offload is not None
@@ -50,19 +51,23 @@ class Scheduler:
         """Requests whose load was reported complete and that were not looked at since."""
         self.last_plan: StepPlan | None = None
         self._steps = 0
-        self._watermark_blocks = int(limits.watermark * cache.pool.num_blocks)
+        self._watermark_blocks = int(settings.watermark * cache.pool.num_blocks)
+        # Plain numbers: looked at for every request of every step.
+        self._step_tokens = settings.max_num_batched_tokens
+        self._long_prefill_tokens = settings.long_prefill_token_threshold
+        self._max_seqs = settings.max_num_seqs
+        self._max_model_len = settings.max_model_len or maxsize
 
     def schedule(self) -> StepPlan:
         """Plan one step and take the blocks for it."""
         plan = StepPlan(self._steps)
         self._steps += 1
         self.cache.begin_step()
-        budget = self._schedule_running(plan, self.limits.max_batched_tokens)
+        budget = self._schedule_running(plan, self._step_tokens)
         if not plan.preempted and (self.waiting or self.skipped):
-            budget = self._schedule_waiting(plan, budget)
-        plan.n_tokens = self.limits.max_batched_tokens - budget
+            self._schedule_waiting(plan, budget)
         if self.offload is not None:
-            plan.stores, plan.flushes = self.offload.plan(plan.tokens, plan.preempted)
+            plan.stores, plan.flushes = self.offload.plan(plan.scheduled, plan.preempted)
         if self.nixl is not None:
             plan.unneeded, self.nixl.unneeded = self.nixl.unneeded, []
         self._advance(plan)
@@ -70,20 +75,26 @@ class Scheduler:
         return plan
 
     def repeat(self) -> StepPlan | None:
-        """Plan what `schedule` would after a quiet step, if nothing has happened since; None: ask `schedule`.
+        """Plan what `schedule` would after a steady step if nothing has happened since; None: ask that.
 
-        For engines whose decodes grow quietly, and only while nobody waits.
+        For engines whose decodes are steady across blocks, and only while nobody waits.
         """
         last, running = self.last_plan, self.running
-        if last is None or not last.quiet or self.waiting or self.skipped or len(running) != len(last.tokens):
+        if (
+            last is None
+            or not last.steady
+            or self.waiting
+            or self.skipped
+            or len(running) != len(last.decodes)
+        ):
             return None
-        longest = self.limits.max_model_len - 1
+        longest = self._max_model_len - 1
         for request in running:
             if request.outputs + request.placeholders >= request.output_tokens or request.computed >= longest:
                 return None
             if not self._grow(request, 1):
                 return None  # what others have taken now they find covered then
-        plan = StepPlan(self._steps, last.n_tokens, last.tokens, last.emitting, quiet=True)
+        plan = last.again(self._steps)
         self._steps += 1
         for request in running:
             request.computed += 1
@@ -104,7 +115,7 @@ class Scheduler:
                 continue
             if not self._grow(request, tokens) and not self._make_room(request, tokens, plan):
                 break
-            plan.tokens.append((request, tokens))
+            plan.schedule(request, tokens)
             budget -= tokens
             index += 1
         return budget
@@ -113,10 +124,10 @@ class Scheduler:
         placeholders, computed = request.placeholders, request.computed
         if placeholders > 0 and request.outputs + placeholders >= request.output_tokens:
             return 0  # the step in flight generates its last token
-        tokens = request.prompt_tokens + request.outputs + placeholders - computed
+        tokens = request.uncomputed
         if tokens > 1:
             tokens = min(self._capped(tokens), budget)
-        tokens = min(tokens, self.limits.max_model_len - 1 - computed)
+        tokens = min(tokens, self._max_model_len - 1 - computed)
         return self._cut(request, computed, tokens) if self.cache.recurrent else tokens
 
     def _make_room(self, request: ActiveRequest, tokens: int, plan: StepPlan) -> bool:
@@ -143,10 +154,10 @@ class Scheduler:
 
     # -- waiting --------------------------------------------------------------------------------------------
 
-    def _schedule_waiting(self, plan: StepPlan, budget: int) -> int:
+    def _schedule_waiting(self, plan: StepPlan, budget: int) -> None:
         passed: list[ActiveRequest] = []
         try:
-            while budget > 0 and (self.waiting or self.skipped) and len(self.running) < self.limits.max_seqs:
+            while budget > 0 and (self.waiting or self.skipped) and len(self.running) < self._max_seqs:
                 queue = self.skipped or self.waiting
                 request = queue[0]
                 if self._must_wait(request):
@@ -172,11 +183,10 @@ class Scheduler:
                 if loading:
                     passed.append(request)
                     continue
-                plan.tokens.append((request, tokens))
+                plan.schedule(request, tokens)
                 budget -= tokens
         finally:  # an engine that dies here must still know them, to give them up
             self.skipped.extendleft(reversed(passed))
-        return budget
 
     def _must_wait(self, request: ActiveRequest) -> bool:
         if request.status is Status.LOADING:
@@ -264,21 +274,21 @@ class Scheduler:
         return total
 
     def _capped(self, tokens: int) -> int:
-        threshold = self.limits.long_prefill_threshold_tokens
+        threshold = self._long_prefill_tokens
         return min(tokens, threshold) if threshold > 0 else tokens
 
     def _cut(self, request: ActiveRequest, start: int, tokens: int) -> int:
         if not self.cache.recurrent or tokens <= 0:
             return tokens
-        most = self._capped(self.limits.max_batched_tokens)
+        most = self._capped(self._step_tokens)
         return chunk_tokens(request, start, tokens, self.cache.block_tokens, most)
 
     # -- the end of a schedule call -------------------------------------------------------------------------
 
     def _advance(self, plan: StepPlan) -> None:
-        for request, tokens in plan.tokens:
+        for request, tokens in plan.scheduled:
             request.computed += tokens
             request.in_flight += tokens
-            if request.computed >= request.prompt_tokens + request.outputs + request.placeholders:
+            if request.uncomputed <= 0:
                 request.placeholders += 1
                 plan.emitting.append(request)

@@ -12,9 +12,9 @@ from pydantic import ValidationError
 from sim.base.errors import InputError
 from sim.base.messages import first_problem
 from sim.base.shipped import PresetKind, coefficients_named, coefficients_path, preset, preset_names
-from sim.hardware import mocker_law
 from sim.hardware.coefficient_file import CoefficientFile, FrontendCoefficients, read_coefficient_file
 from sim.hardware.model import GpuSettings, ModelSettings
+from sim.hardware.step_laws import LAWS
 from sim.hardware.step_time import StepCoefficients, peak_roofline, roofline
 
 Preset = Literal["dynamo-mocker", "roofline", "peak-roofline"]
@@ -27,7 +27,7 @@ class Coefficients:
     """What the simulator takes for the times of a model on a GPU, and what that rests on."""
 
     step: StepCoefficients
-    """Without effect if `origin` is "dynamo-mocker": a law without coefficients."""
+    """Without effect if `origin` is the name of a law without coefficients, such as "dynamo-mocker"."""
     frontend: FrontendCoefficients
     origin: Origin
     summary: str
@@ -62,7 +62,7 @@ def times(model: ModelSettings, gpu: GpuSettings, preset: Preset | None, file: s
         case "peak-roofline":
             return peak_roofline_coefficients(model, gpu)
         case "dynamo-mocker":
-            return replace(coefficients(model, gpu), origin=preset, summary=mocker_law.SUMMARY)
+            return replace(coefficients(model, gpu), origin=preset, summary=LAWS[preset].summary)
     return coefficients(model, gpu, file)
 
 

@@ -16,7 +16,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
-Leg = Literal["aggregated", "prefill", "decode"]
+Stage = Literal["aggregated", "prefill", "decode"]
 
 SUMMARY = (
     "the polynomial of NVIDIA Dynamo 1.4.2's mocker, no measurement of any model or GPU, "
@@ -32,11 +32,11 @@ class MockerLaw:
     several have in common once.
     """
 
-    __slots__ = ("_leg", "_max_batched_tokens", "_pool_tokens")
+    __slots__ = ("_max_batched_tokens", "_pool_tokens", "_stage")
 
-    def __init__(self, leg: Leg, pool_tokens: int, max_batched_tokens: int) -> None:
+    def __init__(self, stage: Stage, pool_tokens: int, max_batched_tokens: int) -> None:
         """Make the law of a worker with a KV pool of `pool_tokens` and steps of `max_batched_tokens`."""
-        self._leg = leg
+        self._stage = stage
         self._pool_tokens = pool_tokens
         self._max_batched_tokens = max_batched_tokens
 
@@ -48,11 +48,11 @@ class MockerLaw:
         for tokens, prefix in prefill:
             new += tokens
             prefixes += prefix
-        if self._leg == "prefill":
-            return _prefill_s(new + decode_batch)  # a prompt's last token alone comes as a decode
+        if self._stage == "prefill":
+            return _prefill_s(new + decode_batch)  # the last token of a cached prompt is a decode
         # A lone chunk that fills the step is not the last of its prompt, but for the rare one that just fits.
         gives_tokens = decode_batch or len(prefill) > 1 or 0 < new < self._max_batched_tokens
-        time_s = 0.0 if self._leg == "decode" else _prefill_s(new)
+        time_s = 0.0 if self._stage == "decode" else _prefill_s(new)
         if gives_tokens:
             used = min(decode_context_tokens + decode_batch + prefixes + new, self._pool_tokens)
             time_s += _decode_s(used / self._pool_tokens)
@@ -60,7 +60,7 @@ class MockerLaw:
 
     def decode_s(self, batch: int, sum_context_tokens: int, n: int) -> NDArray[np.float64]:
         """Return the times of `n` successive steps of the same decodes in seconds, shape (n,)."""
-        if self._leg == "prefill":
+        if self._stage == "prefill":
             return np.full(n, _prefill_s(batch))
         first, last = sum_context_tokens + batch, sum_context_tokens + batch * n
         used = np.arange(first, last + 1, batch, dtype=np.float64)

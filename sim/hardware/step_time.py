@@ -3,11 +3,14 @@
 One step computes prefill chunks (`new` tokens on a prefix of tokens already computed) and one token for each
 decoding sequence. Its time is a sum of resources:
 
-    smooth_max_p(t_floor, c_tok * rows)        weights read, or dense layers computed: tokens in whole tiles
+    smooth_max_p(t_floor, c_tok * tokens)      weights read, or dense layers computed: tokens in whole tiles
     + c_seq * sequences + c_step
     + c_kv * context of the decodes            attention of decodes reads their KV cache
     + a_pair * sum of new * (prefix + new / 2) attention of prefills pairs every token with all before it
-    + c_pf + c_mixed * context of the decodes  if the step has any prefill
+    + c_pf + c_mixed * context of the decodes  of a step with prefill: another kernel
+
+With tiles of 128, 1,030 tokens take as long as 1,152. With p = 1 reading and computing add up, with an
+infinite p the longer of them counts.
 """
 
 from collections.abc import Sequence
@@ -35,16 +38,15 @@ class StepCoefficients(Settings):
     c_tok_s_per_token: Seconds
     """Dense layers, for each token of the step."""
     tile_tokens: Count = 1
-    """Matrix products compute whole tiles of so many tokens: with tiles of 128, 1,030 tokens take as long as
-    1,152. 1: every token counts by itself."""
+    """Dense layers compute whole tiles of so many tokens; 1: every token counts by itself."""
     smooth_max_p: float = Field(default=1.61, ge=1)
-    """How sharply a step turns from reading weights to computing: 1 adds them, infinity takes the longer."""
+    """How sharply a step turns from reading weights to computing."""
     a_pair_s: Seconds
     """Prefill attention, for each pair of a new token and a token it attends to."""
     c_kv_s_per_token: Seconds
     """Decode attention, for each token of context."""
     c_mixed_s_per_token: Seconds = 0.0
-    """How much longer that takes in a step with prefill, whose attention kernel is made for long chunks."""
+    """Decode attention in a step with prefill, on top, for each token of context."""
     c_seq_s: Seconds = 0.0
     """For each sequence of the step."""
     c_pf_s: Seconds = 0.0
@@ -66,34 +68,14 @@ class StepTime(Protocol):
 
 
 class StepLaw:
-    """The law of this module with its coefficients as plain numbers."""
+    """The law of this module."""
 
-    __slots__ = (
-        "_dense_s",
-        "_p",
-        "_tile",
-        "a_pair_s",
-        "c_kv_s",
-        "c_mixed_s",
-        "c_pf_s",
-        "c_seq_s",
-        "c_step_s",
-        "c_tok_s",
-        "t_floor_s",
-    )
+    __slots__ = ("_dense_s", "_of")
 
     def __init__(self, coefficients: StepCoefficients) -> None:
-        self.t_floor_s = coefficients.t_floor_s
-        self.c_tok_s = coefficients.c_tok_s_per_token
-        self.a_pair_s = coefficients.a_pair_s
-        self.c_kv_s = coefficients.c_kv_s_per_token
-        self.c_mixed_s = coefficients.c_mixed_s_per_token
-        self.c_seq_s = coefficients.c_seq_s
-        self.c_pf_s = coefficients.c_pf_s
-        self.c_step_s = coefficients.c_step_s
-        self._p = coefficients.smooth_max_p
-        self._tile = coefficients.tile_tokens
+        self._of = coefficients
         self._dense_s: dict[int, float] = {}
+        """By tokens of a step."""
 
     def step_s(
         self, prefill: Sequence[tuple[int, int]], decode_batch: int, decode_context_tokens: int
@@ -109,14 +91,16 @@ class StepLaw:
         if not prefill:
             if not decode_batch:
                 return 0.0
-            return self._fixed_s(decode_batch, decode_batch) + self.c_kv_s * decode_context_tokens
+            return (
+                self._fixed_s(decode_batch, decode_batch) + self._of.c_kv_s_per_token * decode_context_tokens
+            )
         tokens, pairs = decode_batch, 0.0
         for new, prefix in prefill:
             tokens += new
             pairs += new * (prefix + new / 2)
         fixed = self._fixed_s(tokens, len(prefill) + decode_batch)
-        decodes = (self.c_kv_s + self.c_mixed_s) * decode_context_tokens
-        return fixed + decodes + (self.a_pair_s * pairs + self.c_pf_s)
+        decodes = (self._of.c_kv_s_per_token + self._of.c_mixed_s_per_token) * decode_context_tokens
+        return fixed + decodes + (self._of.a_pair_s * pairs + self._of.c_pf_s)
 
     def decode_s(self, batch: int, sum_context_tokens: int, n: int) -> NDArray[np.float64]:
         """Return the times of `n` successive steps in seconds, shape (n,).
@@ -128,15 +112,16 @@ class StepLaw:
 
         """
         contexts = np.arange(sum_context_tokens, sum_context_tokens + batch * n, batch, dtype=np.float64)
-        return self._fixed_s(batch, batch) + self.c_kv_s * contexts
+        return self._fixed_s(batch, batch) + self._of.c_kv_s_per_token * contexts
 
     def _fixed_s(self, tokens: int, sequences: int) -> float:
         """Return what does not depend on contexts. A scalar: NumPy's power differs in the last bit."""
         dense = self._dense_s.get(tokens)
         if dense is None:
-            rows = -(-tokens // self._tile) * self._tile
-            dense = self._dense_s[tokens] = smooth_max(self.t_floor_s, self.c_tok_s * rows, self._p)
-        return dense + self.c_seq_s * sequences + self.c_step_s
+            of, tile = self._of, self._of.tile_tokens
+            computed_s = of.c_tok_s_per_token * (-(-tokens // tile) * tile)
+            dense = self._dense_s[tokens] = smooth_max(of.t_floor_s, computed_s, of.smooth_max_p)
+        return dense + self._of.c_seq_s * sequences + self._of.c_step_s
 
 
 def smooth_max(x: float, y: float, p: float) -> float:

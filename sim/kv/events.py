@@ -1,6 +1,10 @@
 """KV events: what an engine says about its caches, in the order in which it happened (vLLM 0.28.0)."""
 
 from collections.abc import Sequence
+from typing import Literal
+
+Tier = Literal["device", "host", "disk"]
+"""Where a worker holds KV blocks: the GPU's pool, host memory, a disk. vLLM says "GPU" and "CPU"."""
 
 
 class KvEvent:
@@ -14,7 +18,7 @@ class KvEvent:
     __slots__ = ("blocks", "group", "parent", "stored", "tier")
 
     def __init__(
-        self, stored: bool, group: int, parent: int | None, blocks: Sequence[int], tier: str
+        self, stored: bool, group: int, parent: int | None, blocks: Sequence[int], tier: Tier
     ) -> None:
         self.stored = stored
         self.group = group
@@ -24,4 +28,3 @@ class KvEvent:
         self.blocks = blocks
         """Stored ones along the prompt, removed ones in the order of happening: a descending range."""
         self.tier = tier
-        """"GPU" or "CPU"."""

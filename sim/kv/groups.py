@@ -120,7 +120,7 @@ class AttentionGroup:
         runs = self._pool.register(table.own, hashes, end)
         table.registered = end
         blocks = runs[0] if len(runs) == 1 else BlockRuns(runs)
-        self._pool.events.append(KvEvent(True, self._group, _parent(hashes, start), blocks, "GPU"))
+        self._pool.events.append(KvEvent(True, self._group, _parent(hashes, start), blocks, "device"))
 
 
 class RecurrentGroup:
@@ -202,7 +202,7 @@ class RecurrentGroup:
                 stored.insert(0, hashes[position])
         self.made_this_step.update(stored)
         table.registered = end
-        self._pool.events.append(KvEvent(True, self._group, _parent(hashes, start), stored, "GPU"))
+        self._pool.events.append(KvEvent(True, self._group, _parent(hashes, start), stored, "device"))
 
 
 def _parent(hashes: BlockRuns, position: int) -> int | None:

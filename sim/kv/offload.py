@@ -1,12 +1,15 @@
-"""The CPU tier of one engine: which keys it holds, and whom it evicts (LRU or ARC, vLLM 0.28.0).
+"""A tier of one engine below its pool: which keys it holds, and whom it evicts (LRU or ARC, vLLM 0.28.0).
 
-A key is (hash, group) and takes one CPU block. It is being written until its store completes, then idle, and
+A key is (hash, group) and takes one block. It is being written until its store completes, then idle, and
 being read while a load copies it. Only idle keys can be evicted. Asking (`state`) is not touching (`touch`).
 """
 
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Final
+
+from sim.kv.events import Tier
 
 Key = tuple[int, int]
 
@@ -15,8 +18,10 @@ IDLE = 0
 READING = 1
 
 
-class CpuTier(ABC):
+class OffloadTier(ABC):
     """`capacity_blocks` keys at most; a subclass keeps the order in which they are evicted."""
+
+    name: Final[Tier] = "host"
 
     def __init__(self, capacity_blocks: int) -> None:
         self.capacity_blocks = capacity_blocks
@@ -57,7 +62,7 @@ class CpuTier(ABC):
         return fresh, evicted
 
     def stored(self, keys: Iterable[Key]) -> None:
-        """The copy to the CPU is done: the keys are ready, in this order."""
+        """The copy to the tier is done: the keys are ready, in this order."""
         for key in keys:
             self._states[key] = IDLE
             self._idle(key)
@@ -72,7 +77,7 @@ class CpuTier(ABC):
         self.changes += 1
 
     def loaded(self, keys: Iterable[Key]) -> None:
-        """The copy from the CPU is done, in this order."""
+        """The copy from the tier is done, in this order."""
         for key in keys:
             self._states[key] = IDLE
             self.reading.discard(key)
@@ -100,7 +105,7 @@ class CpuTier(ABC):
         """A key begins to be read."""
 
 
-class LruTier(CpuTier):
+class LruTier(OffloadTier):
     """Evicts the key that became idle, or was touched while idle, the longest ago."""
 
     def __init__(self, capacity_blocks: int) -> None:
@@ -137,7 +142,7 @@ class LruTier(CpuTier):
         del self._order[key]
 
 
-class ArcTier(CpuTier):
+class ArcTier(OffloadTier):
     """Adaptive replacement: keys seen once (`_recent`) and again (`_frequent`), and ghosts of both.
 
     `_target` is the wanted size of `_recent`; hits on ghosts move it.
@@ -219,4 +224,4 @@ class ArcTier(CpuTier):
         """Keys keep their place, busy or not."""
 
 
-POLICIES: dict[str, type[CpuTier]] = {"lru": LruTier, "arc": ArcTier}
+POLICIES: dict[str, type[OffloadTier]] = {"lru": LruTier, "arc": ArcTier}

@@ -202,4 +202,4 @@ class BlockPool:
         for ids in reversed(stretch.hashes.between(start, stop)):
             self.cached[group].update(ids.start, ids.stop, stretch.taken_from)
             removed = range(ids.stop - 1, ids.start - 1, -1)
-            self.events.append(KvEvent(False, group, None, removed, "GPU"))
+            self.events.append(KvEvent(False, group, None, removed, "device"))

@@ -8,13 +8,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal
 
+from sim.kv.events import Tier
 from sim.kv.runs import runs_of
 from sim.kv.spans import Spans
 
 Where = Literal["here", "evicted_here", "elsewhere", "gone"]
 """Of a block, as one worker sees it: it has it; it had it; only others have it; nobody has it any more."""
 
-_TIERS: Final = {"GPU": 1, "CPU": 2}
+_TIERS: Final = {"device": 1, "host": 2}
 _HOLDS: Final = 3
 _HELD: Final = 4
 _WATCHED: Final = 1
@@ -31,7 +32,7 @@ class Holders:
         """Per block an octal number. Its last digit is `_WATCHED`; each worker has a digit before it, from
         right to left: the sum of what of `_TIERS` it holds, and `_HELD` if it ever held one."""
         self._anyone_holds = int("3" * workers + "0", 8)
-        self._spare: defaultdict[tuple[int, str], Spans[int]] = defaultdict(lambda: Spans(0))
+        self._spare: defaultdict[tuple[int, Tier], Spans[int]] = defaultdict(lambda: Spans(0))
         """By worker and tier: copies beside the first."""
 
     def watch(self, runs: Sequence[range]) -> None:
@@ -39,7 +40,7 @@ class Holders:
         for run in runs:
             self._states.update(run.start, run.stop, lambda _: _WATCHED)
 
-    def stored(self, worker: int, tier: str, blocks: Sequence[int]) -> None:
+    def stored(self, worker: int, tier: Tier, blocks: Sequence[int]) -> None:
         """Count one more copy of each block."""
         digit = 3 * worker + 3
         copy = _TIERS[tier] << digit
@@ -51,7 +52,7 @@ class Holders:
                 elif state:
                     self._states.update(start, stop, lambda state: state | added)
 
-    def removed(self, worker: int, tier: str, blocks: Sequence[int]) -> None:
+    def removed(self, worker: int, tier: Tier, blocks: Sequence[int]) -> None:
         """Count one copy less of each block.
 
         Raises:

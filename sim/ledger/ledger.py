@@ -26,6 +26,7 @@ applies, for each token that is not hit:
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from sim.kv.events import Tier
 from sim.kv.runs import BlockRuns
 from sim.kv.spans import Spans
 from sim.ledger.account import CAUSES, Account
@@ -103,8 +104,8 @@ class Ledger:
         account = Account(required_tokens, prompt_tokens - seen_blocks * self._block_tokens)
         self._prefills[index] = _Prefill(runs, prompt_tokens, self._block_tokens, account)
 
-    def kv(self, worker: int, stored: bool, attention: bool, tier: str, blocks: Sequence[int]) -> None:
-        """Note what a cache did, when it did it; `tier` is "GPU" or "CPU", one event a physical copy.
+    def kv(self, worker: int, stored: bool, attention: bool, tier: Tier, blocks: Sequence[int]) -> None:
+        """Note what a cache did, when it did it; one event a physical copy.
 
         Checkpoints of recurrent state (`attention` False) are left out: that one is missing shows in a hit
         that ends before the attention blocks do. Left out are also blocks that no prompt has, those of

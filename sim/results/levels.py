@@ -49,7 +49,7 @@ class Levels:
             for row in self._thinned(worker, early, end_s)
         ]
 
-    def grew(self, worker: int, now_s: float, used_blocks: int) -> list[Row]:
+    def allocated(self, worker: int, now_s: float, used_blocks: int) -> list[Row]:
         """The blocks in use, third of the levels, are these from now on, and the rest as before."""
         latest = self._latest[worker]
         assert latest is not None

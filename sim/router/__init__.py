@@ -1,8 +1,8 @@
 """The router core: which worker gets a request, and what it believes about the workers. Pure logic."""
 
+from sim.kv.events import Tier
 from sim.router.config import RouterConfig, WorkerType
 from sim.router.cost import CostTerms
-from sim.router.index import Tier
 from sim.router.load import Booking
 from sim.router.overrides import Overrides
 from sim.router.policies import Policy

@@ -1,14 +1,13 @@
 """Which prefix is on which worker, as far as the KV events say: for all workers at once."""
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
+from sim.kv.events import Tier
 from sim.kv.runs import BlockRuns, runs_of
 from sim.kv.spans import Spans
 from sim.router.columns import Column
 from sim.router.ranks import depths, follow, joins, leaves
-
-Tier = Literal["device", "host", "disk"]
 
 
 class Overlap(NamedTuple):

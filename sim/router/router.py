@@ -9,13 +9,14 @@ import numpy as np
 
 from sim.base.errors import InputError
 from sim.base.sums import added
+from sim.kv.events import Tier
 from sim.kv.runs import BlockRuns
 from sim.router.candidates import Candidates
 from sim.router.columns import Column, at
 from sim.router.config import RouterConfig, WorkerType
 from sim.router.cost import CostTerms, Known, Weights, cost_columns
 from sim.router.expiry import Expiry, SecondChance
-from sim.router.index import Overlap, PrefixIndex, Tier
+from sim.router.index import Overlap, PrefixIndex
 from sim.router.load import Booking, Loads
 from sim.router.overrides import Overrides
 from sim.router.policies import Policy, make_policy, reads_cache

@@ -18,10 +18,12 @@ from sim.base.settings import Settings
 from sim.base.shipped import as_path, is_path, read_toml, scenario_path
 from sim.base.uncertainty import draw_defaults
 from sim.base.units import format_bytes
+from sim.engine.settings import EngineSettings
 from sim.hardware.capacity import Capacity, capacity, cpu_blocks
 from sim.hardware.coefficients import Coefficients, times
 from sim.hardware.model import KERNEL_BLOCK_TOKENS
 from sim.hardware.presets import GpuChoice, ModelChoice
+from sim.hardware.timing import TimingSettings
 from sim.links.placement import place
 from sim.links.settings import NetworkSettings
 from sim.links.transfer import LinkSettings
@@ -32,12 +34,10 @@ from sim.scenario.problems import Source, describe, disagreement
 from sim.scenario.schema import JsonSchema
 from sim.scenario.sections import (
     DisaggregationSettings,
-    EngineSettings,
     FrontendSettings,
     OffloadSettings,
     OutputSettings,
     RouterSettings,
-    TimingSettings,
     WorkersSettings,
 )
 from sim.workload.formats.sniff import why_no_trace

@@ -5,12 +5,12 @@ Keys that are vLLM's or Dynamo's keep their names.
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
-from sim.base.bounds import MOST, Count, CountOrZero
+from sim.base.bounds import MOST, Count
 from sim.base.settings import Settings
-from sim.base.units import Bytes, Seconds, Tokens
-from sim.hardware.step_time import StepCoefficients
+from sim.base.units import Bytes, Seconds
+from sim.engine.settings import PoolBlocks
 from sim.links.placement import PlacementSettings
 from sim.links.settings import NetworkSettings
 from sim.links.transfer import LinkSettings
@@ -18,14 +18,6 @@ from sim.router.conditional import ConditionalDisaggSettings
 from sim.router.config import RouterConfig
 from sim.scenario.faults import FrontendLimits
 
-
-def _without_commas(value: object) -> object:
-    return value.replace(",", "") if isinstance(value, str) else value
-
-
-_WithCommas = BeforeValidator(
-    _without_commas, json_schema_input_type=Annotated[int, Field(ge=2, le=MOST)] | str
-)
 MOST_WORKERS = 16_384
 """Of a kind: to set up so many takes some 20 s and 1.3 GB."""
 Workers = Annotated[int, Field(ge=1, le=MOST_WORKERS)]
@@ -56,34 +48,6 @@ class WorkersSettings(Settings):
         return self.count or (self.prefill or 0) + (self.decode or 0)
 
 
-class EngineSettings(Settings):
-    """How each vLLM engine is started: names and defaults of vLLM 0.28.0's server on an 80 GB H100."""
-
-    max_num_batched_tokens: Count = 8192
-    """Token budget of a step."""
-    max_num_seqs: Count = 1024
-    """Most requests that run at once."""
-    max_model_len: Tokens | None = Field(default=None, gt=0)
-    """Longest sequence that is served; unset: the model's own `max_model_len`, which is also the most."""
-    long_prefill_token_threshold: CountOrZero = 0
-    """Most tokens of one prefill in a step; 0: no limit."""
-    watermark: float = Field(default=0.0, ge=0, lt=1)
-    """Share of the pool that must stay free when a request joins others that run."""
-    async_scheduling: bool = True
-    """Whether a step is scheduled before the output of the one before it was processed."""
-    gpu_memory_utilization: float = Field(default=0.92, gt=0, le=1)
-    """Share of the GPU's memory that the engine may use."""
-    block_size: Count | None = None
-    """Tokens of a KV block, 16 if unset; a hybrid model's engine enlarges it (Qwen3.8-27B-FP8: 800)."""
-    kv_blocks: Annotated[int, _WithCommas] | None = Field(default=None, ge=2, le=MOST)
-    """Blocks of the KV pool, as the engine's log has them; unset: derived from the GPU's memory."""
-    vllm_0_28_faults: bool = False
-    """Whether a prefill engine dies of a prompt of which nothing is left to compute, as vLLM 0.28.0's does.
-    Otherwise such a prompt is counted, and its last block is computed again, as in later versions."""
-    fast_forward: bool = True
-    """Whether steps in which nothing but decoding happens are taken together; changes no result."""
-
-
 class OffloadSettings(Settings):
     """The CPU tier of each engine: vLLM's OffloadingConnector."""
 
@@ -111,7 +75,7 @@ class DisaggregationSettings(Settings):
     """The same on the decode workers: with kv_both a full pool can hang them (vLLM 0.28.0)."""
     connector_order: tuple[Literal["nixl", "offload"], Literal["nixl", "offload"]] = ("nixl", "offload")
     """Children of a prefill worker's MultiConnector, in the order in which they are asked."""
-    decode_kv_blocks: Annotated[int, _WithCommas] | None = Field(default=None, ge=2, le=MOST)
+    decode_kv_blocks: PoolBlocks | None = Field(default=None, ge=2, le=MOST)
     """Blocks of a decode worker's pool; unset: as many as a prefill worker's."""
     lease_s: Seconds = 30.0
     """How long a prefill worker keeps blocks that nobody reads."""
@@ -155,54 +119,6 @@ class FrontendSettings(FrontendLimits):
     """From the routing choice to the worker's queue."""
     event_delay_s: Seconds = 0.2e-3
     """From a worker's KV event to the router's index."""
-
-
-class TimingSettings(Settings):
-    """The step-time law. Unset coefficients are those shipped for model and GPU, else those of a roofline."""
-
-    preset: Literal["dynamo-mocker", "roofline", "peak-roofline"] | None = None
-    """Times to compare with, in place of those of a file: of Dynamo's mocker, a law of its own; of a roofline
-    from shapes and achieved peaks; or from the datasheet's peaks, without any fixed cost."""
-    coefficients: str | None = None
-    """A file of coefficients, by its path or, if it is a shipped one, by its name in `calibration/`; unset:
-    the one that is named after model and GPU."""
-    draw: CountOrZero = 0
-    """From 1 on: that draw of the file's coefficients over their ranges, and of bandwidths and latencies of
-    links where those are left at their defaults; 0: the values."""
-    t_floor_s: Seconds | None = None
-    """Reading the weights once: the shortest step."""
-    c_tok_s_per_token: Seconds | None = None
-    """Dense layers, for each token of the step."""
-    tile_tokens: Count | None = None
-    """Dense layers compute whole tiles of so many tokens; 1: every token counts by itself."""
-    smooth_max_p: float | None = Field(default=None, ge=1)
-    """How sharply a step turns from reading weights to computing."""
-    a_pair_s: Seconds | None = None
-    """Prefill attention, for each pair of a new token and a token it attends to."""
-    c_kv_s_per_token: Seconds | None = None
-    """Decode attention, for each token of context."""
-    c_mixed_s_per_token: Seconds | None = None
-    """Decode attention in a step with prefill, on top, for each token of context."""
-    c_seq_s: Seconds | None = None
-    """For each sequence of the step."""
-    c_pf_s: Seconds | None = None
-    """Once for a step with any prefill."""
-    c_step_s: Seconds | None = None
-    """Once for every step."""
-    label: str | None = None
-    """What the coefficients given here rest on; is printed with the results."""
-
-    @model_validator(mode="after")
-    def _one_law(self) -> Self:
-        rivals = {"coefficients": self.coefficients, "draw": self.draw or None}
-        if self.preset == "dynamo-mocker":
-            rivals |= {key: getattr(self, key) for key in StepCoefficients.model_fields}
-        given = [key for key, value in rivals.items() if value is not None]
-        if self.preset and given:
-            raise ValueError(
-                f'preset = "{self.preset}" is a law of its own: leave out either preset or {", ".join(given)}'
-            )
-        return self
 
 
 class OutputSettings(Settings):

@@ -73,11 +73,11 @@ class Bench:
         self.engine.offload.tier.stored(keys)
 
     def planned(self, worker, plan, events, now_s):
-        if plan.tokens:
-            self.plans.append((now_s, {request.request_id: tokens for request, tokens in plan.tokens}))
+        if plan.scheduled:
+            self.plans.append((now_s, {request.request_id: tokens for request, tokens in plan.scheduled}))
 
     def processed(self, worker, output, events, now_s):
-        self.tokens += [(request.request_id, now_s) for request in output.tokens]
+        self.tokens += [(request.request_id, now_s) for request, n in output.tokens for _ in range(n)]
 
     def decoded(self, worker, run, ends_s):
         self.tokens += [(request.request_id, end_s) for end_s in ends_s for request in run.requests]
@@ -92,13 +92,13 @@ class Bench:
         self.ends += [(request.request_id, self.env.now) for request in output.finished]
 
     def kv_events(self, worker, events, output_s):
-        self.cpu_events += [(output_s, event.stored) for event in events if event.tier == "CPU"]
-        self.heard += [(output_s, event) for event in events if event.tier == "GPU"]
+        self.cpu_events += [(output_s, event.stored) for event in events if event.tier == "host"]
+        self.heard += [(output_s, event) for event in events if event.tier == "device"]
 
     def kv(self, worker, events):
         """Only the ledger cares."""
 
-    def grew(self, worker, used_blocks, now_s):
+    def allocated(self, worker, used_blocks, now_s):
         self.grown.append((used_blocks, now_s))
 
     def given_up(self, worker, request, reason):

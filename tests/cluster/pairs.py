@@ -6,7 +6,8 @@ from sim.engine.active import ActiveRequest
 from sim.engine.connector import OffloadingConnector
 from sim.engine.engine import Engine
 from sim.engine.nixl import NixlConnector, Pull
-from sim.engine.plan import Limits, StepOutput, StepPlan
+from sim.engine.plan import StepOutput, StepPlan
+from sim.engine.settings import EngineSettings
 from sim.kv.hybrid import KvCache
 from sim.kv.offload import Key, LruTier
 from tests.engine.helpers import Driver
@@ -128,7 +129,7 @@ def build_pair(
         offload = (
             OffloadingConnector(cache, LruTier(cpu_blocks), prompt_only=prompt_only) if cpu_blocks else None
         )
-        bounds = Limits(**limits)  # type: ignore[arg-type]
+        bounds = EngineSettings(**limits)  # type: ignore[arg-type]
         return PairSide(Engine(cache, bounds, offload, nixl, offload_first=offload_first), pull_steps)
 
     return Pair(side(prefill_blocks, prefill_role, cpu_blocks), side(decode_blocks, decode_role, 0))
@@ -136,7 +137,7 @@ def build_pair(
 
 def computed(side: PairSide, request: ActiveRequest) -> list[int]:
     """Tokens that an engine computed of a request, step by step."""
-    return [tokens for plan in side.plans for other, tokens in plan.tokens if other is request]
+    return [tokens for plan in side.plans for other, tokens in plan.scheduled if other is request]
 
 
 def pulls(pair: Pair) -> dict[int, Pull]:

@@ -37,7 +37,7 @@ class CountingObserver:
         return getattr(self._observer, name)
 
     def planned(self, worker, plan, events, now_s):
-        for request, tokens in plan.tokens:
+        for request, tokens in plan.scheduled:
             start = request.computed - tokens
             self.prompt_tokens[request.request_id] += max(
                 0, min(request.computed, request.prompt_tokens) - start

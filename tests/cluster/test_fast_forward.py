@@ -1,4 +1,4 @@
-"""What a worker takes ahead, and who sees it when: steps of 1 s, blocks of 16 tokens, a pool of 4."""
+"""What a worker fast-forwards, and who sees it when: steps of 1 s, blocks of 16 tokens, a pool of 4."""
 
 import pytest
 
@@ -12,7 +12,7 @@ FIRST_S, SECOND_S = 26, 42
 
 
 def bench(**options):
-    """A worker that is ahead from 11 s on, up to the last tokens at 51 s."""
+    """A worker that is fast-forwarded from 11 s on, up to the last tokens at 51 s."""
     made, prompts = Bench(4, **options), Prompts()
     first = made.arrive(0, prompts.request(("a", 32)))
     made.arrive(10, prompts.request(("b", 16), output=40))
@@ -62,7 +62,7 @@ def test_nothing_is_carried_out_before_somebody_looks():
     made.agenda.settle(45, -1)
     assert made.grown == [(3, FIRST_S), (4, SECOND_S)]
     made.run()
-    assert len(removed(made)) == 2, "what was settled is not done again"
+    assert len(removed(made)) == 2, "what was allocated is not allocated again"
     assert made.ends == [(0, 1), (1, 50)]
 
 
@@ -83,10 +83,10 @@ def test_an_arrival_carries_out_what_was_before_it_and_ends_the_run():
     assert made.grown == [(3, FIRST_S)]
     assert [when for request, when in made.tokens if request == 1][-1] == 30
     made.agenda.settle(30.75, -1)
-    assert made.grown == [(3, FIRST_S)], "it is not ahead any more"
+    assert made.grown == [(3, FIRST_S)], "it is fast-forwarded no more"
 
 
-def test_what_was_settled_at_the_instant_of_an_arrival_stays_done():
+def test_what_was_allocated_at_the_instant_of_an_arrival_stays_allocated():
     made = bench()
     made.env.run(until=25.5)
 

@@ -12,7 +12,8 @@ from sim.cluster.pool import Pool
 from sim.cluster.recorder import Recorder
 from sim.cluster.stage import Desk, Stage
 from sim.engine.engine import Engine
-from sim.engine.plan import Limits, StepOutput
+from sim.engine.plan import StepOutput
+from sim.engine.settings import EngineSettings
 from sim.events.agenda import Agenda
 from sim.events.clock import Clock, Phase
 from sim.hardware.coefficients import FrontendCoefficients
@@ -33,7 +34,7 @@ class Worker:
         self._env = env
         self.log = []
         self.active = {}
-        self.engine = Engine(KvCache(8, 16), Limits())
+        self.engine = Engine(KvCache(8, 16), EngineSettings())
 
     def add(self, request):
         self.active[request.request_id] = request
@@ -83,7 +84,7 @@ class Door:
         """Let a worker give something out now."""
         for request in tokens:
             request.outputs += 1
-        self.frontend.output(rank, StepOutput(list(tokens), list(finished), []))
+        self.frontend.output(rank, StepOutput([(request, 1) for request in tokens], list(finished), []))
         self.frontend.kv_events(rank, list(events), self.env.now)
 
     def loads(self):
@@ -273,11 +274,11 @@ def test_blocks_of_the_answer_are_told_only_if_the_router_tracks_them():
 # -- KV events -----------------------------------------------------------------------------------------------
 
 
-def stored(blocks, *, parent=None, group=ATTENTION, tier="GPU"):
+def stored(blocks, *, parent=None, group=ATTENTION, tier="device"):
     return KvEvent(True, group, parent, list(blocks), tier)
 
 
-def removed(blocks, *, group=ATTENTION, tier="GPU"):
+def removed(blocks, *, group=ATTENTION, tier="device"):
     return KvEvent(False, group, None, list(blocks), tier)
 
 
@@ -302,8 +303,8 @@ def test_of_a_block_that_is_held_twice_only_the_last_copy_s_end_is_told():
     request = turn(0, 64, 1, range(4))
     door = Door(request)
     blocks = door.prefixes.add(request.chunks, 64).blocks
-    stored = KvEvent(True, ATTENTION, None, blocks, "GPU")
-    removed = KvEvent(False, ATTENTION, None, range(blocks[3], blocks[1], -1), "GPU")
+    stored = KvEvent(True, ATTENTION, None, blocks, "device")
+    removed = KvEvent(False, ATTENTION, None, range(blocks[3], blocks[1], -1), "device")
     door.output(1, events=[stored, stored, removed])
     door.env.run()
     assert door.device_blocks(request) == [0, 4]
@@ -344,9 +345,9 @@ def test_only_attention_reaches_the_router():
 
 @pytest.mark.parametrize(("host_events", "host_blocks"), [(False, [0, 0]), (True, [0, 2])])
 def test_the_cpu_tier_is_seen_only_if_its_events_describe_themselves(host_events, host_blocks):
-    door = after_events(stored([0], tier="CPU"), stored([1], parent=0, tier="CPU"), host_events=host_events)
+    door = after_events(stored([0], tier="host"), stored([1], parent=0, tier="host"), host_events=host_events)
     door.env.run(until=3)
     assert door.host_blocks(door.request) == host_blocks
-    door.output(1, events=[removed([0], tier="CPU")])
+    door.output(1, events=[removed([0], tier="host")])
     door.env.run(until=4)
     assert door.host_blocks(door.request) == [0, 0]

@@ -64,18 +64,18 @@ def test_each_leg_has_bookings_of_its_own(fast_forward):
 class Worker:
     """Says when running requests had their last token."""
 
-    def __init__(self, ahead_s: float) -> None:
-        self._ahead_s = ahead_s
+    def __init__(self, newest_s: float) -> None:
+        self._newest_s = newest_s
 
     def add(self, request: ActiveRequest) -> None:
         raise AssertionError
 
-    def ahead_s(self, before_s: float) -> float:
-        return self._ahead_s if self._ahead_s < before_s else float("-inf")
+    def last_output_s(self, before_s: float) -> float:
+        return self._newest_s if self._newest_s < before_s else float("-inf")
 
 
 @pytest.mark.parametrize(
-    ("told_s", "ahead_s", "status", "kept"),
+    ("told_s", "newest_s", "status", "kept"),
     [
         (0.0, 99.0, Status.RUNNING, False),
         (9.0, 99.0, Status.RUNNING, True),
@@ -85,11 +85,11 @@ class Worker:
         (1.0, 18.5, Status.RUNNING, False),
     ],
 )
-def test_an_output_counts_from_when_it_is_at_the_front_door(told_s, ahead_s, status, kept):
+def test_an_output_counts_from_when_it_is_at_the_front_door(told_s, newest_s, status, kept):
     """It takes 1.5 s: what was put out from 8.5 s on, and before 18.5 s, is progress between 10 and 20 s."""
     router = Router(RouterConfig(**EVERY_10_S), BLOCK, 1)
     record = Record(turn(0, 16, 9, [1]), 0.0, BlockRuns([range(1)]))
-    worker: PoolWorker = Worker(ahead_s)
+    worker: PoolWorker = Worker(newest_s)
     pool = Pool(router, [worker], range(1))
     lookout = Lookout([pool], {0: record}, interval_s=10.0, way_s=1.5)
     record.visit = Visit("aggregated", pool, 0, book_on(router, 0, query([1]), now_s=1.0))

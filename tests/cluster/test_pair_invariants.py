@@ -29,7 +29,7 @@ def scenarios(draw: st.DrawFn) -> tuple[dict[str, object], list[tuple[str, int, 
         "decode_role": roles[1],
         "pull_steps": draw(st.integers(1, 8)),
         "async_scheduling": draw(st.booleans()),
-        "max_batched_tokens": draw(st.sampled_from([24, 64, 200])),
+        "max_num_batched_tokens": draw(st.sampled_from([24, 64, 200])),
     }
     return config, draw(st.lists(LENGTHS, min_size=1, max_size=8))
 
@@ -112,7 +112,7 @@ class TestInvariants:
                 [
                     (
                         plan.number,
-                        [(request.request_id, tokens) for request, tokens in plan.tokens],
+                        [(request.request_id, tokens) for request, tokens in plan.scheduled],
                         [(pull.request_id, pull.blocks_by_group) for pull in plan.pulls],
                     )
                     for plan in side.plans

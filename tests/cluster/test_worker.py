@@ -15,7 +15,7 @@ from tests.engine.helpers import Prompts
 
 
 def test_two_steps_are_in_flight():
-    bench, prompts = Bench(50, max_batched_tokens=16), Prompts()
+    bench, prompts = Bench(50, max_num_batched_tokens=16), Prompts()
     bench.arrive(0, prompts.request(("a", 32), output=3))
     assert bench.run() == [(0, 2), (0, 3), (0, 4)]
     assert bench.plans == [(0, {0: 16}), (0, {0: 16}), (1, {0: 1}), (2, {0: 1})]
@@ -34,11 +34,14 @@ def test_delays_that_see_steps_decide_when_they_end():
     bench, prompts = Bench(50, async_scheduling=False, delays=Recorded()), Prompts()
     bench.arrive(0, prompts.request(("a", 32), output=3))
     assert bench.run() == [(0, 1.5), (0, 3.5), (0, 5.5)]
-    assert [when_s for when_s, _ in bench.plans] == [0, 1.5, 3.5]  # none is taken ahead
+    assert [when_s for when_s, _ in bench.plans] == [0, 1.5, 3.5]  # nothing is fast-forwarded
 
 
 def test_synchronous_scheduling_plans_a_step_when_the_one_before_is_done():
-    bench, prompts = Bench(50, max_batched_tokens=16, async_scheduling=False, fast_forward=False), Prompts()
+    bench, prompts = (
+        Bench(50, max_num_batched_tokens=16, async_scheduling=False, fast_forward=False),
+        Prompts(),
+    )
     bench.arrive(0, prompts.request(("a", 32), output=3))
     assert bench.run() == [(0, 2), (0, 3), (0, 4)]
     assert bench.plans == [(0, {0: 16}), (1, {0: 16}), (2, {0: 1}), (3, {0: 1})]
@@ -81,7 +84,7 @@ def test_those_who_arrive_together_are_scheduled_together():
 
 
 def test_levels_are_told_at_every_arrival_and_plan():
-    bench, prompts = Bench(50, max_seqs=1, async_scheduling=False), Prompts()
+    bench, prompts = Bench(50, max_num_seqs=1, async_scheduling=False), Prompts()
     bench.arrive(0, prompts.request(("a", 16), output=2))
     bench.arrive(0.5, prompts.request(("b", 16)))
     bench.run()
@@ -103,7 +106,7 @@ def test_a_step_takes_what_the_law_says_of_its_chunks_and_decodes():
 
     asked = []
     bench, prompts = (
-        Bench(50, law=Law(), max_batched_tokens=20, async_scheduling=False),
+        Bench(50, law=Law(), max_num_batched_tokens=20, async_scheduling=False),
         Prompts(),
     )
     bench.arrive(0, prompts.request(("a", 24), output=2))
@@ -179,7 +182,7 @@ def test_a_worker_that_nothing_can_move_stops(async_scheduling):
 
 @pytest.mark.parametrize("stir", ["another request", "a report of another worker"])
 def test_requests_that_preempt_each_other_for_ever_come_to_rest_until_something_arrives(stir):
-    bench, prompts = Bench(4, cpu_blocks=9, long_prefill_threshold_tokens=3), Prompts()
+    bench, prompts = Bench(4, cpu_blocks=9, long_prefill_token_threshold=3), Prompts()
     for name, prompt, output in (("a", 22, 42), ("b", 15, 58)):
         bench.arrive(0, prompts.request((name, prompt), output=output))
     bench.run()

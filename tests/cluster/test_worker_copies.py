@@ -15,7 +15,7 @@ def test_a_store_starts_when_its_step_has_been_computed():
 
 
 def test_stores_follow_one_another():
-    bench, prompts = Bench(50, cpu_blocks=9, max_batched_tokens=32), Prompts()
+    bench, prompts = Bench(50, cpu_blocks=9, max_num_batched_tokens=32), Prompts()
     bench.arrive(0, prompts.request(("a", 64)))
     bench.run()
     assert bench.link.copies == [("to host", 1, 3), ("to host", 3, 5)]

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from sim.engine.active import ActiveRequest
 from sim.engine.connector import OffloadingConnector, TransferJob
 from sim.engine.engine import Engine
-from sim.engine.plan import Limits, StepOutput, StepPlan
+from sim.engine.plan import StepOutput, StepPlan
+from sim.engine.settings import EngineSettings
 from sim.kv.hybrid import KvCache
 from sim.kv.offload import POLICIES, Key
 
@@ -60,7 +61,7 @@ class Driver:
 
     def has_room(self, plan: StepPlan) -> bool:
         """Whether the loop schedules once more before it waits for an output."""
-        return len(self.engine.steps) < self.engine.max_steps and bool(plan.tokens or self.engine.has_work)
+        return len(self.engine.steps) < self.engine.max_steps and bool(plan.scheduled or self.engine.has_work)
 
     @property
     def reported(self) -> list[int]:
@@ -110,7 +111,7 @@ def build(
     offload = None
     if cpu_blocks:
         offload = OffloadingConnector(cache, POLICIES[policy](cpu_blocks), prompt_only=prompt_only)
-    return Driver(Engine(cache, Limits(**limits), offload), store_steps, load_steps)  # type: ignore[arg-type]
+    return Driver(Engine(cache, EngineSettings(**limits), offload), store_steps, load_steps)  # type: ignore[arg-type]
 
 
 @dataclass

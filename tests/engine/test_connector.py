@@ -36,7 +36,7 @@ def evict_gpu(driver: Driver) -> None:
 
 class TestStore:
     def test_full_prompt_blocks_are_stored_in_the_step_that_computes_them(self) -> None:
-        driver, prompts = build(20, cpu_blocks=20, max_batched_tokens=40), Prompts()
+        driver, prompts = build(20, cpu_blocks=20, max_num_batched_tokens=40), Prompts()
         request = prompts.request(("a", 70), output=30)
         assert stored(run(driver, request)) == [[*request.hashes[:2]], [*request.hashes[2:4]]]
 
@@ -71,7 +71,7 @@ class TestStore:
         seen = []
         while not driver.idle:
             driver.schedule()
-            seen += [event for event in driver.complete().events if event.tier == "CPU"]
+            seen += [event for event in driver.complete().events if event.tier == "host"]
         first, second = request.hashes[:2]
         assert [(event.parent, event.blocks) for event in seen] == [(None, [first]), (first, [second])]
 
@@ -97,7 +97,7 @@ class TestStore:
         assert connector(driver).failed_stores == 4  # three steps, and once more after the end
 
     def test_a_state_can_be_stored_from_a_block_that_went_back_to_the_pool(self) -> None:
-        driver = build(60, 800, 3, cpu_blocks=40, async_scheduling=False, max_batched_tokens=800)
+        driver = build(60, 800, 3, cpu_blocks=40, async_scheduling=False, max_num_batched_tokens=800)
         tier, busy = connector(driver).tier, [(-number, 0) for number in range(1, 36)]
         tier.store(busy)  # four free blocks are left but one: too few for a block and its three states
         request = Prompts(800).request(("a", 4000), output=3)
@@ -129,7 +129,10 @@ class TestStore:
 
     @pytest.mark.parametrize(("aborted", "sizes"), [(True, []), (False, [2])])
     def test_of_an_aborted_request_only_computed_tokens(self, aborted: bool, sizes: list[int]) -> None:
-        driver, prompts = build(20, cpu_blocks=8, async_scheduling=False, max_batched_tokens=32), Prompts()
+        driver, prompts = (
+            build(20, cpu_blocks=8, async_scheduling=False, max_num_batched_tokens=32),
+            Prompts(),
+        )
         offload, busy = connector(driver), [(-number, 0) for number in range(1, 8)]
         offload.tier.store(busy)
         request = prompts.request(("a", 64))
@@ -165,11 +168,11 @@ class TestLoad:
         plan = driver.turn()
         assert plan is not None
         assert (request.status, request.computed) == (Status.LOADING, 64)
-        assert plan.tokens == []
+        assert plan.scheduled == []
         assert [list(job.blocks) for job in plan.loads] == [[(block, 0) for block in request.hashes[2:4]]]
         plans = driver.run()
         assert (request.local_tokens, request.external_tokens) == (32, 32)
-        assert [count for later in plans for _, count in later.tokens] == [8]
+        assert [count for later in plans for _, count in later.scheduled] == [8]
 
     def test_all_tokens_of_a_plain_prompt_may_be_loaded_and_the_last_is_computed_again(self) -> None:
         driver, prompts = build(20, cpu_blocks=20), Prompts()
@@ -178,7 +181,7 @@ class TestLoad:
         request = prompts.request(("a", 64))
         plans = run(driver, request)
         assert request.external_tokens == 64
-        assert [count for plan in plans for _, count in plan.tokens] == [1]
+        assert [count for plan in plans for _, count in plan.scheduled] == [1]
 
     def test_a_hybrid_hit_leaves_the_last_block_and_moves_one_state_a_group(self) -> None:
         driver, prompts = build(60, 800, 3, cpu_blocks=60), Prompts(800)
@@ -225,7 +228,7 @@ class TestLoad:
         driver.engine.add(passes)
         plan = driver.turn()
         assert plan is not None
-        assert [request for request, _ in plan.tokens] == [passes]
+        assert [request for request, _ in plan.scheduled] == [passes]
         assert list(driver.engine.scheduler.skipped) == [waits]
         driver.run()
         assert waits.external_tokens == 64
@@ -241,7 +244,7 @@ class TestLoad:
 
         A watermark of 7 % is one block more that must stay free.
         """
-        limits = {"long_prefill_threshold_tokens": 16, "max_batched_tokens": 64, "watermark": watermark}
+        limits = {"long_prefill_token_threshold": 16, "max_num_batched_tokens": 64, "watermark": watermark}
         driver, prompts = build(blocks, cpu_blocks=40, async_scheduling=False, **limits), Prompts()
         run(driver, prompts.request(("a", 64)))
         evict_gpu(driver)
@@ -275,7 +278,7 @@ class TestLoad:
 class TestTouch:
     def test_a_look_up_touches_the_checkpoint_it_hits_and_no_older_one(self) -> None:
         """Two state groups and blocks of 16: a block and two states at each boundary fill a tier of 12."""
-        driver = build(20, 16, 2, cpu_blocks=12, async_scheduling=False, max_batched_tokens=16)
+        driver = build(20, 16, 2, cpu_blocks=12, async_scheduling=False, max_num_batched_tokens=16)
         prompts, offload = Prompts(), connector(driver)
         first, other = prompts.request(("a", 48)), prompts.request(("x", 16))
         run(driver, first)
@@ -351,7 +354,7 @@ def test_what_is_in_the_tier_is_the_fold_of_its_events() -> None:
         driver.schedule()
         for event in driver.complete().events:
             keys = {(block_hash, event.group) for block_hash in event.blocks}
-            if event.tier == "CPU":
+            if event.tier == "host":
                 assert keys.isdisjoint(there) if event.stored else keys <= there
                 there ^= keys
     assert there == {key for key in there if connector(driver).tier.state(key) == IDLE}

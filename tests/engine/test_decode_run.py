@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim.engine.decode_run import DecodeRun, commit, decode_run, output_times, settle, takings
+from sim.engine.decode_run import DecodeRun, allocate, allocations, commit, decode_run, output_times
 from sim.kv.offload import ArcTier
 from sim.results.metrics import to_json
 from sim.simulation.run import summary_of
@@ -66,7 +66,7 @@ def decoding(*, prompt=20, output=100, others=(), **settings) -> Driver:
     for index, (tokens, answer) in enumerate([(prompt, output), *others]):
         driver.engine.add(prompts.request((f"prompt {index}", tokens), output=answer))
     driver.schedule()
-    if driver.engine.limits.async_scheduling:
+    if driver.engine.settings.async_scheduling:
         driver.schedule()
     driver.complete()
     driver.schedule()
@@ -92,11 +92,11 @@ def test_a_plain_engine_goes_on_in_the_next_block():
     assert run is not None
     assert (run.steps, run.context_tokens) == (98, 21)
     # 32 tokens fill two blocks: pair 11 plans the 33rd, and every 16th from there takes one more.
-    assert run.next_taking == 11
-    assert takings(engine, run, 60) == [(11, 1), (27, 1), (43, 1), (59, 1)]
-    settle(engine, run, 28)
-    assert (run.settled, run.next_taking) == (28, 43)
-    assert takings(engine, run, 60) == [(43, 1), (59, 1)]
+    assert run.next_allocation == 11
+    assert allocations(engine, run, 60) == [(11, 1), (27, 1), (43, 1), (59, 1)]
+    allocate(engine, run, 28)
+    assert (run.allocated, run.next_allocation) == (28, 43)
+    assert allocations(engine, run, 60) == [(43, 1), (59, 1)]
 
 
 def test_a_run_stops_before_the_pair_that_finds_no_block():
@@ -106,7 +106,7 @@ def test_a_run_stops_before_the_pair_that_finds_no_block():
     assert run is not None
     # The second request takes a block in pairs 3 and 19, the first in pairs 11 and 27: that is one too many.
     assert run.steps == 27
-    assert takings(engine, run, run.steps) == [(3, 1), (11, 1), (19, 1)]
+    assert allocations(engine, run, run.steps) == [(3, 1), (11, 1), (19, 1)]
 
 
 def test_a_run_stops_before_the_step_that_generates_the_last_token():

@@ -1,4 +1,4 @@
-"""Scheduler, cache and CPU tier together: worked examples of the hybrid model, faults that others had."""
+"""Scheduler, cache and host tier together: worked examples of the hybrid model, faults that others had."""
 
 import pytest
 
@@ -49,8 +49,8 @@ class Watched:
         while not driver.idle:
             plan = driver.turn()
             self.peak_blocks = max(self.peak_blocks, pool.used_blocks)
-            if plan is not None and plan.tokens and plan.tokens[0][1] > 1:
-                self.chunks.append(plan.tokens[0][1])
+            if plan is not None and plan.scheduled and plan.scheduled[0][1] > 1:
+                self.chunks.append(plan.scheduled[0][1])
             if scheduler.running and request.computed >= request.prompt_tokens:
                 self.held.append([table.held_blocks for table in request.tables])
         self.cached = [len(cached(pool, group)) for group in range(4)]
@@ -125,7 +125,7 @@ def test_four_cold_213k_sessions_in_turn_keep_their_prefix_and_five_lose_it(
 def test_how_many_cold_213k_requests_run_at_once(async_scheduling: bool, together: int) -> None:
     driver, prompts = build(POOL, 800, 3, async_scheduling=async_scheduling), Prompts(800)
     plans = run(driver, *(prompts.request((f"s{n}", 213_000), output=300) for n in range(7)))
-    assert max(len(plan.tokens) for plan in plans) == together
+    assert max(len(plan.scheduled) for plan in plans) == together
 
 
 @pytest.mark.parametrize(("sessions", "external"), [(7, [0, 212_800, 213_600]), (8, [0, 0, 0])])
@@ -159,7 +159,7 @@ class TestPublicFaults:
         second = prompts.request(("a", 640))
         plans = run(driver, second)
         assert second.local_tokens == 576
-        assert plans[0].tokens == [(second, 64)]
+        assert plans[0].scheduled == [(second, 64)]
 
     def test_a_partial_block_is_never_hit(self) -> None:
         driver, prompts = build(50), Prompts()  # mooncake 4164
@@ -224,7 +224,7 @@ class TestPublicFaults:
         requests = [prompts.request((name, 31), output=30) for name in "abc"]
         plans = run(driver, *requests)
         for plan in plans:
-            assert not {*map(id, plan.preempted)} & {id(request) for request, _ in plan.tokens}
+            assert not {*map(id, plan.preempted)} & {id(request) for request, _ in plan.scheduled}
             assert len({*map(id, plan.preempted)}) == len(plan.preempted)
         assert sum(request.preemptions for request in requests) < 10
         assert all(request.outputs == 30 for request in requests)
@@ -234,11 +234,11 @@ class TestPublicFaults:
         requests = [prompts.request((f"p{number}", 100), output=60) for number in range(200)]
         plans = run(driver, *requests)
         assert sum(request.preemptions for request in requests) > 0
-        computed = sum(tokens for plan in plans for _, tokens in plan.tokens)
+        computed = sum(tokens for plan in plans for _, tokens in plan.scheduled)
         # every token but a request's last is computed, some more than once, within the budget of a step
         assert computed > sum(100 + 60 - 1 for _ in requests)
-        assert all(sum(tokens for _, tokens in plan.tokens) <= 8192 for plan in plans)
-        most = max(len(plan.tokens) for plan in plans)
+        assert all(sum(tokens for _, tokens in plan.scheduled) <= 8192 for plan in plans)
+        most = max(len(plan.scheduled) for plan in plans)
         assert most <= 68 * 8 // 7 + 1  # a prompt of 100 tokens holds seven blocks at least
 
     @pytest.mark.parametrize(("shared", "together"), [(0, 1), (32, 3)])

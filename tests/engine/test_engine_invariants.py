@@ -33,7 +33,7 @@ def scenarios(draw: st.DrawFn) -> tuple[dict[str, object], list[tuple[str, int, 
         "store_steps": draw(st.integers(0, 3)),
         "load_steps": draw(st.integers(1, 4)),
         "async_scheduling": draw(st.booleans()),
-        "max_batched_tokens": draw(st.sampled_from([24, 64, 200])),
+        "max_num_batched_tokens": draw(st.sampled_from([24, 64, 200])),
         "watermark": draw(st.sampled_from([0.0, 0.1])),
     }
     return config, draw(st.lists(LENGTHS, min_size=1, max_size=8))
@@ -69,7 +69,7 @@ class World:
                 self.hear(driver)
                 continue
             plan = driver.schedule()
-            self.log.append([(request.request_id, tokens) for request, tokens in plan.tokens])
+            self.log.append([(request.request_id, tokens) for request, tokens in plan.scheduled])
             for admission in plan.admitted:
                 request, hit = admission.request, admission.local_tokens + admission.external_tokens
                 assert hit <= request.num_tokens
@@ -91,18 +91,20 @@ class World:
             == pool.num_blocks - 1
             == len(pool.free_queue()) + len(held | late)
         )
-        assert sum(tokens for _, tokens in plan.tokens) <= self.driver.engine.limits.max_batched_tokens
+        assert (
+            sum(tokens for _, tokens in plan.scheduled) <= self.driver.engine.settings.max_num_batched_tokens
+        )
         offload = self.driver.engine.offload
         if offload is not None:
             assert offload.tier.used_blocks <= offload.tier.capacity_blocks
 
     def hear(self, driver: Driver) -> None:
         output = driver.complete()
-        self.log.append([request.request_id for request in output.tokens])
+        self.log.append([request.request_id for request, _ in output.tokens])
         for event in output.events:
             for block_hash in event.blocks:
                 key = (block_hash, event.group)
-                if event.tier == "GPU":
+                if event.tier == "device":
                     self.gpu[key] += 1 if event.stored else -1
                     assert self.gpu[key] >= 0
                 else:

@@ -96,7 +96,7 @@ class TestWithoutTheLastToken:
     """The prompt is looked up whole at first, and without its last token from then on."""
 
     def test_a_prompt_one_token_longer_than_the_boundary_is_hit_less_when_tried_again(self) -> None:
-        pair, prompts = build_pair(60, 60, 800, 3, max_batched_tokens=800), Prompts(800)
+        pair, prompts = build_pair(60, 60, 800, 3, max_num_batched_tokens=800), Prompts(800)
         pair.run(prompts.request(("a", 2400)))
         lookup = pair.prefill.engine.scheduler.lookup
         leg = ActiveRequest(99, 1601, 1, prompts.hashes(("a", 1601)))
@@ -108,7 +108,7 @@ class TestWithoutTheLastToken:
         assert lookup.nothing_left == 1
 
     def test_a_run_without_a_checkpoint_is_measured_without_the_last_token(self) -> None:
-        pair, prompts = build_pair(60, 60, 800, 3, max_batched_tokens=8192), Prompts(800)
+        pair, prompts = build_pair(60, 60, 800, 3, max_num_batched_tokens=8192), Prompts(800)
         pair.run(prompts.request(("a", 4801)))  # its only checkpoint is at 4,800
         leg = ActiveRequest(99, 2401, 1, prompts.hashes(("a", 2401)))
         leg.for_remote = True
@@ -123,7 +123,7 @@ class TestNothingLeft:
     @pytest.mark.parametrize("offload_first", [False, True])
     def test_the_engine_dies_of_it(self, cpu_blocks: int, offload_first: bool) -> None:
         pair = build_pair(
-            60, 60, 800, 3, cpu_blocks=cpu_blocks, offload_first=offload_first, dies_of_nothing=True
+            60, 60, 800, 3, cpu_blocks=cpu_blocks, offload_first=offload_first, vllm_0_28_faults=True
         )
         prompts = Prompts(800)
         pair.run(prompts.request(("a", 1601)))
@@ -131,7 +131,7 @@ class TestNothingLeft:
             pair.run(prompts.request(("a", 1601)))
 
     def test_a_dead_engine_still_knows_those_it_had_passed_over(self) -> None:
-        pair = build_pair(60, 60, 800, 3, cpu_blocks=50, dies_of_nothing=True)
+        pair = build_pair(60, 60, 800, 3, cpu_blocks=50, vllm_0_28_faults=True)
         prompts, engine = Prompts(800), pair.prefill.engine
         pair.run(prompts.request(("a", 1601)))
         passed = prompts.request(("b", 900))
@@ -144,7 +144,7 @@ class TestNothingLeft:
         assert engine.requests == [passed, pair.legs[fatal.request_id][0]]
 
     def test_or_it_is_counted_and_a_block_less_is_hit(self) -> None:
-        pair, prompts = build_pair(60, 60, 800, 3, max_batched_tokens=800), Prompts(800)
+        pair, prompts = build_pair(60, 60, 800, 3, max_num_batched_tokens=800), Prompts(800)
         pair.run(prompts.request(("a", 1601)))
         again = prompts.request(("a", 1601))
         pair.run(again)
@@ -154,14 +154,17 @@ class TestNothingLeft:
 
     @pytest.mark.parametrize("prompt", [1600, 1602])
     def test_a_token_more_or_less_is_no_danger(self, prompt: int) -> None:
-        pair, prompts = build_pair(60, 60, 800, 3, max_batched_tokens=800, dies_of_nothing=True), Prompts(800)
+        pair, prompts = (
+            build_pair(60, 60, 800, 3, max_num_batched_tokens=800, vllm_0_28_faults=True),
+            Prompts(800),
+        )
         pair.run(prompts.request(("a", prompt)))
         again = prompts.request(("a", prompt))
         pair.run(again)
         assert pair.legs[again.request_id][0].local_tokens == (prompt - 2) // 800 * 800
 
     def test_a_plain_prompt_is_never_truncated(self) -> None:
-        pair, prompts = build_pair(60, 60, dies_of_nothing=True), Prompts()
+        pair, prompts = build_pair(60, 60, vllm_0_28_faults=True), Prompts()
         pair.run(prompts.request(("a", 33)))
         again = prompts.request(("a", 33))
         pair.run(again)

@@ -8,7 +8,15 @@ from tests.engine.helpers import Driver, Prompts, build
 
 
 def tokens(plan: StepPlan) -> list[tuple[int, int]]:
-    return [(request.request_id, count) for request, count in plan.tokens]
+    return [(request.request_id, count) for request, count in plan.scheduled]
+
+
+def kinds(plan: StepPlan) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Prefills and decodes of a step."""
+    prefills, decodes = (
+        [(request.request_id, count) for request, count in chunks] for chunks in (plan.prefills, plan.decodes)
+    )
+    return prefills, decodes
 
 
 def start(driver: Driver, *requests: ActiveRequest) -> None:
@@ -19,17 +27,17 @@ def start(driver: Driver, *requests: ActiveRequest) -> None:
 def chunks(driver: Driver, request: ActiveRequest) -> list[int]:
     """Tokens of a request, step by step, until it ends."""
     start(driver, request)
-    return [count for plan in driver.run() for other, count in plan.tokens if other is request]
+    return [count for plan in driver.run() for other, count in plan.scheduled if other is request]
 
 
 @pytest.mark.parametrize("async_scheduling", [False, True])
 class TestBudget:
     def test_a_long_prompt_takes_the_budget_until_it_is_done(self, async_scheduling: bool) -> None:
-        driver = build(20, max_batched_tokens=64, async_scheduling=async_scheduling)
+        driver = build(20, max_num_batched_tokens=64, async_scheduling=async_scheduling)
         assert chunks(driver, Prompts().request(("a", 150), output=3)) == [64, 64, 22, 1, 1]
 
     def test_running_requests_come_first_in_order_of_admission(self, async_scheduling: bool) -> None:
-        driver, prompts = build(40, max_batched_tokens=64, async_scheduling=async_scheduling), Prompts()
+        driver, prompts = build(40, max_num_batched_tokens=64, async_scheduling=async_scheduling), Prompts()
         start(driver, prompts.request(("a", 100), output=9), prompts.request(("b", 60), output=9))
         plans = driver.run()
         assert [tokens(plan) for plan in plans[:4]] == [
@@ -42,7 +50,10 @@ class TestBudget:
     def test_the_threshold_caps_each_prefill(self, async_scheduling: bool) -> None:
         driver, prompts = (
             build(
-                40, max_batched_tokens=64, long_prefill_threshold_tokens=20, async_scheduling=async_scheduling
+                40,
+                max_num_batched_tokens=64,
+                long_prefill_token_threshold=20,
+                async_scheduling=async_scheduling,
             ),
             Prompts(),
         )
@@ -53,12 +64,28 @@ class TestBudget:
             [(0, 10), (1, 10)],
         ]
 
+    def test_a_chunk_of_one_token_is_a_prefill_unless_it_is_the_last(self, async_scheduling: bool) -> None:
+        driver, prompts = build(40, max_num_batched_tokens=61, async_scheduling=async_scheduling), Prompts()
+        start(driver, prompts.request(("a", 60), output=9), prompts.request(("b", 61), output=9))
+        plans = driver.run()
+        assert [kinds(plan) for plan in plans[:3]] == [
+            ([(0, 60), (1, 1)], []),
+            ([(1, 60)], [(0, 1)]),
+            ([], [(0, 1), (1, 1)]),
+        ]
+
+    def test_the_last_token_of_a_prompt_that_is_cached_is_a_decode(self, async_scheduling: bool) -> None:
+        driver, prompts = build(40, async_scheduling=async_scheduling), Prompts()
+        assert chunks(driver, prompts.request(("a", 33))) == [33]
+        start(driver, prompts.request(("a", 33)))
+        assert [kinds(plan) for plan in driver.run()[:1]] == [([], [(1, 1)])]
+
     def test_max_seqs_bounds_the_running_requests(self, async_scheduling: bool) -> None:
-        driver, prompts = build(40, max_seqs=2, async_scheduling=async_scheduling), Prompts()
+        driver, prompts = build(40, max_num_seqs=2, async_scheduling=async_scheduling), Prompts()
         start(driver, *(prompts.request((name, 20), output=4) for name in "abc"))
         plans = driver.run()
         assert tokens(plans[0]) == [(0, 20), (1, 20)]
-        assert max(len(plan.tokens) for plan in plans) == 2
+        assert max(len(plan.scheduled) for plan in plans) == 2
 
     def test_the_model_length_ends_a_request(self, async_scheduling: bool) -> None:
         driver = build(40, max_model_len=24, async_scheduling=async_scheduling)
@@ -89,7 +116,7 @@ class TestCuts:
         assert chunks(self.hybrid(), self.prompts().request(("a", 16_000))) == [8000, 8000]
 
     def test_a_budget_shared_with_decodes_still_ends_on_a_boundary(self) -> None:
-        driver, prompts = self.hybrid(max_batched_tokens=2000), self.prompts()
+        driver, prompts = self.hybrid(max_num_batched_tokens=2000), self.prompts()
         start(driver, prompts.request(("a", 100), output=9), prompts.request(("b", 4100)))
         assert [tokens(plan) for plan in driver.run()[:5]] == [
             [(0, 100), (1, 1600)],
@@ -100,7 +127,7 @@ class TestCuts:
         ]
 
     def test_no_chunk_is_started_that_would_not_reach_a_boundary(self) -> None:
-        driver, prompts = self.hybrid(max_batched_tokens=1000), self.prompts()
+        driver, prompts = self.hybrid(max_num_batched_tokens=1000), self.prompts()
         start(driver, prompts.request(("a", 700), output=3), prompts.request(("b", 1700)))
         assert [tokens(plan) for plan in driver.run()[:4]] == [
             [(0, 700)],  # 300 tokens are left, less than a block
@@ -109,7 +136,7 @@ class TestCuts:
             [(1, 100)],
         ]
 
-    @pytest.mark.parametrize("limit", ["max_batched_tokens", "long_prefill_threshold_tokens"])
+    @pytest.mark.parametrize("limit", ["max_num_batched_tokens", "long_prefill_token_threshold"])
     def test_a_block_that_no_step_can_hold_is_computed_in_pieces(self, limit: str) -> None:
         driver = self.hybrid(**{limit: 600})
         assert chunks(driver, self.prompts().request(("a", 1700))) == [600, 200, 600, 200, 100]
@@ -139,7 +166,7 @@ class TestCuts:
 
 class TestAdmission:
     def test_the_whole_prompt_must_fit_although_only_a_chunk_runs(self) -> None:
-        driver, prompts = build(10, max_batched_tokens=16, async_scheduling=False), Prompts()
+        driver, prompts = build(10, max_num_batched_tokens=16, async_scheduling=False), Prompts()
         start(driver, prompts.request(("a", 64), output=9), prompts.request(("b", 112)))
         plans = driver.run()
         assert [tokens(plan) for plan in plans[:5]] == [[(0, 16)], [(0, 16)], [(0, 16)], [(0, 16)], [(0, 1)]]
@@ -201,8 +228,8 @@ class TestPreemption:
         driver, prompts = build(6, async_scheduling=False), Prompts()
         start(driver, *(prompts.request((name, 31), output=8) for name in "abc"), prompts.request(("d", 1)))
         plans = driver.run()
-        assert [request.request_id for request, _ in plans[0].tokens] == [0, 1, 2]
-        assert [request.request_id for request, _ in plans[2].tokens] == [0, 1]
+        assert [request.request_id for request, _ in plans[0].scheduled] == [0, 1, 2]
+        assert [request.request_id for request, _ in plans[2].scheduled] == [0, 1]
 
     def test_outputs_are_kept_and_what_was_evicted_is_computed_again(self) -> None:
         driver, prompts = build(4, async_scheduling=False), Prompts()

@@ -1,22 +1,20 @@
 """The times of Dynamo's mocker: those that its replay gives, bit by bit, and in a run."""
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.base.errors import InputError
-from sim.hardware.mocker_law import Leg, MockerLaw
-from sim.hardware.step_time import StepTime
+from sim.hardware.mocker_law import MockerLaw
 from sim.scenario.scenario import load_scenario
 from sim.simulation.run import run
 from tests.clusters import scenario, trace, turn
+from tests.hardware.step_law_contract import StepLawContract
 
 POOL_TOKENS = 4096 * 64
-LAW, PREFILL, DECODE = (MockerLaw(leg, POOL_TOKENS, 8192) for leg in ("aggregated", "prefill", "decode"))
+LAW, PREFILL, DECODE = (MockerLaw(stage, POOL_TOKENS, 8192) for stage in ("aggregated", "prefill", "decode"))
 
-legs = st.sampled_from(("aggregated", "prefill", "decode"))
+stages = st.sampled_from(("aggregated", "prefill", "decode"))
 tokens = st.integers(1, 10**7)
-steps = st.integers(0, 200)
 
 
 def test_times_are_those_of_dynamos_replay() -> None:
@@ -52,14 +50,8 @@ def test_the_pool_is_never_more_than_full() -> None:
     assert LAW.step_s([], 3, 2 * POOL_TOKENS) == full_s == LAW.decode_s(3, 2 * POOL_TOKENS, 1)[0]
 
 
-@given(
-    leg=legs, pool=tokens, batch=st.integers(1, 1024), context=st.integers(0, 10**7), n=st.integers(0, 200)
-)
-def test_decode_run_is_the_loop_bit_for_bit(leg: Leg, pool: int, batch: int, context: int, n: int) -> None:
-    law: StepTime = MockerLaw(leg, pool, 8192)
-    run_s = law.decode_s(batch, context, n)
-    assert run_s.shape == (n,)
-    assert run_s.tolist() == [law.step_s([], batch, context + batch * k) for k in range(n)]
+class TestContract(StepLawContract):
+    laws = st.builds(MockerLaw, stages, tokens, st.just(10**9))
 
 
 def test_a_scenario_chooses_it_and_the_results_say_so() -> None:

@@ -8,6 +8,7 @@ from sim.base.settings import Settings
 from sim.base.shipped import preset
 from sim.hardware.model import GpuSettings, ModelSettings
 from sim.hardware.step_time import StepCoefficients, StepLaw, StepTime, roofline, smooth_max
+from tests.hardware.step_law_contract import StepLawContract
 
 PRIORS = StepCoefficients.model_validate(
     {
@@ -21,9 +22,6 @@ PRIORS = StepCoefficients.model_validate(
 )
 LAW = StepLaw(PRIORS)
 
-contexts = st.integers(0, 10**7)
-batches = st.integers(0, 1024)
-chunks = st.lists(st.tuples(st.integers(1, 16_384), st.integers(0, 10**6)), max_size=4)
 laws = st.builds(
     lambda *values: StepLaw(
         StepCoefficients(**dict(zip(StepCoefficients.model_fields, values, strict=True)))
@@ -86,10 +84,6 @@ def test_decode_attention_may_cost_more_beside_prefill() -> None:
     assert law.step_s([(5, 0)], 2, 40) == 1 + 40 * 0.375
 
 
-def test_a_step_without_tokens_takes_no_time() -> None:
-    assert LAW.step_s([], 0, 0) == 0.0
-
-
 @pytest.mark.parametrize(("batch", "milliseconds"), [(1, 18), (2, 23), (4, 33), (6, 44), (8, 54)])
 def test_decode_steps_at_213k(batch: int, milliseconds: float) -> None:
     """Figures worked out by hand from the priors: 13.2 ms and 5.0 + 0.12 ms a sequence."""
@@ -112,39 +106,8 @@ def test_chunks_of_a_prompt_have_the_pairs_of_the_whole() -> None:
     assert whole == parts == 3000 * (500 + 1500)
 
 
-@given(law=laws, batch=st.integers(1, 1024), context=contexts, n=st.integers(0, 200))
-def test_decode_run_is_the_loop_bit_for_bit(law: StepLaw, batch: int, context: int, n: int) -> None:
-    run = law.decode_s(batch, context, n)
-    assert run.shape == (n,)
-    assert run.tolist() == [law.step_s([], batch, context + batch * k) for k in range(n)]
-
-
-@given(batch=st.integers(1, 64), context=contexts, n=st.integers(0, 100), more=st.integers(1, 100))
-def test_a_decode_run_can_be_cut_anywhere(batch: int, context: int, n: int, more: int) -> None:
-    whole = LAW.decode_s(batch, context, n + more).tolist()
-    rest = LAW.decode_s(batch, context + batch * n, more).tolist()
-    assert LAW.decode_s(batch, context, n).tolist() + rest == whole
-
-
-@given(law=laws, prefill=chunks, batch=batches, context=contexts, more=st.integers(1, 1000), which=st.data())
-def test_more_of_anything_never_takes_less(
-    *,
-    law: StepLaw,
-    prefill: list[tuple[int, int]],
-    batch: int,
-    context: int,
-    more: int,
-    which: st.DataObject,
-) -> None:
-    least = law.step_s(prefill, batch, context) * (1 - 1e-12)
-    assert law.step_s(prefill, batch, context + more) >= least
-    assert law.step_s(prefill, batch + more, context) >= least
-    assert law.step_s([*prefill, (more, 0)], batch, context) >= least
-    if prefill:
-        i = which.draw(st.integers(0, len(prefill) - 1))
-        new, prefix = prefill[i]
-        for larger in ((new + more, prefix), (new, prefix + more)):
-            assert law.step_s([*prefill[:i], larger, *prefill[i + 1 :]], batch, context) >= least
+class TestContract(StepLawContract):
+    laws = laws
 
 
 @given(x=st.floats(0, 1e3), y=st.floats(0, 1e3), p=st.floats(1, 50))

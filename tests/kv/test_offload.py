@@ -1,17 +1,17 @@
-"""The CPU tier: what LRU and ARC have in common, and in whom they evict."""
+"""The host tier: what LRU and ARC have in common, and in whom they evict."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.kv.offload import IDLE, POLICIES, READING, WRITING, ArcTier, CpuTier, Key, LruTier
+from sim.kv.offload import IDLE, POLICIES, READING, WRITING, ArcTier, Key, LruTier, OffloadTier
 
 
 def keys(*numbers: int) -> list[Key]:
     return [(number, 0) for number in numbers]
 
 
-def filled(tier: CpuTier, *numbers: int) -> None:
+def filled(tier: OffloadTier, *numbers: int) -> None:
     for key in keys(*numbers):
         assert tier.store([key]) == ([key], [])
         tier.stored([key])
@@ -20,9 +20,9 @@ def filled(tier: CpuTier, *numbers: int) -> None:
 class Contract:
     """What every policy does."""
 
-    policy: type[CpuTier]
+    policy: type[OffloadTier]
 
-    def tier(self, capacity: int = 3) -> CpuTier:
+    def tier(self, capacity: int = 3) -> OffloadTier:
         return self.policy(capacity)
 
     def test_a_key_is_written_then_idle_then_read(self) -> None:
@@ -198,7 +198,7 @@ ACTS = st.lists(
 
 @pytest.mark.parametrize("policy", [LruTier, ArcTier])
 @given(acts=ACTS)
-def test_capacity_and_busy_keys_are_respected(policy: type[CpuTier], acts: list[tuple[str, int]]) -> None:
+def test_capacity_and_busy_keys_are_respected(policy: type[OffloadTier], acts: list[tuple[str, int]]) -> None:
     tier = policy(5)
     there: dict[Key, int] = {}
     for act, number in acts:
@@ -238,4 +238,4 @@ def test_policies_by_name() -> None:
 
 def test_a_tier_needs_a_policy() -> None:
     with pytest.raises(TypeError):
-        CpuTier(3)  # type: ignore[abstract]
+        OffloadTier(3)  # type: ignore[abstract]

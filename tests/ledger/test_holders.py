@@ -20,21 +20,21 @@ def where(holders, worker, block):
 
 def test_a_block_is_held_until_its_last_copy_in_any_tier_is_removed():
     holders = watching(2, 8)
-    holders.stored(0, "GPU", [7, 7])
-    holders.stored(0, "CPU", [7])
+    holders.stored(0, "device", [7, 7])
+    holders.stored(0, "host", [7])
 
-    holders.removed(0, "GPU", [7])
+    holders.removed(0, "device", [7])
     assert where(holders, 0, 7) == "here"
-    holders.removed(0, "GPU", [7])
+    holders.removed(0, "device", [7])
     assert where(holders, 0, 7) == "here"
-    holders.removed(0, "CPU", [7])
+    holders.removed(0, "host", [7])
     assert where(holders, 0, 7) == "evicted_here"
 
 
 def test_what_was_held_is_remembered_for_each_worker():
     holders = watching(2, 9)
-    holders.stored(1, "CPU", [7])
-    holders.removed(1, "CPU", [7])
+    holders.stored(1, "host", [7])
+    holders.removed(1, "host", [7])
 
     assert where(holders, 1, 7) == "evicted_here"
     assert where(holders, 0, 7) == "gone"
@@ -44,22 +44,22 @@ def test_what_was_held_is_remembered_for_each_worker():
 def test_elsewhere_looks_at_other_workers_only():
     holders = watching(70, 8)
     assert where(holders, 3, 7) == "gone"
-    holders.stored(69, "CPU", [7])
+    holders.stored(69, "host", [7])
     assert where(holders, 3, 7) == "elsewhere"
     assert where(holders, 0, 7) == "elsewhere"
     assert where(holders, 69, 7) == "here"
 
-    holders.stored(3, "GPU", [7])
-    holders.removed(69, "CPU", [7])
+    holders.stored(3, "device", [7])
+    holders.removed(69, "host", [7])
     assert where(holders, 69, 7) == "evicted_here"
     assert where(holders, 0, 7) == "elsewhere"
 
 
 def test_a_run_comes_in_pieces_of_equal_fate():
     holders = watching(2, 9)
-    holders.stored(0, "GPU", range(6))
-    holders.stored(1, "GPU", range(3, 8))
-    holders.removed(0, "GPU", range(5, 1, -1))
+    holders.stored(0, "device", range(6))
+    holders.stored(1, "device", range(3, 8))
+    holders.removed(0, "device", range(5, 1, -1))
 
     assert [*holders.where(0, 1, 9)] == [
         (1, 2, "here"),
@@ -72,22 +72,22 @@ def test_a_run_comes_in_pieces_of_equal_fate():
 
 def test_losing_a_copy_that_is_not_there_is_an_error():
     holders = watching(1, 8)
-    holders.stored(0, "GPU", [7])
+    holders.stored(0, "device", [7])
 
     with pytest.raises(ValueError, match="worker 0 lost block 7, of which its CPU tier has no copy"):
-        holders.removed(0, "CPU", [7])
+        holders.removed(0, "host", [7])
 
 
 def test_blocks_that_nobody_watches_are_left_out():
     holders = watching(1, 3)
-    holders.stored(0, "GPU", range(5))
-    holders.removed(0, "GPU", range(4, 1, -1))
+    holders.stored(0, "device", range(5))
+    holders.removed(0, "device", range(4, 1, -1))
 
     assert [*holders.where(0, 0, 5)] == [(0, 2, "here"), (2, 3, "evicted_here"), (3, 5, "gone")]
 
 
 changes = st.lists(
-    st.tuples(st.integers(0, 2), st.sampled_from(["GPU", "CPU"]), st.integers(0, 12), st.integers(0, 12)),
+    st.tuples(st.integers(0, 2), st.sampled_from(["device", "host"]), st.integers(0, 12), st.integers(0, 12)),
     max_size=40,
 )
 
@@ -111,7 +111,7 @@ def test_copies_are_counted_block_by_block(changes, data):
         copies.subtract((worker, tier, block) for block in run)
 
     def has(worker, block):
-        return copies[worker, "GPU", block] + copies[worker, "CPU", block] > 0
+        return copies[worker, "device", block] + copies[worker, "host", block] > 0
 
     for worker in range(3):
         found = {

@@ -73,9 +73,9 @@ def test_a_prefix_known_to_the_middle_of_a_block_is_bound_from_the_blocks_start(
 def test_a_missing_checkpoint_costs_the_attention_blocks_that_are_here():
     ledger = two_equal_prompts(hybrid=True)
     prefill(ledger, 0, 0, 0, 35)
-    ledger.kv(0, True, True, "GPU", [1, 2])
-    ledger.kv(0, True, True, "CPU", [3])
-    ledger.kv(0, True, False, "GPU", [3])
+    ledger.kv(0, True, True, "device", [1, 2])
+    ledger.kv(0, True, True, "host", [3])
+    ledger.kv(0, True, False, "device", [3])
     prefill(ledger, 1, 0, 0, 35)
 
     assert ledger.causes(1) == causes(checkpoint=30, bound=5)
@@ -84,8 +84,8 @@ def test_a_missing_checkpoint_costs_the_attention_blocks_that_are_here():
 def test_a_gap_in_the_attention_blocks_ends_the_blame_on_the_checkpoint():
     ledger = two_equal_prompts(hybrid=True)
     prefill(ledger, 0, 0, 0, 35)
-    ledger.kv(0, True, True, "GPU", [1, 2, 3])
-    ledger.kv(0, False, True, "GPU", [2])
+    ledger.kv(0, True, True, "device", [1, 2, 3])
+    ledger.kv(0, False, True, "device", [2])
     prefill(ledger, 1, 0, 0, 35)
 
     assert ledger.causes(1) == causes(checkpoint=10, evicted_here=20, bound=5)
@@ -94,7 +94,7 @@ def test_a_gap_in_the_attention_blocks_ends_the_blame_on_the_checkpoint():
 def test_without_recurrent_layers_no_checkpoint_is_missing():
     ledger = two_equal_prompts(hybrid=False)
     prefill(ledger, 0, 0, 0, 35)
-    ledger.kv(0, True, True, "GPU", [1, 2, 3])
+    ledger.kv(0, True, True, "device", [1, 2, 3])
     prefill(ledger, 1, 0, 0, 35)
 
     assert ledger.causes(1) == causes(evicted_here=30, bound=5)
@@ -104,7 +104,7 @@ def test_a_request_before_its_first_token_has_its_blocks_in_flight():
     ledger = two_equal_prompts()
     ledger.admitted(0, 0, 0, 35, False)
     ledger.computed(0, 35)
-    ledger.kv(0, True, True, "GPU", [1, 2, 3])
+    ledger.kv(0, True, True, "device", [1, 2, 3])
     prefill(ledger, 1, 1, 0, 35)
 
     assert ledger.causes(1) == causes(in_flight=30, bound=5)
@@ -115,8 +115,8 @@ def test_blocks_being_loaded_are_in_flight_and_those_only_used_are_not():
     for index in range(3):
         ledger.sent(index, [1, 2, 3], 35, 35 if index == 0 else 0)
     prefill(ledger, 0, 0, 0, 35)
-    ledger.kv(0, True, True, "GPU", [1])
-    ledger.kv(0, True, True, "CPU", [2, 3])
+    ledger.kv(0, True, True, "device", [1])
+    ledger.kv(0, True, True, "host", [2, 3])
     ledger.admitted(1, 0, 30, 35, False, loaded_tokens=20)
     prefill(ledger, 2, 1, 0, 35)
 
@@ -126,10 +126,10 @@ def test_blocks_being_loaded_are_in_flight_and_those_only_used_are_not():
 def test_the_first_cause_that_applies_is_taken():
     ledger = two_equal_prompts()
     prefill(ledger, 0, 0, 0, 35)
-    ledger.kv(0, True, True, "GPU", [1, 2, 3])
-    ledger.kv(1, True, True, "GPU", [1])
-    ledger.kv(1, False, True, "GPU", [1])
-    ledger.kv(0, False, True, "GPU", [3])
+    ledger.kv(0, True, True, "device", [1, 2, 3])
+    ledger.kv(1, True, True, "device", [1])
+    ledger.kv(1, False, True, "device", [1])
+    ledger.kv(0, False, True, "device", [3])
     prefill(ledger, 1, 1, 0, 35)
 
     assert ledger.causes(1) == causes(evicted_here=10, elsewhere=10, gone=10, bound=5)
@@ -138,8 +138,8 @@ def test_the_first_cause_that_applies_is_taken():
 def test_a_second_copy_keeps_a_block_when_the_first_is_evicted():
     ledger = two_equal_prompts()
     prefill(ledger, 0, 0, 0, 35)
-    ledger.kv(0, True, True, "GPU", [1, 1])
-    ledger.kv(0, False, True, "GPU", [1])
+    ledger.kv(0, True, True, "device", [1, 1])
+    ledger.kv(0, False, True, "device", [1])
     prefill(ledger, 1, 1, 0, 35)
 
     assert ledger.causes(1) == causes(elsewhere=10, gone=20, bound=5)
@@ -236,7 +236,7 @@ def test_a_request_that_ends_early_is_charged_only_what_it_computed():
 def test_the_one_who_overtakes_computes_first_tokens_and_the_overtaken_pays():
     ledger = two_equal_prompts()
     prefill(ledger, 1, 1, 0, 35)
-    ledger.kv(1, True, True, "GPU", [1, 2, 3])
+    ledger.kv(1, True, True, "device", [1, 2, 3])
     prefill(ledger, 0, 0, 0, 35)
 
     assert ledger.account(1).first_tokens == 30
@@ -258,7 +258,7 @@ def test_to_be_overtaken_by_the_one_who_was_first_to_need_it_is_in_flight():
 def test_hits_on_generated_tokens_leave_fewer_first_tokens_than_required():
     ledger = Ledger(block_tokens=10, hybrid=False, workers=1)
     ledger.sent(0, [1, 2, 3], 30, 30)
-    ledger.kv(0, True, True, "CPU", [1, 2, 3])
+    ledger.kv(0, True, True, "host", [1, 2, 3])
     prefill(ledger, 0, 0, 29, 30, loaded_tokens=29)
 
     account = ledger.account(0)
@@ -298,8 +298,8 @@ def test_more_than_the_prompt_cannot_be_computed():
 def test_a_run_of_blocks_may_be_evicted_from_its_end():
     ledger = two_equal_prompts()
     prefill(ledger, 0, 0, 0, 35)
-    ledger.kv(0, True, True, "GPU", BlockRuns([range(1, 4)]))
-    ledger.kv(0, False, True, "GPU", range(3, 1, -1))
+    ledger.kv(0, True, True, "device", BlockRuns([range(1, 4)]))
+    ledger.kv(0, False, True, "device", range(3, 1, -1))
     prefill(ledger, 1, 1, 0, 35)
 
     assert ledger.causes(1) == causes(elsewhere=10, gone=20, bound=5)
@@ -308,8 +308,8 @@ def test_a_run_of_blocks_may_be_evicted_from_its_end():
 def test_blocks_of_generated_tokens_are_left_out():
     ledger = two_equal_prompts()
     prefill(ledger, 0, 0, 0, 35)
-    ledger.kv(0, True, True, "GPU", range(1, 6))
-    ledger.kv(0, False, True, "GPU", range(5, 2, -1))
+    ledger.kv(0, True, True, "device", range(1, 6))
+    ledger.kv(0, False, True, "device", range(5, 2, -1))
     prefill(ledger, 1, 1, 0, 35)
 
     assert ledger.causes(1) == causes(elsewhere=20, gone=10, bound=5)
@@ -323,7 +323,7 @@ def test_a_prompt_costs_by_its_runs_however_many_blocks_they_have():
         for index in range(200):
             ledger.sent(index, ids, blocks * 16 + 8, 0 if index else blocks * 16 + 8)
             prefill(ledger, index, index % 8, 0, blocks * 16 + 8)
-            ledger.kv(index % 8, True, True, "GPU", ids)
+            ledger.kv(index % 8, True, True, "device", ids)
         return time.process_time() - started
 
     small, large = (min(seconds(blocks) for _ in range(3)) for blocks in (130, 13_000))

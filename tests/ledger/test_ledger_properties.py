@@ -45,14 +45,14 @@ class World:
             private = self.ids[-1, len(self.ids)] = len(self.ids)
             worker = self.random.randrange(self.workers)
             for stored in (True, True, False, False):
-                self.ledger.kv(worker, stored, True, "GPU", range(private, private + 1))
+                self.ledger.kv(worker, stored, True, "device", range(private, private + 1))
 
     def seen_tokens(self, index, prompt):
         earlier = {other[:end] for other in self.prompts[:index] for end in range(len(other) + 1)}
         return max((end for end in range(len(prompt) + 1) if prompt[:end] in earlier), default=0)
 
     def store(self, worker, blocks):
-        tier = self.random.choice(["GPU", "GPU", "CPU"])
+        tier = self.random.choice(["device", "device", "host"])
         self.copies += [(worker, tier, block) for block in blocks]
         self.ever |= {(worker, block) for block in blocks}
         ids = [self.ids[block] for block in blocks]
@@ -65,7 +65,7 @@ class World:
             self.ledger.kv(worker, False, True, tier, [self.ids[block]])
 
     def has(self, worker, block):
-        return any((worker, tier, block) in self.copies for tier in ("GPU", "CPU"))
+        return any((worker, tier, block) in self.copies for tier in ("device", "host"))
 
     def best_hit(self, worker, prompt, known_tokens):
         """Tokens of a random hit that the worker's caches allow."""

@@ -7,8 +7,9 @@ import pytest
 from sim.base.errors import InputError
 from sim.base.shipped import shipped_root
 from sim.hardware.coefficients import coefficients
+from sim.hardware.timing import TimingSettings
 from sim.scenario.scenario import load_scenario
-from sim.scenario.sections import FrontendSettings, TimingSettings
+from sim.scenario.sections import FrontendSettings
 from tests.scenarios import MINIMAL, refusal
 
 

@@ -124,12 +124,12 @@ class Side:
         plan = engine.schedule()
         plan.number = number
         pulled = self._worker_phase(plan)
-        for request, _ in plan.tokens:
+        for request, _ in plan.scheduled:
             self.facts[self.id_of(request.request_id)].setdefault("first_sched", number)
         groups = len(engine.cache.groups)
         row: Row = {
             "i": number,
-            "sched": [[self.id_of(request.request_id), tokens] for request, tokens in plan.tokens],
+            "sched": [[self.id_of(request.request_id), tokens] for request, tokens in plan.scheduled],
             "free": engine.cache.pool.free_blocks,
             "run": len(engine.scheduler.running),
             "wait": engine.waiting,

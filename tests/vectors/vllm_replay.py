@@ -10,7 +10,7 @@ from typing import Any
 from sim.engine.active import ActiveRequest
 from sim.engine.connector import OffloadingConnector, TransferJob
 from sim.engine.engine import Engine
-from sim.engine.plan import Limits
+from sim.engine.settings import EngineSettings
 from sim.kv.events import KvEvent
 from sim.kv.hybrid import KvCache
 from sim.kv.offload import POLICIES, Key
@@ -52,13 +52,13 @@ def build_engine(config: Row) -> Engine:
     return Engine(cache, limits(config), offload)
 
 
-def limits(config: Row) -> Limits:
+def limits(config: Row) -> EngineSettings:
     """Return the limits of the scheduler, or of both of a pair."""
-    return Limits(
-        max_batched_tokens=config["max_num_batched_tokens"],
-        max_seqs=config["max_num_seqs"],
+    return EngineSettings(
+        max_num_batched_tokens=config["max_num_batched_tokens"],
+        max_num_seqs=config["max_num_seqs"],
         max_model_len=config["max_model_len"],
-        long_prefill_threshold_tokens=config.get("long_prefill_token_threshold", 0),
+        long_prefill_token_threshold=config.get("long_prefill_token_threshold", 0),
         watermark=config.get("watermark", 0.0),
         async_scheduling=config["async"],
     )
@@ -119,11 +119,11 @@ class Replay:
         self._order_ended()
         engine, number = self.engine, self._driver.number + 1
         plan = self._driver.schedule()
-        for request, _ in plan.tokens:
+        for request, _ in plan.scheduled:
             self._facts_of(request).setdefault("first_sched", number)
         row: Row = {
             "i": number,
-            "sched": [[self._name(request.request_id), tokens] for request, tokens in plan.tokens],
+            "sched": [[self._name(request.request_id), tokens] for request, tokens in plan.scheduled],
             "free": engine.cache.pool.free_blocks,
             "run": len(engine.scheduler.running),
             "wait": len(engine.scheduler.waiting) + len(engine.scheduler.skipped),
@@ -197,15 +197,19 @@ class Replay:
         return min(ends, default=0) * cache.block_tokens
 
 
+MEDIA = {"device": "GPU", "host": "CPU"}
+"""vLLM's names of the tiers."""
+
+
 def recorded_events(events: list[KvEvent]) -> list[list[Any]]:
     """Events as the recordings write them: CPU stores left out, neighbouring removals of a group joined."""
     rows: list[list[Any]] = []
     for event in events:
         if event.stored:
-            if event.tier == "GPU":
-                rows.append(["S", event.group, event.parent, [*event.blocks], event.tier])
-        elif rows and rows[-1][0] == "R" and rows[-1][1] == event.group and rows[-1][-1] == event.tier:
+            if event.tier == "device":
+                rows.append(["S", event.group, event.parent, [*event.blocks], "GPU"])
+        elif rows and rows[-1][0] == "R" and rows[-1][1] == event.group and rows[-1][-1] == MEDIA[event.tier]:
             rows[-1][2] = rows[-1][2] + [*event.blocks]
         else:
-            rows.append(["R", event.group, [*event.blocks], event.tier])
+            rows.append(["R", event.group, [*event.blocks], MEDIA[event.tier]])
     return rows

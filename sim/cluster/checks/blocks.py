@@ -26,7 +26,7 @@ class Blocks:
         self._worker = worker
         self._every = every
         self._until_scan = every
-        self._stored = {"GPU": 0, "CPU": 0}
+        self._stored = {"device": 0, "host": 0}
         """Blocks in each tier by the events: stored less removed."""
 
     def events(self, events: Iterable[KvEvent]) -> None:
@@ -71,8 +71,8 @@ class Blocks:
         findable = sum(
             (stop - start) * len(copies) for group in pool.cached for start, stop, copies in group.changed()
         )
-        if not findable == hashed + evictable == self._stored["GPU"]:
-            told = self._stored["GPU"]
+        if not findable == hashed + evictable == self._stored["device"]:
+            told = self._stored["device"]
             detail = f"{findable} blocks are findable, {hashed + evictable} have a hash, {told} by KV events"
             self._fail(detail, now_s)
         self._host(engine, now_s)
@@ -82,7 +82,7 @@ class Blocks:
         left = {
             "blocks held": engine.cache.pool.used_blocks,
             "requests": len(engine.requests) + len(engine.scheduler.loading) + len(engine.landing),
-            "steps in flight": sum(bool(plan.tokens) for plan in engine.steps),
+            "steps in flight": sum(bool(plan.scheduled) for plan in engine.steps),
             "prompts kept for others": len(engine.nixl.held) if engine.nixl is not None else 0,
             "copies": len(engine.offload.jobs) if engine.offload is not None else 0,
         }
@@ -93,7 +93,7 @@ class Blocks:
     def _host(self, engine: Engine, now_s: float) -> None:
         if engine.offload is None:
             return
-        tier, told = engine.offload.tier, self._stored["CPU"]
+        tier, told = engine.offload.tier, self._stored["host"]
         writing = sum(len(job.blocks) for job in engine.offload.jobs.values() if not job.load)
         if tier.used_blocks != told + writing:
             detail = f"{tier.used_blocks} blocks of the CPU tier are filled, {told} by KV events"

@@ -10,7 +10,7 @@ from sim.kv.runs import BlockRuns, runs_of
 from sim.router import Decision, Tier
 
 RULE = "the index is the fold of its events"
-TIERS: dict[str, Tier] = {"GPU": "device", "CPU": "host"}
+TIERS: tuple[Tier, ...] = ("device", "host")
 
 
 class Shelf:
@@ -65,9 +65,7 @@ class Index:
         self._pool = pool
         self._every = every
         self._until_look = every
-        self._shelves = [
-            {tier: Shelf(needs_parent=tier == "device") for tier in TIERS.values()} for _ in pool.members
-        ]
+        self._shelves = [{tier: Shelf(needs_parent=tier == "device") for tier in TIERS} for _ in pool.members]
         self.sent = 0
         """Messages of events that workers have sent to this router."""
         self._heard = 0
@@ -78,7 +76,7 @@ class Index:
         self._heard += 1
         shelves = self._shelves[rank]
         for event in events:
-            shelves[TIERS[event.tier]].hear(event)
+            shelves[event.tier].hear(event)
 
     def dropped(self, rank: int, messages: int) -> None:
         """See `PoolObserver`."""
@@ -120,7 +118,7 @@ class Index:
             raise InvariantError(RULE, detail, now_s=now_s)
         if not self._pool.router.keeps_index:
             return
-        for tier in TIERS.values():
+        for tier in TIERS:
             counts = [0] * len(self._shelves)
             for start, stop, ranks in self._pool.router.held(tier):
                 for rank, shelves in enumerate(self._shelves):

@@ -53,7 +53,7 @@ class WorkerQueues:
                 self._fail("preempted, but did not run", request, now_s)
             self.ran_s += now_s - since_s
             self._again[request.request_id] = now_s
-        for request, _ in reversed(plan.tokens):
+        for request, _ in reversed(plan.scheduled):
             index = request.request_id
             if index in self._running:
                 break

@@ -44,7 +44,7 @@ class Times:
         self._now_s = now_s
 
     def worker(self, worker: int, now_s: float) -> None:
-        """A worker says what it does at this time; what was taken ahead it says later, but in order."""
+        """A worker says what it does at this time; what was fast-forwarded it says later, but in order."""
         if not now_s >= self._worker_s[worker]:
             earlier_s = self._worker_s[worker]
             raise InvariantError(RULE, f"it was {earlier_s!r} s before", worker=worker, now_s=now_s)

@@ -52,7 +52,7 @@ class Tokens:
             self._admitted(worker, request, now_s)
             # The last token is computed even if it was loaded.
             self._positions[request.request_id] = min(hit, request.num_tokens - 1)
-        for request, tokens in plan.tokens:
+        for request, tokens in plan.scheduled:
             start = request.computed - tokens
             if start >= request.prompt_tokens:
                 continue
@@ -95,8 +95,8 @@ class Tokens:
 
     def processed(self, worker: int, output: StepOutput, now_s: float) -> None:
         """A first token needs the whole prompt."""
-        for request in output.tokens:
-            if request.outputs == 1:
+        for request, tokens in output.tokens:
+            if request.outputs == tokens:
                 index = request.request_id
                 if index not in self._whole:
                     had = self._positions.get(index)

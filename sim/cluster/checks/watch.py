@@ -220,10 +220,10 @@ class Watch:
         self._times.outputs(worker, ends_s)
         self._recorder.decoded(worker, run, ends_s)
 
-    def grew(self, worker: int, used_blocks: int, now_s: float) -> None:
+    def allocated(self, worker: int, used_blocks: int, now_s: float) -> None:
         """See `RunObserver`."""
         self._times.worker(worker, now_s)
-        self._recorder.grew(worker, used_blocks, now_s)
+        self._recorder.allocated(worker, used_blocks, now_s)
 
     def levels(self, worker: int, engine: Engine, now_s: float) -> None:
         """See `Observer`."""

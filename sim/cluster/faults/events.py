@@ -18,7 +18,7 @@ from sim.scenario.faults import Fault, KvEventsLate, KvEventsLost
 def concerns_events(faults: Sequence[Fault], worker: int) -> bool:
     """Whether KV events of a worker are lost or late at some time.
 
-    Such a worker takes no steps ahead: its outputs have to be sent one by one.
+    Such a worker fast-forwards nothing: its outputs have to be sent one by one.
     """
     kinds = (KvEventsLost, KvEventsLate)
     return any(isinstance(fault, kinds) and fault.worker in (None, worker) for fault in faults)

@@ -109,7 +109,7 @@ class FaultProcess:
         pool, rank = self._parts.frontend.place(worker)
         self._deaths[worker] = toll
         legs = parts.workers[worker].die(parts.engines[worker](), CANNOT_CONNECT)
-        # What is on its way by then arrives; a worker that takes steps ahead has sent more than that.
+        # What is on its way by then arrives; a worker that fast-forwards has sent more than that.
         pool.drop(rank, self._clock.now_s + parts.frontend.event_delay_s)
         toll.lost_tokens += sum(leg.computed for leg in legs)
         parts.events.forget(worker)

@@ -44,7 +44,7 @@ class Scene:
         return slow or law
 
     def sends_one_by_one(self, worker: int) -> bool:
-        """Whether outputs of a worker have to be sent one by one, so that no step is taken ahead."""
+        """Whether outputs of a worker have to be sent one by one, so that none is fast-forwarded."""
         return concerns_events(self._faults, worker)
 
     def outbox(self, worker: int, outbox: Outbox) -> Outbox:

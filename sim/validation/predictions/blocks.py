@@ -67,7 +67,7 @@ def _published(replayed: Replay, worker: int, names: Mapping[int, int]) -> Itera
     """Yield the events of a worker in the terms of the recording."""
     group = replayed.scenario.model.state_groups
     for time_s, event in replayed.published[worker]:
-        if event.group == group and event.tier == "GPU":
+        if event.group == group and event.tier == "device":
             blocks = tuple(names.get(block, -1 - block) for block in event.blocks)
             kind = EventType.STORED if event.stored else EventType.REMOVED
             yield BlockEvent(time_s, time_s, kind, blocks, None, 0)

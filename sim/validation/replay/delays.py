@@ -92,15 +92,15 @@ class RecordedDelays:
 
     def computed(self, plan: StepPlan, start_s: float, law_s: float) -> float:
         """See `Delays`."""
-        if not plan.tokens:
+        if not plan.scheduled:
             return start_s + law_s
         stored_s = [
             time_s
-            for request, tokens in plan.tokens
+            for request, tokens in plan.scheduled
             if (time_s := self._stored_s(request, tokens)) is not None
         ]
         end_s = min(stored_s) if stored_s else self._seen_s(plan, start_s, law_s)
-        log = self._log(plan.tokens[0][0])
+        log = self._log(plan.scheduled[0][0])
         if log is not None:
             end_s = min(end_s, log.next_output_s(start_s))
         return max(start_s, end_s)
@@ -125,7 +125,7 @@ class RecordedDelays:
     def _seen_s(self, plan: StepPlan, start_s: float, law_s: float) -> float:
         emitting = {id(request) for request in plan.emitting}
         bounds_s = []
-        for request, tokens in plan.tokens:
+        for request, tokens in plan.scheduled:
             if id(request) in emitting:
                 bound_s = self._token_s_of(request, request.outputs + request.placeholders)
             else:
@@ -134,7 +134,7 @@ class RecordedDelays:
                 bounds_s.append(bound_s)
         if not bounds_s:
             return start_s + law_s
-        only_tokens = plan.n_tokens == len(plan.tokens)
+        only_tokens = not plan.prefills
         return min(*bounds_s, start_s + self._token_s if only_tokens else inf)
 
     def _token_s_of(self, request: ActiveRequest, number: int) -> float | None:

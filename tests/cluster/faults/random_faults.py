@@ -78,7 +78,7 @@ def faults_of_a_long_run(random: Random, workers: int, until_s: float) -> list[d
         for at_s in _moments(random, until_s, mean_s=500.0, apart_s=0.0):
             outage = {"link": "pcie", "owner": worker, "for_s": random.uniform(0.1, 10)}
             faults.append({"kind": "link-outage", "at_s": at_s} | outage)
-        # Such a worker takes no steps ahead: only some do that.
+        # Such a worker fast-forwards nothing: only some are so.
         for at_s in _moments(random, until_s, mean_s=60.0, apart_s=40.0) if worker % 4 == 3 else ():
             faults.append({"worker": worker, "at_s": at_s, "for_s": random.uniform(1, 40)} | _news(random))
     for at_s in _moments(random, until_s, mean_s=120.0, apart_s=2.0):

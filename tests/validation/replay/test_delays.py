@@ -33,8 +33,14 @@ def plan(*, emitting=(), chunks=()) -> StepPlan:
     """Return a step that gives some requests a token, and computes (request, tokens) of others' prompts."""
     for found in emitting:
         found.placeholders = 1
-    tokens = [*((found, 1) for found in emitting), *chunks]
-    return StepPlan(0, n_tokens=sum(n for _, n in tokens), tokens=tokens, emitting=list(emitting))
+    step = StepPlan(0)
+    step.emitting, step.decodes, step.prefills = (
+        list(emitting),
+        [(found, 1) for found in emitting],
+        list(chunks),
+    )
+    step.scheduled = step.decodes + step.prefills
+    return step
 
 
 def delays(*tokens_s: tuple[float, ...], prefilled_s: float | None = None) -> RecordedDelays:

@@ -1,4 +1,4 @@
-"""How far a prompt is hit in the CPU tier (vLLM 0.28.0's OffloadingConnector).
+"""How far a prompt is hit in the host tier (vLLM 0.28.0's OffloadingConnector).
 
 A hit is a boundary up to which every attention block is present and at which every recurrent group has a
 state. Keys that are still being written count as present, but make the answer "ask again later".
@@ -6,10 +6,10 @@ state. Keys that are still being written count as present, but make the answer "
 
 from collections.abc import Sequence
 
-from sim.kv.offload import WRITING, CpuTier, Key
+from sim.kv.offload import WRITING, Key, OffloadTier
 
 
-def cpu_hit(tier: CpuTier, keys: Sequence[Sequence[Key]], start: int, limit: int) -> int | None:
+def tier_hit(tier: OffloadTier, keys: Sequence[Sequence[Key]], start: int, limit: int) -> int | None:
     """Return the end of the hit that begins at block `start` and may reach block `limit`; `start` if none.
 
     `keys` lists the prompt's keys by position, one list a cache group, the attention group last. None: ask
@@ -23,7 +23,7 @@ def cpu_hit(tier: CpuTier, keys: Sequence[Sequence[Key]], start: int, limit: int
     return end if tier.reading.isdisjoint(wanted) else None
 
 
-def _settled_end(tier: CpuTier, keys: Sequence[Sequence[Key]], start: int, limit: int) -> int | None:
+def _settled_end(tier: OffloadTier, keys: Sequence[Sequence[Key]], start: int, limit: int) -> int | None:
     """Lower `limit` group by group until all agree.
 
     A group that met a key being written does not lower the end: it is asked once more if another group does.
@@ -57,7 +57,7 @@ def _settled_end(tier: CpuTier, keys: Sequence[Sequence[Key]], start: int, limit
     return None if later else end
 
 
-def _run_end(tier: CpuTier, keys: Sequence[Key], start: int, end: int) -> int | None:
+def _run_end(tier: OffloadTier, keys: Sequence[Key], start: int, end: int) -> int | None:
     """End of the run of present keys from `start`; None if one of them is being written."""
     state, position, writing = tier.state, start, False
     for key in keys[start:end]:
@@ -69,7 +69,7 @@ def _run_end(tier: CpuTier, keys: Sequence[Key], start: int, end: int) -> int | 
     return None if writing else position
 
 
-def _deepest_end(tier: CpuTier, keys: Sequence[Key], start: int, end: int) -> int | None:
+def _deepest_end(tier: OffloadTier, keys: Sequence[Key], start: int, end: int) -> int | None:
     """End of the deepest present key below `end`, `start` if there is none; None if it is being written."""
     state = tier.state
     for position in range(end - 1, start - 1, -1):

@@ -1,9 +1,9 @@
-"""How far a prompt is hit in the CPU tier. A column is a position, a row a cache group, attention last."""
+"""How far a prompt is hit in the host tier. A column is a position, a row a cache group, attention last."""
 
 import pytest
 
-from sim.kv.cpu_hit import cpu_hit
 from sim.kv.offload import Key, LruTier
+from sim.kv.tier_hit import tier_hit
 
 
 def tier_of(*rows: str) -> tuple[LruTier, list[list[Key]]]:
@@ -35,7 +35,7 @@ def tier_of(*rows: str) -> tuple[LruTier, list[list[Key]]]:
 )
 def test_a_plain_model_is_hit_by_a_run(row: str, start: int, limit: int, end: int | None) -> None:
     tier, keys = tier_of(row)
-    assert cpu_hit(tier, keys, start, limit) == end
+    assert tier_hit(tier, keys, start, limit) == end
 
 
 @pytest.mark.parametrize(
@@ -66,11 +66,11 @@ def test_a_plain_model_is_hit_by_a_run(row: str, start: int, limit: int, end: in
 )
 def test_a_hybrid_model_needs_a_state_of_every_group(rows: tuple[str, ...], end: int | None) -> None:
     tier, keys = tier_of(*rows)
-    assert cpu_hit(tier, keys, 0, 5) == end
+    assert tier_hit(tier, keys, 0, 5) == end
 
 
 def test_asking_changes_nothing() -> None:
     tier, keys = tier_of("..x", "..x", "..x", "xxx")
     before = tier.changes
-    cpu_hit(tier, keys, 0, 3)
+    tier_hit(tier, keys, 0, 3)
     assert tier.changes == before

@@ -1,0 +1,48 @@
+"""The engine's settings: names and defaults of vLLM 0.28.0's server on an 80 GB H100."""
+
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from sim.base.bounds import MOST, Count, CountOrZero
+from sim.base.settings import Settings
+from sim.base.units import Tokens
+
+
+def _without_commas(value: object) -> object:
+    return value.replace(",", "") if isinstance(value, str) else value
+
+
+PoolBlocks = Annotated[
+    int,
+    BeforeValidator(_without_commas, json_schema_input_type=Annotated[int, Field(ge=2, le=MOST)] | str),
+]
+"""Blocks of a KV pool, as the engine's log has them: 123,456 too."""
+
+
+class EngineSettings(Settings):
+    """How each vLLM engine is started: names and defaults of vLLM 0.28.0's server on an 80 GB H100."""
+
+    max_num_batched_tokens: Count = 8192
+    """Token budget of a step."""
+    max_num_seqs: Count = 1024
+    """Most requests that run at once."""
+    max_model_len: Tokens | None = Field(default=None, gt=0)
+    """Longest sequence that is served; unset: the model's own `max_model_len`, which is also the most."""
+    long_prefill_token_threshold: CountOrZero = 0
+    """Most tokens of one prefill in a step; 0: no limit."""
+    watermark: float = Field(default=0.0, ge=0, lt=1)
+    """Share of the pool that must stay free when a request joins others that run."""
+    async_scheduling: bool = True
+    """Whether a step is scheduled before the output of the one before it was processed."""
+    gpu_memory_utilization: float = Field(default=0.92, gt=0, le=1)
+    """Share of the GPU's memory that the engine may use."""
+    block_size: Count | None = None
+    """Tokens of a KV block, 16 if unset; a hybrid model's engine enlarges it (Qwen3.8-27B-FP8: 800)."""
+    kv_blocks: PoolBlocks | None = Field(default=None, ge=2, le=MOST)
+    """Blocks of the KV pool, as the engine's log has them; unset: derived from the GPU's memory."""
+    vllm_0_28_faults: bool = False
+    """Whether a prefill engine dies of a prompt of which nothing is left to compute, as vLLM 0.28.0's does.
+    Otherwise such a prompt is counted, and its last block is computed again, as in later versions."""
+    fast_forward: bool = True
+    """Whether steps in which nothing but decoding happens are taken together; changes no result."""
