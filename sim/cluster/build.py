@@ -30,8 +30,8 @@ from sim.engine.connector import OffloadingConnector
 from sim.engine.engine import Engine
 from sim.engine.hang import Hang, hang_of
 from sim.engine.nixl import NixlConnector
-from sim.events.agenda import Agenda
 from sim.events.clock import Clock
+from sim.events.lazy_updates import LazyUpdates
 from sim.hardware.capacity import Capacity
 from sim.hardware.coefficients import Coefficients
 from sim.hardware.mocker_law import Stage
@@ -115,12 +115,12 @@ class Cluster:
             capacity.block_bytes,
         )
         self.scene = Scene(self.clock, scenario.faults, scenario.seed)
-        self._agenda = Agenda()
+        self._lazy_updates = LazyUpdates()
         self._prefixes = PrefixTable(trace.chunk_tokens, capacity.block_tokens)
         self.pulls = self._transfers(transport) if scenario.workers.prefill else None
         """Transfers between workers; None in an aggregated cluster."""
         desk = Desk(
-            self.clock, self._agenda, self.recorder, scenario.seed, watcher.booked if watcher else None
+            self.clock, self._lazy_updates, self.recorder, scenario.seed, watcher.booked if watcher else None
         )
         stages, bypass = lay_out(
             scenario, self._prefixes, self.workers, Policies(policy, decode_policy), desk
@@ -229,7 +229,7 @@ class Cluster:
             ),
             observer=self._watch or self.recorder,
             outbox=self.scene.outbox(index, self._outbox),
-            agenda=self._agenda,
+            lazy_updates=self._lazy_updates,
             delays=self._delays,
             fast_forward=scenario.engine.fast_forward and not self.scene.sends_one_by_one(index),
         )
@@ -262,7 +262,7 @@ class Cluster:
             self.frontend,
             self.migration,
             self.workers,
-            self._agenda,
+            self._lazy_updates,
             self.recorder,
             pulls=self.pulls,
             over=lambda: self.recorder.ended == len(requests),

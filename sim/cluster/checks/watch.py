@@ -23,7 +23,7 @@ from sim.cluster.client import Act
 from sim.cluster.frontend import CANNOT_CONNECT, Frontend
 from sim.cluster.pool import Pool
 from sim.cluster.recorder import Recorder
-from sim.cluster.request_record import Record
+from sim.cluster.request_state import RequestState
 from sim.cluster.watcher import Watched
 from sim.engine.active import ActiveRequest
 from sim.engine.decode_run import DecodeRun
@@ -132,7 +132,7 @@ class Watch:
     def _held_back(self, now_s: float) -> None:
         self._requests.held_back(self._cluster.client, now_s)
 
-    def booked(self, record: Record, pool: Pool, decision: Decision, booking: Booking) -> None:
+    def booked(self, record: RequestState, pool: Pool, decision: Decision, booking: Booking) -> None:
         """A request was put on a router's books."""
         now_s = self._env.now
         self._times.front_door(now_s)
@@ -142,7 +142,7 @@ class Watch:
         self._loads[place].booked(booking, now_s)
         self._indexes[place].decided(record, decision, now_s)
 
-    def retried(self, record: Record) -> None:
+    def retried(self, record: RequestState) -> None:
         """A request is to be tried again."""
         index = record.request.index
         self._tokens.tried_again(index)
@@ -267,7 +267,7 @@ class Watch:
     def kv_events(self, worker: int, events: list[KvEvent], output_s: float) -> None:
         """See `EventOutbox`."""
         place = next(place for place, pool in enumerate(self._pools) if worker in pool)
-        if self._frontend.news(self._pools[place], events):
+        if self._frontend.heard_by(self._pools[place], events):
             self._indexes[place].sent += 1
         self._frontend.kv_events(worker, events, output_s)
 
