@@ -4,9 +4,7 @@ Client and front door, front door and workers tell each other things: what comes
 filled later, or a method of the cluster, and nothing is set on a part that is built.
 """
 
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from math import inf
 
@@ -16,6 +14,7 @@ from sim.cluster.faults.links import host_outages, network_outages
 from sim.cluster.faults.scene import Scene
 from sim.cluster.front_door import FrontDoor, Listeners, Published
 from sim.cluster.frontend import Frontend
+from sim.cluster.garbage import rare_collections
 from sim.cluster.kv_transfer import Lease, PullListeners, Pulls
 from sim.cluster.layout import Policies, lay_out
 from sim.cluster.link_rows import link_rows
@@ -298,14 +297,3 @@ class Cluster:
             if any(request.request_id in left for request in worker.engine.requests):
                 hangs[index] = hang_of(worker.engine)
         return hangs
-
-
-@contextmanager
-def rare_collections() -> Iterator[None]:
-    """Let Python look for circular garbage less often: a run makes many objects and next to no circles."""
-    usual = gc.get_threshold()
-    gc.set_threshold(100_000, 20, 100)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*usual)

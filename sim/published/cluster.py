@@ -29,7 +29,8 @@ from sim.published.sensitivity import narrowed
 from sim.published.static import StaticScore, StaticSettings, score_static
 from sim.published.study import Plans, Workload, heard
 from sim.published.targets import Target, TargetFile, read_targets
-from sim.scenario.scenario import Scenario, load_scenario
+from sim.scenario.load import load_scenario
+from sim.scenario.scenario import Scenario
 
 
 class FitSettings(Settings):

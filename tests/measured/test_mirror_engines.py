@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 
 from sim.cli import app
 from sim.measured.run import load_run
-from sim.scenario.scenario import load_scenario
+from sim.scenario.load import load_scenario
 from sim.validation.predictions.replayed_routing import replayed_routing
 from sim.validation.replay.settings import scenario_of
 from tests.measured.small_run import SMALL, copy

@@ -1,6 +1,5 @@
 """Joins the rules: hears all that the parts of a cluster tell each other, and passes it on unchanged."""
 
-import os
 from collections.abc import Sequence
 from itertools import chain
 from math import fsum
@@ -34,20 +33,12 @@ from sim.links.network import Network
 from sim.router import Booking, Decision
 from sim.workload.request import Request
 
-SWITCH = "SIM_CHECK"
-"""Environment variable that, if set and not 0, has every simulation checked that does not say otherwise."""
-
 SCAN_EVERY = 64
 """How often a worker tells its levels until all its blocks are looked at."""
 LOOK_EVERY = 8
 """How many decisions until all candidates of one are compared with their events."""
 SUM_EVERY = 32
 """How many requests end until the booked loads are added up."""
-
-
-def switched_on() -> bool:
-    """Whether the environment asks for checks."""
-    return os.environ.get(SWITCH, "0") not in ("", "0")
 
 
 class Watch:
@@ -311,8 +302,3 @@ class Watch:
                     used_s = recorder.pool[worker].area(now_s)
                     areas_s = {"waiting": waiting_s, "running": running_s, "used_blocks": used_s}
                     check_levels(levels, worker, areas_s, now_s)
-
-
-def watch_wanted(check: bool | None = None) -> type[Watch] | None:
-    """Return what makes the checks of a cluster, if they are wanted; None: as the environment says."""
-    return Watch if (switched_on() if check is None else check) else None

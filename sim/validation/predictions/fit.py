@@ -19,7 +19,7 @@ from scipy.optimize import least_squares
 from sim.base.errors import InputError
 from sim.base.uniform import uniform
 from sim.cluster.build import Cluster
-from sim.cluster.checks.watch import watch_wanted
+from sim.cluster.checks.switch import watch_wanted
 from sim.measured.run import MeasuredRun
 from sim.router.policies import make_policy
 from sim.scenario.scenario import Scenario

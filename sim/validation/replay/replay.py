@@ -9,7 +9,7 @@ from typing import Literal
 
 from sim.base.errors import InputError
 from sim.cluster.build import Cluster
-from sim.cluster.checks.watch import watch_wanted
+from sim.cluster.checks.switch import watch_wanted
 from sim.cluster.delays import constant_delays
 from sim.kv.events import KvEvent
 from sim.measured.workers import MeasuredWorker

@@ -8,7 +8,8 @@ from sim.base.errors import InputError
 from sim.measured.mirror.cluster import MirroredCluster, mirror
 from sim.measured.mirror.found import Found
 from sim.measured.run import MeasuredRun
-from sim.scenario.scenario import Scenario, load_scenario
+from sim.scenario.load import load_scenario
+from sim.scenario.scenario import Scenario
 
 TOLD = ("router.", "workers.", "engine.kv_blocks", "disaggregation.decode_kv_blocks", "offload.kv_events")
 """Settings in which runs of one cluster differ; everything else is the scenario's."""
