@@ -75,12 +75,29 @@ def _end_with(caller: int) -> None:
 
 @contextmanager
 def _deaf_to_ctrl_c() -> Iterator[None]:
-    """Let processes start that ignore Ctrl-C. It reaches all of a terminal; this one ends the others."""
+    """Let processes start that ignore Ctrl-C. It reaches all of a terminal; this one ends the others.
+
+    Where signals can be blocked, this one hears of a Ctrl-C behind them, so that none is lost meanwhile.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with _blocked(signal.SIGINT):
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _blocked(number: signal.Signals) -> Iterator[None]:
+    """Keep a signal back; it waits, even one that is ignored meanwhile."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {number})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
