@@ -21,6 +21,7 @@ from tests.workload.files import load, refusal
 Row = dict[str, Any]
 every_format = pytest.mark.parametrize("written_in", FORMATS.values(), ids=FORMATS)
 TOLD = [each for each in FORMATS.values() if each.told_by_keys]
+NAMING = [each for each in FORMATS.values() if "session" in each.keys]
 CHUNK_TOKENS = 16
 
 
@@ -91,9 +92,7 @@ def test_all_other_names_of_its_keys_mean_the_same(tmp_path: Path, written_in: R
         assert [*trace.requests] == requests(written_in)
 
 
-@pytest.mark.parametrize(
-    "written_in", [each for each in FORMATS.values() if "session" in each.keys], ids=lambda each: each.name
-)
+@pytest.mark.parametrize("written_in", NAMING, ids=lambda each: each.name)
 def test_rows_of_one_session_are_its_turns(tmp_path: Path, written_in: RowFormat) -> None:
     session = {"session": "a"}
     own = [7, 8] if written_in.deltas else [1, 2, 3]
