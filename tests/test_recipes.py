@@ -1,4 +1,4 @@
-"""CONTRIBUTING's pages about what one may add: what each says is all that it takes, and none of it is too much."""
+"""CONTRIBUTING's pages about what one may add: each says all that it takes, and nothing too much."""
 
 import os
 import shlex
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.recipes import ROOT, Step, commands, copied, steps
+from tests.recipes import Step, commands, copied, steps
 
 TOUCHED = {
     "A routing policy": ["sim/router/policies.py"],
@@ -45,11 +45,8 @@ def failed(title: str, followed: list[Step], root: Path) -> list[str]:
 
 @pytest.mark.parametrize("title", TOUCHED)
 def test_a_page_says_which_files_it_touches_and_how_to_see_that_it_works(title: str) -> None:
-    paths = [step.path for step in steps(title)]
-    assert sorted({path for path in paths if path.startswith("sim/")}) == TOUCHED[title]
-    assert all(
-        (ROOT / path).exists() for path in paths if next(s for s in steps(title) if s.path == path).where
-    )
+    paths = {step.path for step in steps(title)}
+    assert sorted(path for path in paths if path.startswith("sim/")) == TOUCHED[title]
     *shown, contract = commands(title)
     assert shown
     assert all(command.startswith("sim ") for command in shown)
