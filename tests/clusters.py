@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sim.cluster.build import Cluster
-from sim.cluster.checks.watch import watch_wanted
+from sim.cluster.checks.switch import watch_wanted
 from sim.results.rows import Rows
 from sim.scenario.scenario import Scenario
 from sim.workload.request import Request, Trace

@@ -4,7 +4,7 @@ import os
 
 from hypothesis import settings
 
-from sim.cluster.checks.watch import SWITCH
+from sim.cluster.checks.switch import SWITCH
 
 os.environ.setdefault(SWITCH, "1")
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from sim.measured.formats.requests_csv import COLUMNS, RequestsRun
-from sim.scenario.scenario import Scenario, load_scenario
+from sim.scenario.load import load_scenario
+from sim.scenario.scenario import Scenario
 from sim.validation.requests.latencies import predicted
 
 HEADER = ",".join(COLUMNS)

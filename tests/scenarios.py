@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sim.base.errors import InputError
-from sim.scenario.scenario import load_scenario
+from sim.scenario.load import load_scenario
 
 MINIMAL = """\
 model = "qwen3-14b-bf16"

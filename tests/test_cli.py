@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 
 from sim.base.shipped import scenario_names
 from sim.cli import app
-from sim.scenario.scenario import load_scenario
+from sim.scenario.load import load_scenario
 
 ROOT = Path(__file__).resolve().parents[1]
 SMALL = ("--set", "workload.sessions=2", "--set", "workload.turns=3")

@@ -16,7 +16,8 @@ import pytest
 from typer.testing import CliRunner
 
 from sim.cli import app
-from sim.scenario.scenario import Scenario, load_scenario
+from sim.scenario.load import load_scenario
+from sim.scenario.scenario import Scenario
 from sim.workload.trace_file import load_trace
 from tests import house
 from tests.recipes import steps

@@ -13,7 +13,7 @@ from statistics import NormalDist
 from typing import TypeVar
 
 from sim.base.settings import Settings
-from sim.base.uniform import draw
+from sim.base.uniform import uniform
 
 SettingsT = TypeVar("SettingsT", bound=Settings)
 
@@ -33,7 +33,7 @@ class Uncertain:
 
     def drawn(self, name: str, k: int) -> float:
         """Return draw `k`, from 1 on, of the number of this name; it lies in the range."""
-        u = draw(k, f"uncertain {name}", 0)
+        u = uniform(k, f"uncertain {name}", 0)
         if self.sigma is not None:
             return self._normal(u, self.sigma)
         if u < 0.5:
@@ -48,7 +48,7 @@ class Uncertain:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class Range:
     """What is known of the default of a setting, in the setting's unit; stands in its annotation."""
 
     low: float
@@ -62,7 +62,7 @@ def draw_defaults(settings: SettingsT, name: str, k: int) -> SettingsT:
     drawn = {}
     for key, field in type(settings).model_fields.items():
         for known in field.metadata:
-            if isinstance(known, Known) and getattr(settings, key) == field.default:
+            if isinstance(known, Range) and getattr(settings, key) == field.default:
                 number = Uncertain(field.default, known.low, known.high, known.sigma)
                 drawn[key] = number.drawn(f"{name}.{key}", k)
     return settings.model_copy(update=drawn)

@@ -14,6 +14,6 @@ def draw_bits(seed: int, purpose: str, request: int, k: int = 0) -> int:
     return int.from_bytes(blake2b(key, digest_size=8).digest(), "little")
 
 
-def draw(seed: int, purpose: str, request: int, k: int = 0) -> float:
+def uniform(seed: int, purpose: str, request: int, k: int = 0) -> float:
     """Return a uniform number in [0, 1) for this key, with 53 random bits."""
     return (draw_bits(seed, purpose, request, k) >> 11) * 2.0**-53

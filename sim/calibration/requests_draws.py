@@ -11,7 +11,7 @@ from math import log
 
 import numpy as np
 
-from sim.base.uniform import draw
+from sim.base.uniform import uniform
 from sim.calibration.requests_fit import STEP, Bounds, Fit, Problem, optimum, robust
 
 
@@ -58,4 +58,4 @@ def joint_draws(
 
 
 def _weight(k: int, run: str) -> float:
-    return -log(1.0 - draw(k, f"weight of run {run}", 0))
+    return -log(1.0 - uniform(k, f"weight of run {run}", 0))

@@ -13,7 +13,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from sim.base.uniform import draw
+from sim.base.uniform import uniform
 from sim.calibration.requests_windows import Window
 from sim.hardware.coefficient_toml import rounded
 from sim.scenario.scenario import Scenario
@@ -148,7 +148,7 @@ def fit(problem: Problem, free: Mapping[str, Bounds], *, starts: int = 2, iterat
 def _start(free: Mapping[str, Bounds], k: int) -> dict[str, float]:
     if not k:
         return {name: rounded(bounds.start) for name, bounds in free.items()}
-    shares = {name: 0.1 + 0.8 * draw(k, f"start {name}", 0) for name in free}
+    shares = {name: 0.1 + 0.8 * uniform(k, f"start {name}", 0) for name in free}
     return {name: rounded(bounds.low + shares[name] * bounds.width) for name, bounds in free.items()}
 
 

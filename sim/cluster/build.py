@@ -4,9 +4,7 @@ Client and front door, front door and workers tell each other things: what comes
 filled later, or a method of the cluster, and nothing is set on a part that is built.
 """
 
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from math import inf
 
@@ -16,6 +14,7 @@ from sim.cluster.faults.links import host_outages, network_outages
 from sim.cluster.faults.scene import Scene
 from sim.cluster.front_door import FrontDoor, Listeners, Published
 from sim.cluster.frontend import Frontend
+from sim.cluster.garbage import rare_collections
 from sim.cluster.kv_transfer import Lease, PullListeners, Pulls
 from sim.cluster.layout import Policies, lay_out
 from sim.cluster.link_rows import link_rows
@@ -30,8 +29,8 @@ from sim.engine.connector import OffloadingConnector
 from sim.engine.engine import Engine
 from sim.engine.hang import Hang, hang_of
 from sim.engine.nixl import NixlConnector
-from sim.events.agenda import Agenda
 from sim.events.clock import Clock
+from sim.events.lazy_updates import LazyUpdates
 from sim.hardware.capacity import Capacity
 from sim.hardware.coefficients import Coefficients
 from sim.hardware.mocker_law import Stage
@@ -115,12 +114,12 @@ class Cluster:
             capacity.block_bytes,
         )
         self.scene = Scene(self.clock, scenario.faults, scenario.seed)
-        self._agenda = Agenda()
+        self._lazy_updates = LazyUpdates()
         self._prefixes = PrefixTable(trace.chunk_tokens, capacity.block_tokens)
         self.pulls = self._transfers(transport) if scenario.workers.prefill else None
         """Transfers between workers; None in an aggregated cluster."""
         desk = Desk(
-            self.clock, self._agenda, self.recorder, scenario.seed, watcher.booked if watcher else None
+            self.clock, self._lazy_updates, self.recorder, scenario.seed, watcher.booked if watcher else None
         )
         stages, bypass = lay_out(
             scenario, self._prefixes, self.workers, Policies(policy, decode_policy), desk
@@ -229,7 +228,7 @@ class Cluster:
             ),
             observer=self._watch or self.recorder,
             outbox=self.scene.outbox(index, self._outbox),
-            agenda=self._agenda,
+            lazy_updates=self._lazy_updates,
             delays=self._delays,
             fast_forward=scenario.engine.fast_forward and not self.scene.sends_one_by_one(index),
         )
@@ -262,7 +261,7 @@ class Cluster:
             self.frontend,
             self.migration,
             self.workers,
-            self._agenda,
+            self._lazy_updates,
             self.recorder,
             pulls=self.pulls,
             over=lambda: self.recorder.ended == len(requests),
@@ -298,14 +297,3 @@ class Cluster:
             if any(request.request_id in left for request in worker.engine.requests):
                 hangs[index] = hang_of(worker.engine)
         return hangs
-
-
-@contextmanager
-def rare_collections() -> Iterator[None]:
-    """Let Python look for circular garbage less often: a run makes many objects and next to no circles."""
-    usual = gc.get_threshold()
-    gc.set_threshold(100_000, 20, 100)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*usual)

@@ -1,6 +1,6 @@
 """Which requests of a disaggregated cluster skip prefill: a decode worker computes prompt and answer."""
 
-from sim.cluster.request_record import Record
+from sim.cluster.request_state import RequestState
 from sim.cluster.stage import Stage
 from sim.router.conditional import ConditionalDisaggSettings, decide
 
@@ -34,7 +34,7 @@ class Bypass:
         self._block_tokens = block_tokens
         self._max_num_batched_tokens = max_num_batched_tokens
 
-    def rank(self, record: Record) -> int | None:
+    def rank(self, record: RequestState) -> int | None:
         """Return the rank of the decode worker that serves a request alone; None: it takes both stages."""
         alive = self._prefill.pool.alive
         if alive is not None and not alive:
@@ -42,7 +42,7 @@ class Bypass:
             return None if decision is None else decision.chosen.rank
         return None if self._settings is None else self._decided(record, self._settings)
 
-    def _decided(self, record: Record, settings: ConditionalDisaggSettings) -> int | None:
+    def _decided(self, record: RequestState, settings: ConditionalDisaggSettings) -> int | None:
         peek = self._peek.choose(record)
         prefill = self._prefill.choose(record) if settings.asks_prefill else None
         if peek is None:

@@ -34,7 +34,7 @@ class Delays(Protocol):
 
     @property
     def sees_steps(self) -> bool:
-        """Whether each step has to be asked for, so that none may be taken ahead."""
+        """Whether each step has to be asked for, so that none may be fast-forwarded."""
 
     def dispatched(self, request: int, now_s: float, *, decode: bool) -> Arrival:
         """Return when a request, by its index, comes to the worker that was chosen; `decode`: to decode."""

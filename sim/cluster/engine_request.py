@@ -1,12 +1,12 @@
 """What a worker is asked to compute of a request: prompt and answer, or the prompt alone."""
 
-from sim.cluster.request_record import Record
+from sim.cluster.request_state import RequestState
 from sim.engine.active import ActiveRequest
 from sim.kv.prefix import PrefixTable
 from sim.kv.runs import BlockRuns
 
 
-def whole(prefixes: PrefixTable, record: Record) -> ActiveRequest:
+def whole(prefixes: PrefixTable, record: RequestState) -> ActiveRequest:
     """Return the request as an engine sees it that computes its answer."""
     request = record.request
     if record.sequence is None:
@@ -17,7 +17,7 @@ def whole(prefixes: PrefixTable, record: Record) -> ActiveRequest:
     return ActiveRequest(record.request_id, record.prompt_tokens, left, record.sequence)
 
 
-def prompt_only(prefixes: PrefixTable, hybrid: bool, record: Record) -> ActiveRequest:
+def prompt_only(prefixes: PrefixTable, hybrid: bool, record: RequestState) -> ActiveRequest:
     """Return the request as a prefill engine sees it: the prompt, and one token of answer.
 
     That token may fill a block. vLLM 0.28.0 then gives the block a hash when the token comes back, and the

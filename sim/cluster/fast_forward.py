@@ -15,7 +15,7 @@ from sim.cluster.observer import RunObserver
 from sim.cluster.outbox import EventOutbox
 from sim.engine.decode_run import DecodeRun, allocate, allocations, commit, decode_run, output_times
 from sim.engine.engine import Engine
-from sim.events.agenda import Agenda
+from sim.events.lazy_updates import LazyUpdates
 from sim.hardware.step_time import StepTime
 
 
@@ -30,19 +30,19 @@ class FastForward:
         step_time: StepTime,
         observer: RunObserver,
         outbox: EventOutbox,
-        agenda: Agenda,
+        lazy_updates: LazyUpdates,
     ) -> None:
         self._index = index
         self._engine = engine
         self._step_time = step_time
         self._observer = observer
         self._outbox = outbox
-        self._agenda = agenda
+        self._lazy_updates = lazy_updates
         self._in_flight = 0
         self._run: DecodeRun | None = None
         self._ends_s: NDArray[np.float64] = np.empty(0)
         """When the outputs of the run are processed, and after them those in flight then."""
-        agenda.enter(index, self._catch_up)
+        lazy_updates.enter(index, self._catch_up)
 
     def start(self, in_flight_s: deque[float], until_s: float) -> float | None:
         """Look for a run; return when the output is processed that ends it, None if there is no run.
@@ -93,11 +93,11 @@ class FastForward:
         engine, index = self._engine, self._index
         if engine.steady.across_blocks:
             self._allocate(run, steps, now_s)
-            self._agenda.note(index, inf)
+            self._lazy_updates.note(index, inf)
         self._run = None
         if steps:
             commit(engine, run, steps)
-            news = engine.news()
+            news = engine.drain_events()
             if news:
                 self._observer.kv(index, news)
             self._observer.decoded(index, run, self._ends_s[:steps])
@@ -107,7 +107,7 @@ class FastForward:
 
     def _note_next_allocation(self, run: DecodeRun) -> None:
         due_s = self._ends_s.item(run.next_allocation) if run.next_allocation < run.steps else inf
-        self._agenda.note(self._index, due_s)
+        self._lazy_updates.note(self._index, due_s)
 
     def _catch_up(self, now_s: float, worker: float) -> None:
         """Allocate the blocks of the run that were planned before `worker` plans at this time."""
@@ -138,7 +138,7 @@ class FastForward:
     def _allocate_through(self, run: DecodeRun, pair: int) -> None:
         """Allocate the blocks of all pairs up to and with this one."""
         allocate(self._engine, run, pair + 1)
-        events = self._engine.news()
+        events = self._engine.drain_events()
         if events:
             self._observer.kv(self._index, events)
             self._outbox.kv_events(self._index, self._engine.publish(), self._ends_s.item(pair + 1))

@@ -21,8 +21,8 @@ from sim.cluster.front_door import FrontDoor, Listeners
 from sim.cluster.kv_transfer import Pulls
 from sim.cluster.pool import Pool, PoolWorker
 from sim.cluster.recorder import Recorder
-from sim.cluster.request_record import Record, Visit
 from sim.cluster.request_row import Status
+from sim.cluster.request_state import RequestState, Visit
 from sim.cluster.stage import Stage
 from sim.engine.active import ActiveRequest
 from sim.engine.plan import StepOutput, StepPlan
@@ -85,7 +85,7 @@ class Frontend:
             return
         now_s = self._clock.now_s
         prompt = self._prefixes.add(request.chunks, request.prompt_tokens)
-        record = Record(request, now_s, prompt.blocks)
+        record = RequestState(request, now_s, prompt.blocks)
         self._recorder.sent(record, prompt.required_tokens)
         alpha = self._coefficients
         tokenised_s = now_s + (alpha.alpha_in_s + alpha.alpha_in_s_per_token * request.prompt_tokens)
@@ -104,11 +104,11 @@ class Frontend:
 
     def _refuse(self, request: Request, reason: str) -> None:
         """Turn a request away at the door: no later prompt is known for it."""
-        record = Record(request, self._clock.now_s, BlockRuns(()))
+        record = RequestState(request, self._clock.now_s, BlockRuns(()))
         self._recorder.sent(record, self._prefixes.required_tokens(request.chunks, request.prompt_tokens))
         self.end(record, "rejected", reason)
 
-    def route(self, record: Record) -> None:
+    def route(self, record: RequestState) -> None:
         """Let a request enter its first stage, unless it has ended."""
         if record.over:
             return
@@ -118,7 +118,7 @@ class Frontend:
         else:
             self._enter(record, self._bypass.local, self._bypass.local.admit(record, pinned=rank))
 
-    def _enter(self, record: Record, stage: Stage, visit: Visit | None) -> None:
+    def _enter(self, record: RequestState, stage: Stage, visit: Visit | None) -> None:
         """Send a request on its way to the worker that was chosen; None: no worker may serve it."""
         if visit is None:
             self.end(record, "failed" if record.retries else "rejected", "no_eligible_worker")
@@ -133,7 +133,7 @@ class Frontend:
         arrival = self._delays.dispatched(record.request.index, now_s, decode=stage.decode)
         self._clock.at(max(now_s, arrival.time_s), Phase.ARRIVAL, arrival.place, arrive, last=True)
 
-    def _queue(self, record: Record, stage: Stage, visit: Visit) -> None:
+    def _queue(self, record: RequestState, stage: Stage, visit: Visit) -> None:
         """A request has come to a worker."""
         now_s = self._clock.now_s
         leg = visit.leg = stage.ask(record)
@@ -146,7 +146,7 @@ class Frontend:
             self._offer(record, leg)
         visit.worker.add(leg)
 
-    def _offer(self, record: Record, leg: ActiveRequest) -> None:
+    def _offer(self, record: RequestState, leg: ActiveRequest) -> None:
         """Let a decode worker know what a prefill worker keeps for it, if that is still there."""
         assert self._pulls is not None
         assert record.active is not None
@@ -192,12 +192,12 @@ class Frontend:
         """Whether the first token of a block is among the newest."""
         return (request.num_tokens - 1) % self._prefixes.block_tokens < tokens
 
-    def _progress(self, record: Record, leg: ActiveRequest, tokens: int) -> None:
+    def _progress(self, record: RequestState, leg: ActiveRequest, tokens: int) -> None:
         visit = record.visit
         if visit is not None and record.served_as(leg):
             visit.pool.router.output_tokens(visit.booking, tokens, self._clock.now_s)
 
-    def _first_token(self, record: Record, leg: ActiveRequest) -> None:
+    def _first_token(self, record: RequestState, leg: ActiveRequest) -> None:
         if record.over:
             return
         if record.first_token_s is None:
@@ -206,7 +206,7 @@ class Frontend:
         if visit is not None and record.served_as(leg):
             visit.pool.router.first_token(visit.booking, self._clock.now_s)
 
-    def _prefilled(self, record: Record, leg: ActiveRequest) -> None:
+    def _prefilled(self, record: RequestState, leg: ActiveRequest) -> None:
         """The prefill worker's answer is here: release its booking, and enter the next stage."""
         visit = record.visit
         if visit is None or not record.served_as(leg):
@@ -221,7 +221,7 @@ class Frontend:
 
     def _finish(
         self,
-        record: Record,
+        record: RequestState,
         leg: ActiveRequest,
         status: Literal["completed", "rejected"],
         reason: str | None,
@@ -231,7 +231,7 @@ class Frontend:
             visit.pool.router.free(visit.booking, self._clock.now_s)
             self.end(record, status, reason)
 
-    def end(self, record: Record, status: Status, reason: str | None) -> None:
+    def end(self, record: RequestState, status: Status, reason: str | None) -> None:
         """A request is over: nobody serves it, no router has it on its books."""
         if self._pulls is not None:
             self._pulls.over(record.request_id)
@@ -245,11 +245,11 @@ class Frontend:
         if self._published is not None:
             self._published(worker, events, output_s)
         pool, rank = self.place(worker)
-        seen = self.news(pool, events)
+        seen = self.heard_by(pool, events)
         if seen:
-            pool.news.send(self._delays.heard(worker, output_s), rank, seen)
+            pool.undelivered.send(self._delays.heard(worker, output_s), rank, seen)
 
-    def news(self, pool: Pool, events: Iterable[KvEvent]) -> list[KvEvent]:
+    def heard_by(self, pool: Pool, events: Iterable[KvEvent]) -> list[KvEvent]:
         """Return those of a worker's events that the router of its pool is to hear of."""
         if not pool.router.keeps_index:
             return []
@@ -292,5 +292,5 @@ class Frontend:
         pool, rank = self.place(worker)
         return pool.worker(rank)
 
-    def _record(self, request: ActiveRequest) -> Record:
+    def _record(self, request: ActiveRequest) -> RequestState:
         return self._recorder.records[request.request_id]

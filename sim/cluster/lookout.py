@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from math import floor, inf
 
 from sim.cluster.pool import Pool
-from sim.cluster.request_record import Record
+from sim.cluster.request_state import RequestState
 from sim.engine.active import Status
 
 
@@ -25,7 +25,7 @@ class Lookout:
     def __init__(
         self,
         pools: Sequence[Pool],
-        records: Mapping[int, Record],
+        records: Mapping[int, RequestState],
         *,
         interval_s: float,
         way_s: float,
@@ -56,7 +56,7 @@ class Lookout:
                 self._scan = max(self._scan, floor((until_s + self._way_s) / self._interval_s))
 
 
-def _last_output_s(record: Record, before_s: float) -> float:
+def _last_output_s(record: RequestState, before_s: float) -> float:
     visit = record.visit
     if visit is None or visit.leg is None or not record.last_token_s:
         return -inf

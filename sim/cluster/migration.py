@@ -8,8 +8,8 @@ from sim.cluster.engine_request import whole
 from sim.cluster.frontend import Frontend
 from sim.cluster.kv_transfer import Pulls
 from sim.cluster.recorder import Recorder
-from sim.cluster.request_record import Record
 from sim.cluster.request_row import Status
+from sim.cluster.request_state import RequestState
 from sim.engine.active import ActiveRequest
 from sim.events.clock import Clock
 from sim.kv.prefix import PrefixTable
@@ -44,7 +44,7 @@ class Migration:
         rules: MigrationRules,
         *,
         pulls: Pulls | None = None,
-        retried: Callable[[Record], None] | None = None,
+        retried: Callable[[RequestState], None] | None = None,
     ) -> None:
         """Join the parts; `retried` is told of every retry, before the request has another number."""
         self._clock = clock
@@ -104,7 +104,7 @@ class Migration:
         target.report(pulled=[request])
         return outcome
 
-    def _try_again(self, record: Record) -> None:
+    def _try_again(self, record: RequestState) -> None:
         if self._retried is not None:
             self._retried(record)
         record.start_over()
@@ -118,17 +118,17 @@ class Migration:
         else:
             self._frontend.end(record, "failed", first.too_long)
 
-    def _renumber(self, record: Record) -> None:
+    def _renumber(self, record: RequestState) -> None:
         """Let engines call a request by another number, so that nothing of the lost one is taken for it."""
         self._recorder.tried_again(record, self._next_number)
         self._next_number += 1
 
-    def _let_go(self, record: Record) -> None:
+    def _let_go(self, record: RequestState) -> None:
         """Take a request off the router's books."""
         if record.visit is not None:
             record.visit.pool.router.free(record.visit.booking, self._clock.now_s)
 
-    def _abort(self, record: Record) -> None:
+    def _abort(self, record: RequestState) -> None:
         """Tell the engine that serves a request to let it go, and nobody to keep blocks for it."""
         visit = record.visit
         if visit is None or visit.leg is None:

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from sim.engine.active import ActiveRequest
 from sim.engine.engine import Engine
-from sim.events.mailbox import Mailbox
+from sim.events.delayed_queue import DelayedQueue
 from sim.kv.events import KvEvent
 from sim.router import Router
 from sim.router.copies import Copies
@@ -58,7 +58,7 @@ class Pool:
         members: indices of the pool's workers, in order of rank.
     """
 
-    __slots__ = ("_copies", "_workers", "alive", "members", "news", "observer", "router")
+    __slots__ = ("_copies", "_workers", "alive", "members", "observer", "router", "undelivered")
 
     def __init__(self, router: Router, workers: Sequence[PoolWorker], members: range) -> None:
         self.router = router
@@ -67,7 +67,7 @@ class Pool:
         self.alive: frozenset[int] | None = None
         """Ranks that may be chosen; None: all."""
         self.observer: PoolObserver | None = None
-        self.news: Mailbox[list[KvEvent]] = Mailbox(self._index)
+        self.undelivered: DelayedQueue[list[KvEvent]] = DelayedQueue(self._index)
         """KV events on their way to the router's index, from ranks."""
         self._copies: dict[tuple[int, str], Copies] = {}
         """By rank and tier."""
@@ -106,7 +106,7 @@ class Pool:
 
     def drop(self, rank: int, since_s: float = -inf) -> None:
         """What arrives from a rank from a time on was never sent."""
-        dropped = self.news.drop(rank, since_s)
+        dropped = self.undelivered.drop(rank, since_s)
         if self.observer is not None:
             self.observer.dropped(rank, dropped)
 

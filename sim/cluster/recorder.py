@@ -9,8 +9,8 @@ from math import isnan, nan
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.cluster.request_record import Record
 from sim.cluster.request_row import Status, request_row, waits_for
+from sim.cluster.request_state import RequestState
 from sim.engine.active import ActiveRequest
 from sim.engine.decode_run import DecodeRun
 from sim.engine.engine import Engine
@@ -45,7 +45,7 @@ class Recorder:
         *,
         due_s: Sequence[float] = (),
     ) -> None:
-        self.records: dict[int, Record] = {}
+        self.records: dict[int, RequestState] = {}
         """Requests sent and not yet ended, by index, and also by what engines call those tried again."""
         self.due_s = due_s
         """When the client means to send each request, by index, nan until it is known."""
@@ -66,7 +66,7 @@ class Recorder:
 
     # -- the front door -------------------------------------------------------------------------------------
 
-    def sent(self, record: Record, required_tokens: int) -> None:
+    def sent(self, record: RequestState, required_tokens: int) -> None:
         """A client sent a request; no earlier prompt had the last `required_tokens` of this one."""
         request = record.request
         self.records[request.index] = record
@@ -75,18 +75,20 @@ class Recorder:
         self._sent[request.index] = 1
         self._ledger.sent(request.index, record.blocks, request.prompt_tokens, required_tokens)
 
-    def tried_again(self, record: Record, request_id: int) -> None:
+    def tried_again(self, record: RequestState, request_id: int) -> None:
         """A request is sent to another worker, its own having been lost, under another number."""
         self._forget_number(record)
         self.records[request_id] = record
         record.request_id = request_id
 
-    def _forget_number(self, record: Record) -> None:
+    def _forget_number(self, record: RequestState) -> None:
         self._continued.discard(record.request_id)
         if record.request_id != record.request.index:
             del self.records[record.request_id]
 
-    def routed(self, record: Record, decision: Decision, stage: str, workers: range, now_s: float) -> None:
+    def routed(
+        self, record: RequestState, decision: Decision, stage: str, workers: range, now_s: float
+    ) -> None:
         """One of the workers, by rank, was chosen for a stage. Every candidate's terms become a row."""
         table = self.rows.tables.get("decisions")
         if table is not None:
@@ -94,7 +96,7 @@ class Recorder:
             for terms in decision.terms:
                 table.append((index, stage, now_s, terms.rank == chosen, workers[terms.rank], *terms[1:]))
 
-    def end(self, record: Record, now_s: float, status: Status, reason: str | None = None) -> None:
+    def end(self, record: RequestState, now_s: float, status: Status, reason: str | None = None) -> None:
         """A request came to its end; its row is complete."""
         index = record.request.index
         record.over = True

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from sim.cluster.request_record import Record
+from sim.cluster.request_state import RequestState
 from sim.ledger.account import Account
 from sim.results.latency import latency
 
@@ -11,7 +11,7 @@ Status = Literal["completed", "rejected", "failed", "cancelled", "unfinished"]
 
 
 def request_row(
-    record: Record,
+    record: RequestState,
     account: Account,
     due_s: float | None,
     status: Status,
@@ -77,7 +77,7 @@ def request_row(
     )
 
 
-def waits_for(record: Record, waits: Mapping[int, Mapping[int, str]]) -> str:
+def waits_for(record: RequestState, waits: Mapping[int, Mapping[int, str]]) -> str:
     """Return what a request waits for that never ends; `waits` may know, by worker and index."""
     leg, worker = record.active, record.worker
     if record.decode is not None:

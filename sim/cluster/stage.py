@@ -4,17 +4,17 @@ from collections.abc import Callable
 from math import inf
 from typing import NamedTuple
 
-from sim.base.uniform import draw
+from sim.base.uniform import uniform
 from sim.cluster.pool import Pool
 from sim.cluster.recorder import Recorder
-from sim.cluster.request_record import Record, Visit
+from sim.cluster.request_state import RequestState, Visit
 from sim.engine.active import ActiveRequest
-from sim.events.agenda import Agenda
 from sim.events.clock import Clock
+from sim.events.lazy_updates import LazyUpdates
 from sim.router import Booking, Decision, NoEligibleWorkerError, Overrides, Query
 from sim.router.query import NO_OVERRIDES
 
-Booked = Callable[[Record, Pool, Decision, Booking], None]
+Booked = Callable[[RequestState, Pool, Decision, Booking], None]
 """Is told of every booking, right after it was made."""
 
 
@@ -22,7 +22,7 @@ class Desk(NamedTuple):
     """What all stages of a cluster have in common."""
 
     clock: Clock
-    agenda: Agenda
+    lazy_updates: LazyUpdates
     recorder: Recorder
     seed: int
     booked: Booked | None = None
@@ -45,7 +45,7 @@ class Stage:
         self,
         name: str,
         pool: Pool,
-        ask: Callable[[Record], ActiveRequest],
+        ask: Callable[[RequestState], ActiveRequest],
         desk: Desk,
         *,
         too_long: str = "prompt_exceeds_pool",
@@ -59,7 +59,7 @@ class Stage:
         self.decode = decode
         self._overrides = overrides
         self._clock = desk.clock
-        self._agenda = desk.agenda
+        self._lazy_updates = desk.lazy_updates
         self._recorder = desk.recorder
         self._seed = desk.seed
         self._booked = desk.booked
@@ -68,22 +68,22 @@ class Stage:
         """Whether a prompt fits into a worker."""
         return self.pool.worker(0).engine.fits(prompt_tokens)
 
-    def choose(self, record: Record, pinned: int | None = None, heard: float = inf) -> Decision | None:
+    def choose(self, record: RequestState, pinned: int | None = None, heard: float = inf) -> Decision | None:
         """Ask the router, who has heard from ranks up to `heard` what arrived at this very instant.
 
         `pinned`: the rank that it is to be. None: no worker may serve the request.
         """
         now_s, router = self._clock.now_s, self.pool.router
         if router.keeps_index:
-            self._agenda.settle(now_s, -1)
-            self.pool.news.open(now_s, heard)
-        number = draw(self._seed, f"route {self.name}", record.request.index)
+            self._lazy_updates.settle(now_s, -1)
+            self.pool.undelivered.open(now_s, heard)
+        number = uniform(self._seed, f"route {self.name}", record.request.index)
         try:
             return router.choose(self._query(record, pinned), now_s, number)
         except NoEligibleWorkerError:
             return None
 
-    def admit(self, record: Record, pinned: int | None = None, heard: float = inf) -> Visit | None:
+    def admit(self, record: RequestState, pinned: int | None = None, heard: float = inf) -> Visit | None:
         """Choose a worker and put the request on its books in one instant: the stage serves it from now on.
 
         Arguments and None as for `choose`.
@@ -100,7 +100,7 @@ class Stage:
         record.booked(visit, decision.ties, now_s)
         return visit
 
-    def _query(self, record: Record, pinned: int | None = None) -> Query:
+    def _query(self, record: RequestState, pinned: int | None = None) -> Query:
         request = record.request
         return Query(
             request.index,

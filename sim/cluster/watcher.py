@@ -10,7 +10,7 @@ from sim.cluster.observer import Observer
 from sim.cluster.outbox import Outbox
 from sim.cluster.pool import Pool
 from sim.cluster.recorder import Recorder
-from sim.cluster.request_record import Record
+from sim.cluster.request_state import RequestState
 from sim.cluster.worker import Worker
 from sim.events.clock import Clock
 from sim.router import Booking, Decision
@@ -54,10 +54,10 @@ class Watcher(Observer, Protocol):
     def join(self, cluster: Watched, send: Act, /) -> Act:
         """Listen to the parts of a cluster that was built; return what its client is to call for `send`."""
 
-    def booked(self, record: Record, pool: Pool, decision: Decision, booking: Booking, /) -> None:
+    def booked(self, record: RequestState, pool: Pool, decision: Decision, booking: Booking, /) -> None:
         """A request was put on a router's books."""
 
-    def retried(self, record: Record, /) -> None:
+    def retried(self, record: RequestState, /) -> None:
         """A request is to be tried again."""
 
     def pulled(self, request: int, n_bytes: int, start_s: float, end_s: float, /) -> None:

@@ -17,8 +17,8 @@ from sim.engine.active import ActiveRequest, Status
 from sim.engine.engine import Engine
 from sim.engine.lookup import EngineDiedError
 from sim.engine.plan import StepPlan
-from sim.events.agenda import Agenda
 from sim.events.clock import Clock, Phase
+from sim.events.lazy_updates import LazyUpdates
 from sim.hardware.step_time import StepTime
 from sim.links.host_link import HostLink
 
@@ -39,13 +39,13 @@ class Worker:
         link: HostLink,
         observer: Observer,
         outbox: Outbox,
-        agenda: Agenda,
+        lazy_updates: LazyUpdates,
         delays: Delays,
         fast_forward: bool = True,
     ) -> None:
         """Join the parts. Where the delays see every step, nothing is fast-forwarded."""
         self.engine = engine
-        self._agenda = agenda
+        self._lazy_updates = lazy_updates
         self._env = env
         self._index = index
         self.link = link
@@ -76,7 +76,7 @@ class Worker:
                 step_time=self._step_time,
                 observer=self._observer,
                 outbox=self._outbox,
-                agenda=self._agenda,
+                lazy_updates=self._lazy_updates,
             )
 
     def add(self, request: ActiveRequest) -> None:
@@ -265,7 +265,7 @@ class Worker:
         self._gpu.ends_s.popleft()
         done = [(job_id, None) for job_id in self.link.take_done(now_s)] if self.link.done_s else []
         output = engine.complete(done, *self._told())
-        self._observer.processed(self._index, output, engine.news(), now_s)
+        self._observer.processed(self._index, output, engine.drain_events(), now_s)
         if output.events:
             self._outbox.kv_events(self._index, output.events, now_s)
         if output.tokens:
@@ -274,8 +274,8 @@ class Worker:
     def _plan_step(self, now_s: float) -> StepPlan:
         plan = self.engine.schedule()
         if plan.admitted:
-            self._agenda.settle(now_s, self._index)  # the ledger looks at what is cached where
-        self._observer.planned(self._index, plan, self.engine.news(), now_s)
+            self._lazy_updates.settle(now_s, self._index)  # the ledger looks at what is cached where
+        self._observer.planned(self._index, plan, self.engine.drain_events(), now_s)
         if self.engine.nixl is not None:
             self._outbox.pulls(self._index, plan)
         self._gpu.submit(plan, now_s)

@@ -48,7 +48,7 @@ def requests(
     from sim.commands.kept import out_file
     from sim.hardware.coefficient_toml import to_toml
     from sim.measured.formats.requests_csv import read_requests
-    from sim.scenario.scenario import load_scenario
+    from sim.scenario.load import load_scenario
 
     settings = Settings(
         free=tuple(free) or FREE,

@@ -24,7 +24,7 @@ def capacity(
     from sim.base.errors import InputError
     from sim.base.shown import WIDTH
     from sim.commands.console import console
-    from sim.scenario.scenario import load_scenario
+    from sim.scenario.load import load_scenario
     from sim.show.text.capacity import render
     from sim.simulation.startup import check_startup
 

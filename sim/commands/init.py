@@ -36,7 +36,7 @@ def init(
     from sim.commands.kept import out_file
     from sim.measured.commands import Commands
     from sim.measured.formats.flags import parse_command
-    from sim.measured.mirror.cluster import Cluster, mirror
+    from sim.measured.mirror.cluster import MirroredCluster, mirror
     from sim.measured.mirror.toml import check, examples, remarks, to_toml
     from sim.measured.run import load_run
     from sim.measured.windows import read_windows
@@ -46,7 +46,7 @@ def init(
     with nullcontext() if out is None else out_file(out, force=force) as file:
         folder = None if out is None else out.parent
         run = load_run(measured) if measured else None
-        cluster = Cluster(
+        cluster = MirroredCluster(
             run,
             Commands(tuple(map(parse_command, engines)), parse_command(frontend) if frontend else None),
             read_windows(metrics),

@@ -14,7 +14,7 @@ from sim.commands.options import Format, Jobs, Overrides, Resumed
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from sim.published.cluster import Cluster
+    from sim.published.cluster import PublishedCluster
     from sim.published.study import Maker, Plans, Replicate, Workload
 
 
@@ -154,7 +154,7 @@ Answer = tuple[dict[str, Any], "RenderableType"]
 """The same for JSON and for a terminal."""
 
 
-def _rows(cluster: "Cluster", plans: "Plans", maker: "Maker", out: Path | None) -> Answer:
+def _rows(cluster: "PublishedCluster", plans: "Plans", maker: "Maker", out: Path | None) -> Answer:
     from sim.published.cells import points
     from sim.published.result import result, to_dict, write
     from sim.published.show import render
@@ -167,7 +167,7 @@ def _rows(cluster: "Cluster", plans: "Plans", maker: "Maker", out: Path | None) 
     return to_dict(found), render(found)
 
 
-def _baselines(cluster: "Cluster", plans: "Plans", maker: "Maker", out: Path | None) -> Answer:
+def _baselines(cluster: "PublishedCluster", plans: "Plans", maker: "Maker", out: Path | None) -> Answer:
     from sim.published.baselines import score_baselines
     from sim.published.beside import render, to_dict, write
     from sim.published.variants import Variant, score_variants
@@ -185,7 +185,7 @@ def _baselines(cluster: "Cluster", plans: "Plans", maker: "Maker", out: Path | N
     return to_dict(found), render(rows, found)
 
 
-def _sensitivity(cluster: "Cluster", plans: "Plans", maker: "Maker", out: Path | None) -> Answer:
+def _sensitivity(cluster: "PublishedCluster", plans: "Plans", maker: "Maker", out: Path | None) -> Answer:
     from sim.published.beside import to_dict, write
     from sim.published.plots import write_sensitivity
     from sim.published.sensitivity import render_sentences, study, write_sentences

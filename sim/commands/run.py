@@ -56,7 +56,7 @@ def run(
     from sim.experiments.jobs.counts import check_counts
     from sim.results.metrics import to_json
     from sim.results.refusals import nothing_served
-    from sim.scenario.scenario import load_scenario
+    from sim.scenario.load import load_scenario
 
     check_counts(repeat=repeat, draws=draws)
     chosen = load_scenario(scenario, overrides)

@@ -16,7 +16,7 @@ def scenarios() -> None:
     """List the shipped scenarios."""
     from sim.base.shipped import scenario_names
     from sim.commands.console import console
-    from sim.scenario.scenario import load_scenario
+    from sim.scenario.load import load_scenario
 
     names = scenario_names()
     width = max(map(len, names), default=0)

@@ -16,7 +16,7 @@ def validate_requests(
     from sim.commands.console import console
     from sim.measured.formats.requests_csv import read_requests
     from sim.results.metrics import to_json
-    from sim.scenario.scenario import load_scenario
+    from sim.scenario.load import load_scenario
     from sim.validation.requests.show import render
     from sim.validation.requests.validate import n_predictions
     from sim.validation.requests.validate import validate_requests as predict

@@ -33,11 +33,11 @@ class ActiveRequest:
     """
 
     __slots__ = (
+        "block_ids",
         "boundary_tokens",
         "computed",
         "external_tokens",
         "for_remote",
-        "hashes",
         "in_flight",
         "local_tokens",
         "output_tokens",
@@ -54,12 +54,12 @@ class ActiveRequest:
     )
 
     def __init__(
-        self, request_id: int, prompt_tokens: int, output_tokens: int, hashes: Sequence[int]
+        self, request_id: int, prompt_tokens: int, output_tokens: int, block_ids: Sequence[int]
     ) -> None:
         self.request_id = request_id
         self.prompt_tokens = prompt_tokens
         self.output_tokens = output_tokens
-        self.hashes = BlockRuns.of(hashes)
+        self.block_ids = BlockRuns.of(block_ids)
         self.status = Status.WAITING
         self.computed = 0
         """Tokens whose KV exists or is being computed by a step in flight."""

@@ -74,7 +74,7 @@ class OffloadingConnector:
         if tracked.jobs:
             return None
         cache = self._cache
-        tracked.extend_keys(request.hashes, request.hashed_tokens // cache.block_tokens)
+        tracked.extend_keys(request.block_ids, request.hashed_tokens // cache.block_tokens)
         start = local_tokens // cache.block_tokens
         limit = (request.num_tokens - 1 if cache.recurrent else request.num_tokens) // cache.block_tokens
         end = tier_hit(self.tier, tracked.keys, start, limit)
@@ -168,7 +168,7 @@ class OffloadingConnector:
         start, end = tracked.considered, min(storable // block_tokens, len(tracked.blocks[0]))
         if end <= start:
             return None
-        tracked.extend_keys(request.hashes, request.hashed_tokens // block_tokens)
+        tracked.extend_keys(request.block_ids, request.hashed_tokens // block_tokens)
         sources = tracked.sources(start, end)
         if all(self.tier.state(key) is not None for key in sources):
             tracked.considered = end
@@ -181,17 +181,17 @@ class OffloadingConnector:
         tracked.considered = end
         self._publish_evicted(evicted)
         self._touch(tracked)
-        before = request.hashes[start - 1] if start else None
+        before = request.block_ids[start - 1] if start else None
         attention = tracked.keys[self._cache.attention_group][start:end]
         parents = dict(zip(attention, [before, *(key[0] for key in attention[:-1])], strict=True))
         return self._new_job(request, False, {key: sources[key] for key in fresh}, parents)
 
     def _publish_evicted(self, evicted: Iterable[Key]) -> None:
         by_group: dict[int, list[int]] = {}
-        for block_hash, group in evicted:
-            by_group.setdefault(group, []).append(block_hash)
+        for block_id, group in evicted:
+            by_group.setdefault(group, []).append(block_id)
         self.events += [
-            KvEvent(False, group, None, hashes, self.tier.name) for group, hashes in by_group.items()
+            KvEvent(False, group, None, block_ids, self.tier.name) for group, block_ids in by_group.items()
         ]
 
     # -- ends -----------------------------------------------------------------------------------------------

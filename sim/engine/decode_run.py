@@ -123,7 +123,7 @@ def commit(engine: Engine, run: DecodeRun, steps: int) -> None:
     for request in run.requests:
         request.outputs += steps
         request.computed += steps
-        engine.cache.register(request.tables, request.hashes, request.num_tokens)
+        engine.cache.register(request.tables, request.block_ids, request.num_tokens)
     if engine.offload is not None:
         engine.offload.failed_stores += steps * engine.failed_stores
 

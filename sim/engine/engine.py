@@ -237,9 +237,9 @@ class Engine:
                 outgrown.append(request)
         return outgrown
 
-    def news(self) -> list[KvEvent]:
+    def drain_events(self) -> list[KvEvent]:
         """KV events since the last call, as they happened, published or not."""
-        return self._events.news()
+        return self._events.drain_events()
 
     def publish(self) -> list[KvEvent]:
         """KV events not published yet: the device's first, then the host tier's."""
@@ -258,7 +258,7 @@ class Engine:
         request.outputs += 1
         request.placeholders -= 1
         if self._async_scheduling and request.status is Status.RUNNING:
-            self.cache.register(request.tables, request.hashes, request.computed - request.placeholders)
+            self.cache.register(request.tables, request.block_ids, request.computed - request.placeholders)
         if request.outputs < request.output_tokens and request.num_tokens < self.max_model_len:
             return False
         self._take_out(request)

@@ -147,7 +147,7 @@ def _loads(engine: Engine, request: ActiveRequest) -> bool:
 def _whole(engine: Engine, request: ActiveRequest) -> int:
     """Return the free blocks that a request's known sequence needs beyond what it holds."""
     cache = engine.cache
-    hit = NO_HIT if request.tables else cache.lookup(request.hashes, request.num_tokens)
+    hit = NO_HIT if request.tables else cache.lookup(request.block_ids, request.num_tokens)
     return cache.need(request.tables, request.num_tokens, hit) or 0
 
 

@@ -14,12 +14,12 @@ class KvEvents:
         self._pool = cache.pool
         self._offload = offload
         self._seen: list[KvEvent] = []
-        """What `news` has not told."""
+        """What `drain_events` has not told."""
         self._device: list[KvEvent] = []
         self._host: list[KvEvent] = []
         """What was not published."""
 
-    def news(self) -> list[KvEvent]:
+    def drain_events(self) -> list[KvEvent]:
         """Events since the last call, as they happened, published or not."""
         self._collect()
         news, self._seen = self._seen, []

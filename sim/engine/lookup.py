@@ -14,7 +14,7 @@ class Lookup:
     """The look-up of one engine, repeated each time that a request is tried.
 
     With both connectors vLLM's MultiConnector asks them in order, `nixl` first unless `offload_first`.
-    `dies_of_nothing`: a prompt of which nothing is left to compute kills the engine, as in vLLM 0.28.0.
+    `dies_on_full_hit`: a prompt of which nothing is left to compute kills the engine, as in vLLM 0.28.0.
     """
 
     def __init__(
@@ -24,7 +24,7 @@ class Lookup:
         nixl: NixlConnector | None,
         *,
         offload_first: bool,
-        dies_of_nothing: bool,
+        dies_on_full_hit: bool,
     ) -> None:
         self.nothing_left = 0
         """Prompts of which nothing was left to compute when their last token had been taken off."""
@@ -33,7 +33,7 @@ class Lookup:
         self._cache = cache
         # A pull always brings the state, a load from the host tier only together with attention blocks.
         self._stateless_hits = nixl is not None and offload is None
-        self._dies_of_nothing = dies_of_nothing
+        self._dies_on_full_hit = dies_on_full_hit
 
     def find(self, request: ActiveRequest) -> tuple[Hit, int | None]:
         """Return the local hit and the tokens to be brought from outside; None: ask again later.
@@ -42,12 +42,12 @@ class Lookup:
         """
         cache = self._cache
         look = cache.lookup_attention if self._stateless_hits else cache.lookup
-        hit = look(request.hashes, request.num_tokens)
+        hit = look(request.block_ids, request.num_tokens)
         external = self.ask(request, hit.tokens)
         if external is None:
             return hit, None
         if hit.stateless and not external:
-            hit = cache.lookup(request.hashes, request.num_tokens)
+            hit = cache.lookup(request.block_ids, request.num_tokens)
         if not external and hit.tokens == request.num_tokens:
             hit = self._hit_less(request)
         request.boundary_tokens = hit.attention_tokens if hit.attention_tokens > hit.tokens else 0
@@ -66,6 +66,6 @@ class Lookup:
     def _hit_less(self, request: ActiveRequest) -> Hit:
         """The token taken off a prompt was all that a hit had left to compute: hit a block less."""
         self.nothing_left += 1
-        if self._dies_of_nothing:
+        if self._dies_on_full_hit:
             raise EngineDiedError(request.request_id)
-        return self._cache.lookup(request.hashes, request.num_tokens)
+        return self._cache.lookup(request.block_ids, request.num_tokens)

@@ -28,11 +28,11 @@ class OffloadState:
         self.jobs: set[int] = set()
         self.ended = False
 
-    def extend_keys(self, hashes: Sequence[int], positions: int) -> None:
+    def extend_keys(self, block_ids: Sequence[int], positions: int) -> None:
         """Name the keys of the first `positions` blocks."""
         known = len(self.keys[0])
         if known < positions:
-            fresh = [*hashes[known:positions]]
+            fresh = [*block_ids[known:positions]]
             for group, keys in enumerate(self.keys):
                 keys.extend(zip(fresh, repeat(group)))
 

@@ -4,7 +4,7 @@ from sim.engine.active import ActiveRequest
 from sim.engine.connector import TransferJob
 from sim.engine.nixl import Pull
 from sim.kv.events import KvEvent
-from sim.kv.stretch import Part
+from sim.kv.extent import Part
 
 Chunk = tuple[ActiveRequest, int]
 """A request and how many of its tokens."""

@@ -37,7 +37,7 @@ class Scheduler:
         self.offload = offload
         self.nixl = nixl
         self.lookup = Lookup(
-            cache, offload, nixl, offload_first=offload_first, dies_of_nothing=settings.vllm_0_28_faults
+            cache, offload, nixl, offload_first=offload_first, dies_on_full_hit=settings.vllm_0_28_faults
         )
         # A connector that consumes lets blocks go only when no step in flight can write to them.
         self._frees_late = nixl.consumer if nixl is not None else offload is not None
@@ -224,7 +224,7 @@ class Scheduler:
         """What a request waited for is in its blocks: findable, and scheduled like a waiting request."""
         self.arrived.discard(request.request_id)
         request.status = Status.PREEMPTED if request.preemptions else Status.WAITING
-        self.cache.register(request.tables, request.hashes, request.computed)
+        self.cache.register(request.tables, request.block_ids, request.computed)
         request.computed = min(request.computed, request.num_tokens - 1)
 
     # -- blocks and cuts ------------------------------------------------------------------------------------
@@ -238,7 +238,7 @@ class Scheduler:
         if cache.recurrent:
             cache.skip(tables, max(0, request.computed - request.in_flight))
         known = request.prompt_tokens + request.outputs
-        return cache.grow(tables, request.hashes, end, end if end < known else known)
+        return cache.grow(tables, request.block_ids, end, end if end < known else known)
 
     def _join(self, request: ActiveRequest, tokens: int, hit: Hit, external: int) -> bool:
         """Take the blocks for the first `tokens` of a waiting request beyond its hit; all or nothing.
@@ -262,7 +262,7 @@ class Scheduler:
             cache.admit(request.tables, hit, computed)
         if not external:
             cache.extend(request.tables, computed + tokens)
-            cache.register(request.tables, request.hashes, min(computed + tokens, request.num_tokens))
+            cache.register(request.tables, request.block_ids, min(computed + tokens, request.num_tokens))
         return True
 
     def reserved_blocks(self) -> int:

@@ -5,8 +5,9 @@ from pathlib import Path
 from sim.base.errors import InputError
 from sim.experiments.comparison import Comparison, to_show
 from sim.runs.saved import COMPARISON, SCENARIO, SUMMARY, SWEEP, is_folder, read_comparison
+from sim.scenario.load import load_scenario
 from sim.scenario.overrides import Overrides
-from sim.scenario.scenario import Scenario, load_scenario
+from sim.scenario.scenario import Scenario
 from sim.simulation.result import RunResult
 
 

@@ -16,7 +16,8 @@ from sim.results.quantities import check_number, names_before_runs, names_in
 from sim.runs.layouts import Configuration, Search, aggregated, split
 from sim.runs.sizing import Sized
 from sim.runs.tried import Tried, by_size
-from sim.scenario.scenario import Scenario, load_scenario
+from sim.scenario.load import load_scenario
+from sim.scenario.scenario import Scenario
 
 RATIOS = ((1, 3), (1, 1), (3, 1))
 """Prefill to decode workers from which searches start."""

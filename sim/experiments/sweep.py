@@ -19,9 +19,10 @@ from sim.experiments.jobs.fingerprint import fingerprint
 from sim.experiments.jobs.job import Job, jobs_at
 from sim.runs.journal import journal_in
 from sim.runs.saved import write_sweep
+from sim.scenario.load import load_scenario
 from sim.scenario.overrides import Overrides, as_texts
 from sim.scenario.points import combinations, read_axes
-from sim.scenario.scenario import Scenario, load_scenario, scenario_schema
+from sim.scenario.scenario import Scenario, scenario_schema
 from sim.scenario.spaces import read_space, sobol_points
 
 

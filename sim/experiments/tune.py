@@ -21,7 +21,8 @@ from sim.results.refusals import lost
 from sim.runs.comparison import Comparison
 from sim.runs.run import Run
 from sim.runs.tuning import BEST, DEFAULT, Goal, Trial, Tuned
-from sim.scenario.scenario import Scenario, load_scenario, scenario_schema
+from sim.scenario.load import load_scenario
+from sim.scenario.scenario import Scenario, scenario_schema
 from sim.scenario.spaces import Space, read_space
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from sim.kv.events import KvEvent
+from sim.kv.extent import Extent, Part
 from sim.kv.pool import NULL_BLOCK, BlockPool
 from sim.kv.runs import BlockRuns
-from sim.kv.stretch import Part, Stretch
 
 
 def blocks_for(tokens: int, block_tokens: int) -> int:
@@ -30,7 +30,7 @@ class Table:
         """Positions covered, with or without a block."""
         self.registered = 0
         """Positions whose hash is registered (or that came from the cache)."""
-        self.own: Stretch | None = None
+        self.own: Extent | None = None
         """Attention groups: the blocks behind the hit."""
         self.state_position: int | None = None
         """Recurrent groups: where the state stood before the newest block was taken."""
@@ -47,12 +47,12 @@ class Table:
     def numbers(self, start: int, stop: int) -> list[int]:
         """Return the block number of each of these positions, NULL_BLOCK where there is no block."""
         numbers = [NULL_BLOCK] * (stop - start)
-        for stretch, first, end in reversed(self.parts.values()):
+        for extent, first, end in reversed(self.parts.values()):
             if end <= start:
                 break
             if first < stop:
                 low, high = max(first, start), min(end, stop)
-                numbers[low - start : high - start] = stretch.numbers_of(low, high)
+                numbers[low - start : high - start] = extent.numbers_of(low, high)
         return numbers
 
 
@@ -74,7 +74,7 @@ class Group(Protocol):
     def skip(self, table: Table, processed_tokens: int) -> None:
         """Return the blocks that computing past `processed_tokens` no longer reads."""
 
-    def register(self, table: Table, hashes: BlockRuns, tokens: int) -> None:
+    def register(self, table: Table, block_ids: BlockRuns, tokens: int) -> None:
         """Make every full block below `tokens` findable."""
 
 
@@ -103,7 +103,7 @@ class AttentionGroup:
         if positions > table.length:
             own = table.own
             if own is None:
-                own = table.own = Stretch(self._group, table.length)
+                own = table.own = Extent(self._group, table.length)
             self._pool.allocate(own, positions - table.length)
             table.parts[own.first] = (own, own.first, positions)
             table.length = positions
@@ -111,16 +111,16 @@ class AttentionGroup:
     def skip(self, table: Table, processed_tokens: int) -> None:
         """Attention reads everything: nothing is skipped."""
 
-    def register(self, table: Table, hashes: BlockRuns, tokens: int) -> None:
+    def register(self, table: Table, block_ids: BlockRuns, tokens: int) -> None:
         """Register each newly full block; one stored event for the range."""
         start, end = table.registered, tokens // self._block_tokens
         if end <= start:
             return
         assert table.own is not None
-        runs = self._pool.register(table.own, hashes, end)
+        runs = self._pool.register(table.own, block_ids, end)
         table.registered = end
         blocks = runs[0] if len(runs) == 1 else BlockRuns(runs)
-        self._pool.events.append(KvEvent(True, self._group, _parent(hashes, start), blocks, "device"))
+        self._pool.events.append(KvEvent(True, self._group, _parent(block_ids, start), blocks, "device"))
 
 
 class RecurrentGroup:
@@ -143,7 +143,7 @@ class RecurrentGroup:
             return fresh
         if self.made_this_step:
             state, position, _ = hits[-1]
-            if state.hashes[position] in self.made_this_step:
+            if state.block_ids[position] in self.made_this_step:
                 return None
         return fresh + self._pool.count_free(hits)
 
@@ -164,7 +164,7 @@ class RecurrentGroup:
             return
         if table.length:
             table.state_position = table.length - 1
-        state = Stretch(self._group, positions - 1)
+        state = Extent(self._group, positions - 1)
         self._pool.allocate(state, 1)
         table.parts[positions - 1] = (state, positions - 1, positions)
         table.length = positions
@@ -188,7 +188,7 @@ class RecurrentGroup:
         if state is not None and state in table.parts and state < last_processed:
             self._pool.free([table.parts.pop(state)])
 
-    def register(self, table: Table, hashes: BlockRuns, tokens: int) -> None:
+    def register(self, table: Table, block_ids: BlockRuns, tokens: int) -> None:
         """Register the checkpoints among the newly full positions; the event may be empty."""
         start, end = table.registered, tokens // self._block_tokens
         if end <= start:
@@ -198,13 +198,13 @@ class RecurrentGroup:
             if position < start:
                 break
             if position < end:
-                self._pool.register(state, hashes, end=position + 1)
-                stored.insert(0, hashes[position])
+                self._pool.register(state, block_ids, end=position + 1)
+                stored.insert(0, block_ids[position])
         self.made_this_step.update(stored)
         table.registered = end
-        self._pool.events.append(KvEvent(True, self._group, _parent(hashes, start), stored, "device"))
+        self._pool.events.append(KvEvent(True, self._group, _parent(block_ids, start), stored, "device"))
 
 
-def _parent(hashes: BlockRuns, position: int) -> int | None:
+def _parent(block_ids: BlockRuns, position: int) -> int | None:
     """The hash before a position."""
-    return hashes[position - 1] if position else None
+    return block_ids[position - 1] if position else None

@@ -6,10 +6,10 @@ group; all take blocks of equal bytes from one pool, and a hit needs them all at
 
 from collections.abc import Sequence
 
+from sim.kv.extent import Part, block_numbers
 from sim.kv.groups import AttentionGroup, Group, RecurrentGroup, Table
 from sim.kv.pool import BlockPool
 from sim.kv.runs import BlockRuns
-from sim.kv.stretch import Part, block_numbers
 
 
 class Hit:
@@ -59,56 +59,56 @@ class KvCache:
             group.made_this_step.clear()
         self.pool.taken.clear()
 
-    def lookup(self, hashes: Sequence[int], num_tokens: int) -> Hit:
+    def lookup(self, block_ids: Sequence[int], num_tokens: int) -> Hit:
         """Return the longest usable hit of a request with `num_tokens` known tokens; changes nothing.
 
         At least one token is left to compute. A hybrid hit is the deepest boundary within the attention run
         at which every recurrent group has a checkpoint.
         """
-        hashes = BlockRuns.of(hashes)
-        run = self._attention_run(hashes, num_tokens)
+        block_ids = BlockRuns.of(block_ids)
+        run = self._attention_run(block_ids, num_tokens)
         length = run[-1][2] if run else 0
         tokens = length * self.block_tokens
         if not self.recurrent:
             return Hit(tokens, length, (run,), tokens)
-        depth, states = self._deepest_checkpoint(hashes, length)
+        depth, states = self._deepest_checkpoint(block_ids, length)
         if not depth:
             return Hit(attention_tokens=tokens)
-        held = [(stretch, start, min(stop, depth)) for stretch, start, stop in run if start < depth]
+        held = [(extent, start, min(stop, depth)) for extent, start, stop in run if start < depth]
         return Hit(depth * self.block_tokens, depth, (*states, held), tokens)
 
-    def lookup_attention(self, hashes: Sequence[int], num_tokens: int) -> Hit:
+    def lookup_attention(self, block_ids: Sequence[int], num_tokens: int) -> Hit:
         """Return the hit of a request whose recurrent state may come from elsewhere: the attention run alone.
 
         Its blocks count the deepest checkpoint, as vLLM 0.28.0's admission does. If a checkpoint lies beyond
         the run, the hit is that of `lookup`.
         """
         if not self.recurrent:
-            return self.lookup(hashes, num_tokens)
-        hashes = BlockRuns.of(hashes)
-        run = self._attention_run(hashes, num_tokens)
+            return self.lookup(block_ids, num_tokens)
+        block_ids = BlockRuns.of(block_ids)
+        run = self._attention_run(block_ids, num_tokens)
         length = run[-1][2] if run else 0
-        depth, states = self._deepest_checkpoint(hashes, (num_tokens - 1) // self.block_tokens)
+        depth, states = self._deepest_checkpoint(block_ids, (num_tokens - 1) // self.block_tokens)
         if depth > length:
-            return self.lookup(hashes, num_tokens)
+            return self.lookup(block_ids, num_tokens)
         tokens = length * self.block_tokens
         return Hit(tokens, length, (*(states or self._no_hits[:-1]), run), tokens, depth < length)
 
-    def _attention_run(self, hashes: BlockRuns, num_tokens: int) -> list[Part]:
-        return self.pool.run(hashes, (num_tokens - 1) // self.block_tokens, self.attention_group)
+    def _attention_run(self, block_ids: BlockRuns, num_tokens: int) -> list[Part]:
+        return self.pool.run(block_ids, (num_tokens - 1) // self.block_tokens, self.attention_group)
 
-    def _deepest_checkpoint(self, hashes: BlockRuns, length: int) -> tuple[int, list[list[Part]]]:
+    def _deepest_checkpoint(self, block_ids: BlockRuns, length: int) -> tuple[int, list[list[Part]]]:
         """Return the deepest boundary within `length` blocks at which all groups have a state, and these."""
         first, *others = self.pool.cached[: self.attention_group]
         end = length
-        for ids in reversed(hashes.between(0, length)):
-            for start, stop, copies in reversed(first.pieces(ids.start, ids.stop)):
+        for ids in reversed(block_ids.between(0, length)):
+            for start, stop, copies in reversed(first.segments(ids.start, ids.stop)):
                 if not copies:
                     continue
-                for block_hash in range(stop - 1, start - 1, -1):
-                    found = [copies, *(cached.get(block_hash) for cached in others)]
+                for block_id in range(stop - 1, start - 1, -1):
+                    found = [copies, *(cached.get(block_id) for cached in others)]
                     if all(found):
-                        depth = end - (ids.stop - 1 - block_hash)
+                        depth = end - (ids.stop - 1 - block_id)
                         return depth, [[(states[0], depth - 1, depth)] for states in found]
             end -= ids.stop - ids.start
         return 0, []
@@ -150,7 +150,7 @@ class KvCache:
         for group, table in zip(self.groups, tables, strict=True):
             group.extend(table, tokens)
 
-    def grow(self, tables: list[Table], hashes: BlockRuns, tokens: int, known_tokens: int) -> bool:
+    def grow(self, tables: list[Table], block_ids: BlockRuns, tokens: int, known_tokens: int) -> bool:
         """Cover `tokens` of a request that runs, and make the blocks of the known ones findable.
 
         False, and nothing changed, if there is no room.
@@ -162,16 +162,16 @@ class KvCache:
                 return False
             self.extend(tables, tokens)
         if known_tokens // size > table.registered:
-            self.register(tables, hashes, known_tokens)
+            self.register(tables, block_ids, known_tokens)
         return True
 
-    def register(self, tables: list[Table], hashes: Sequence[int], tokens: int) -> None:
+    def register(self, tables: list[Table], block_ids: Sequence[int], tokens: int) -> None:
         """Make every full block below `tokens` findable, in every group."""
         if tokens // self.block_tokens <= tables[self.attention_group].registered:
             return  # a recurrent group is never behind: what a load brings counts as registered there
-        hashes = BlockRuns.of(hashes)
+        block_ids = BlockRuns.of(block_ids)
         for group, table in zip(self.groups, tables, strict=True):
-            group.register(table, hashes, tokens)
+            group.register(table, block_ids, tokens)
 
     def free(self, tables: list[Table]) -> None:
         """Return everything, group by group, the deepest block first."""

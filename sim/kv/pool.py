@@ -5,16 +5,16 @@ evicted from the front, and only there. Blocks without a hash return to its fron
 back, so that all without a hash stand before all with one.
 
 Which physical block is used makes no difference to any of this, so that blocks are known as positions of
-stretches (`sim.kv.stretch`), and what a prompt costs does not grow with its blocks. Somebody who copies
+extents (`sim.kv.extent`), and what a prompt costs does not grow with its blocks. Somebody who copies
 blocks behind the pool's back has to know: `number_blocks`.
 """
 
 from collections.abc import Iterable, Sequence
 
 from sim.kv.events import KvEvent
+from sim.kv.extent import Extent, Part, Segment
+from sim.kv.interval_map import IntervalMap
 from sim.kv.runs import BlockRuns
-from sim.kv.spans import Spans
-from sim.kv.stretch import Part, Piece, Stretch
 
 NULL_BLOCK = 0
 """Number of the block that is never given out; it stands where a request has no block."""
@@ -36,14 +36,14 @@ class BlockPool:
         """Counts every change of the free queue or of a hash: equal counts mean an equal pool."""
         self.taken: list[int] = []
         """Numbers of the blocks allocated or touched since the list was last cleared (once a step)."""
-        self.cached: list[Spans[tuple[Stretch, ...]]] = [Spans(()) for _ in range(num_groups)]
-        """The stretches that carry each hash of each group, the oldest first. Looking is not touching."""
+        self.cached: list[IntervalMap[tuple[Extent, ...]]] = [IntervalMap(()) for _ in range(num_groups)]
+        """The extents that carry each hash of each group, the oldest first. Looking is not touching."""
         self._plain_blocks = num_blocks - 1
         """Free blocks without a hash."""
         self._plain_numbers: list[int] = []
         """Their numbers, if blocks have numbers; the front of the queue is at the end of the list."""
-        self._queue = Piece(Stretch(0, 0), 0, 0, 1)
-        """Stands in the circle of the free pieces between the last and the first."""
+        self._queue = Segment(Extent(0, 0), 0, 0, 1)
+        """Stands in the circle of the free segments between the last and the first."""
         self._queue.before = self._queue.after = self._queue
 
     def number_blocks(self) -> None:
@@ -65,13 +65,13 @@ class BlockPool:
         """Blocks that hold something: with references, or cached."""
         return self.num_blocks - 1 - self._plain_blocks
 
-    def run(self, hashes: BlockRuns, stop: int, group: int) -> list[Part]:
-        """Return the cached blocks of the first `stop` hashes, up to the first that is not cached."""
+    def run(self, block_ids: BlockRuns, stop: int, group: int) -> list[Part]:
+        """Return the cached blocks of the first `stop` ids, up to the first that is not cached."""
         parts: list[Part] = []
         position = 0
-        for ids in hashes.between(0, stop):
+        for ids in block_ids.between(0, stop):
             ahead = position - ids.start
-            for start, end, copies in self.cached[group].pieces(ids.start, ids.stop):
+            for start, end, copies in self.cached[group].segments(ids.start, ids.stop):
                 if not copies:
                     return parts
                 if parts and parts[-1][0] is copies[0]:
@@ -83,10 +83,10 @@ class BlockPool:
 
     def count_free(self, parts: Iterable[Part]) -> int:
         """How many of these blocks nobody holds (touching them takes them out of the free queue)."""
-        return sum(stretch.count_free(start, stop) for stretch, start, stop in parts)
+        return sum(extent.count_free(start, stop) for extent, start, stop in parts)
 
-    def allocate(self, stretch: Stretch, count: int) -> None:
-        """Lengthen a stretch by `count` blocks from the front of the free queue; cached ones are evicted.
+    def allocate(self, extent: Extent, count: int) -> None:
+        """Lengthen an extent by `count` blocks from the front of the free queue; cached ones are evicted.
 
         Raises ValueError when fewer are free: callers ask `free_blocks` first.
         """
@@ -102,19 +102,19 @@ class BlockPool:
             del self._plain_numbers[-plain:]
         if count > plain:
             numbers += self._evict(count - plain)
-        stretch.numbers += numbers
+        extent.numbers += numbers
         self.taken += numbers
 
     def touch(self, parts: Iterable[Part]) -> None:
         """Add one reference to each block, taking it out of the free queue if nobody held it."""
-        for stretch, start, stop in parts:
-            for piece in stretch.cut(start, stop):
-                if not piece.references:
-                    piece.leave_queue()
-                    self.free_blocks -= piece.stop - piece.start
-                piece.references += 1
-            stretch.join()
-            self.taken += stretch.numbers_of(start, stop)
+        for extent, start, stop in parts:
+            for segment in extent.cut(start, stop):
+                if not segment.references:
+                    segment.leave_queue()
+                    self.free_blocks -= segment.stop - segment.start
+                segment.references += 1
+            extent.join()
+            self.taken += extent.numbers_of(start, stop)
         self.changes += 1
 
     def free(self, parts: Sequence[Part]) -> None:
@@ -123,37 +123,37 @@ class BlockPool:
         Those that reach 0 return to the queue: without a hash to its front (the first to be dropped ends up
         frontmost), with a hash to its back, in order.
         """
-        for stretch, start, stop in parts:
-            hashed = min(stop, stretch.end)
+        for extent, start, stop in parts:
+            hashed = min(stop, extent.end)
             if start < hashed:
-                for piece in reversed(stretch.cut(start, hashed)):
-                    piece.references -= 1
-                    if not piece.references:
-                        piece.enqueue(self._queue)
-                        self.free_blocks += piece.stop - piece.start
-                stretch.join()
-        for stretch, start, stop in reversed(parts):
-            plain = max(start, stretch.end)
+                for segment in reversed(extent.cut(start, hashed)):
+                    segment.references -= 1
+                    if not segment.references:
+                        segment.enqueue(self._queue)
+                        self.free_blocks += segment.stop - segment.start
+                extent.join()
+        for extent, start, stop in reversed(parts):
+            plain = max(start, extent.end)
             if plain < stop:
                 self._plain_blocks += stop - plain
                 self.free_blocks += stop - plain
-                self._plain_numbers += stretch.numbers_of(plain, stop)
+                self._plain_numbers += extent.numbers_of(plain, stop)
         self.changes += 1
 
-    def register(self, stretch: Stretch, hashes: BlockRuns, end: int) -> list[range]:
-        """Make the blocks of a request findable under its hashes, up to position `end`; return their hashes.
+    def register(self, extent: Extent, block_ids: BlockRuns, end: int) -> list[range]:
+        """Make the blocks of a request findable by their ids, up to position `end`; return these.
 
         Blocks that carry the same hash already keep it, and are found first.
         """
-        start, stretch.end, stretch.hashes = stretch.end, end, hashes
-        runs = hashes.between(start, end)
-        cached = self.cached[stretch.group]
+        start, extent.end, extent.block_ids = extent.end, end, block_ids
+        runs = block_ids.between(start, end)
+        cached = self.cached[extent.group]
         for ids in runs:
-            cached.update(ids.start, ids.stop, stretch.added_to)
-        if stretch.pieces and stretch.pieces[-1].references == 1:
-            stretch.pieces[-1].stop = end
+            cached.update(ids.start, ids.stop, extent.added_to)
+        if extent.segments and extent.segments[-1].references == 1:
+            extent.segments[-1].stop = end
         else:
-            stretch.pieces.append(Piece(stretch, start, end, 1))
+            extent.segments.append(Segment(extent, start, end, 1))
         self.changes += 1
         return runs
 
@@ -165,41 +165,41 @@ class BlockPool:
     def evictable(self) -> list[Part]:
         """Return the free blocks with a hash, the front (evicted next) first, of a part the deepest one."""
         parts: list[Part] = []
-        piece = self._queue.after
-        while piece is not self._queue:
-            parts.append((piece.stretch, piece.start, piece.stop))
-            piece = piece.after
+        segment = self._queue.after
+        while segment is not self._queue:
+            parts.append((segment.extent, segment.start, segment.stop))
+            segment = segment.after
         return parts
 
     def free_queue(self) -> list[tuple[int, int] | None]:
         """Return (hash, group) of the free blocks from front (evicted next) to back; None without a hash."""
         queue: list[tuple[int, int] | None] = [None] * self._plain_blocks
-        for stretch, start, stop in self.evictable():
-            hashes = stretch.hashes[start:stop]
-            queue += [(block_hash, stretch.group) for block_hash in reversed(hashes)]
+        for extent, start, stop in self.evictable():
+            block_ids = extent.block_ids[start:stop]
+            queue += [(block_id, extent.group) for block_id in reversed(block_ids)]
         return queue
 
     def _evict(self, count: int) -> list[int]:
         """Take so many blocks with a hash from the front of the queue; return their numbers."""
         numbers: list[int] = []
         while count:
-            piece = self._queue.after
-            stretch, stop = piece.stretch, piece.stop
-            start = max(piece.start, stop - count)
+            segment = self._queue.after
+            extent, stop = segment.extent, segment.stop
+            start = max(segment.start, stop - count)
             count -= stop - start
-            numbers += reversed(stretch.numbers_of(start, stop))
-            if start > piece.start:
-                piece.stop = start
+            numbers += reversed(extent.numbers_of(start, stop))
+            if start > segment.start:
+                segment.stop = start
             else:
-                piece.leave_queue()
-                stretch.pieces.remove(piece)
-            self._forget(stretch, start, stop)
+                segment.leave_queue()
+                extent.segments.remove(segment)
+            self._forget(extent, start, stop)
         return numbers
 
-    def _forget(self, stretch: Stretch, start: int, stop: int) -> None:
+    def _forget(self, extent: Extent, start: int, stop: int) -> None:
         """Take the hash from some blocks, the deepest first."""
-        group = stretch.group
-        for ids in reversed(stretch.hashes.between(start, stop)):
-            self.cached[group].update(ids.start, ids.stop, stretch.taken_from)
+        group = extent.group
+        for ids in reversed(extent.block_ids.between(start, stop)):
+            self.cached[group].update(ids.start, ids.stop, extent.taken_from)
             removed = range(ids.stop - 1, ids.start - 1, -1)
             self.events.append(KvEvent(False, group, None, removed, "device"))

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
+from sim.kv.interval_map import IntervalMap
 from sim.kv.runs import BlockRuns
-from sim.kv.spans import Spans
 
 _UNSENT: Final = -3
 """No prompt that was sent has the block."""
@@ -24,7 +24,7 @@ class Frontiers:
 
     def __init__(self, block_tokens: int) -> None:
         self._block_tokens = block_tokens
-        self._frontiers = Spans(_UNSENT)
+        self._frontiers = IntervalMap(_UNSENT)
         """Of each block one of the above or, from 0 on, a frontier that lies inside it."""
 
     def sent(self, blocks: BlockRuns, seen_tokens: int) -> list[range]:
@@ -46,7 +46,7 @@ class Frontiers:
         for run in reversed(blocks.ranges):
             if self._frontiers.get(run.stop - 1) != _UNSENT:
                 break
-            start, stop, _ = self._frontiers.pieces(run.start, run.stop)[-1]
+            start, stop, _ = self._frontiers.segments(run.start, run.stop)[-1]
             known -= stop - start
             if start > run.start:
                 break
@@ -55,28 +55,28 @@ class Frontiers:
     def done_until(self, blocks: BlockRuns, position: int) -> int:
         """Return the position, from `position` on, of the first block that is not computed to its end."""
         for run in blocks.between(position, len(blocks)):
-            for done, start, stop in self.pieces(run.start, run.stop):
+            for done, start, stop in self.segments(run.start, run.stop):
                 if not done:
                     return position
                 position += stop - start
         return position
 
-    def pieces(self, start: int, stop: int) -> Iterator[tuple[bool, int, int]]:
+    def segments(self, start: int, stop: int) -> Iterator[tuple[bool, int, int]]:
         """Yield (whether computed to their ends, start, stop) along a run of blocks."""
-        for first, last, frontier in self._frontiers.pieces(start, stop):
+        for first, last, frontier in self._frontiers.segments(start, stop):
             yield frontier == _DONE, first, last
 
     def advance(self, blocks: BlockRuns, start: int, end: int) -> list[tuple[int, int]]:
         """Note that the tokens from `start` to `end` of a prompt are computed.
 
-        Return the ranges of those that count as computed only now, in order, none over two pieces of blocks.
+        Return the ranges of those that count as computed only now, in order, none over two runs of blocks.
         """
         size, frontiers = self._block_tokens, self._frontiers
         found = []
         position = start // size
         for run in blocks.between(position, -(-end // size)):
             run_position, moved = position, False
-            for first, last, frontier in frontiers.pieces(run.start, run.stop):
+            for first, last, frontier in frontiers.segments(run.start, run.stop):
                 fresh = frontier if frontier >= 0 else position * size
                 position += last - first
                 if frontier == _DONE or fresh >= end:

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final, Literal
 
 from sim.kv.events import Tier
+from sim.kv.interval_map import IntervalMap
 from sim.kv.runs import runs_of
-from sim.kv.spans import Spans
 
 Where = Literal["here", "evicted_here", "elsewhere", "gone"]
 """Of a block, as one worker sees it: it has it; it had it; only others have it; nobody has it any more."""
@@ -28,11 +28,11 @@ class Holders:
     """
 
     def __init__(self, workers: int) -> None:
-        self._states = Spans(0)
+        self._states = IntervalMap(0)
         """Per block an octal number. Its last digit is `_WATCHED`; each worker has a digit before it, from
         right to left: the sum of what of `_TIERS` it holds, and `_HELD` if it ever held one."""
         self._anyone_holds = int("3" * workers + "0", 8)
-        self._spare: defaultdict[tuple[int, Tier], Spans[int]] = defaultdict(lambda: Spans(0))
+        self._spare: defaultdict[tuple[int, Tier], IntervalMap[int]] = defaultdict(lambda: IntervalMap(0))
         """By worker and tier: copies beside the first."""
 
     def watch(self, runs: Sequence[range]) -> None:
@@ -46,7 +46,7 @@ class Holders:
         copy = _TIERS[tier] << digit
         added = copy | _HELD << digit
         for run in runs_of(blocks):
-            for start, stop, state in self._states.pieces(run.start, run.stop):
+            for start, stop, state in self._states.segments(run.start, run.stop):
                 if state & copy:
                     self._spare[worker, tier].update(start, stop, lambda copies: copies + 1)
                 elif state:
@@ -62,7 +62,7 @@ class Holders:
         copy = _TIERS[tier] << 3 * worker + 3
         spare = self._spare.get((worker, tier))
         for run in runs_of(blocks):
-            for start, stop, state in self._states.pieces(run.start, run.stop):
+            for start, stop, state in self._states.segments(run.start, run.stop):
                 if state & copy:
                     for first, last in _take(spare, start, stop) if spare else ((start, stop),):
                         self._states.update(first, last, lambda state: state ^ copy)
@@ -84,7 +84,7 @@ class Holders:
         """Yield (start, stop, where it is for this worker) along a run of watched blocks."""
         digit = 3 * worker + 3
         others = self._anyone_holds & ~(_HOLDS << digit)
-        for first, last, state in self._states.pieces(start, stop):
+        for first, last, state in self._states.segments(start, stop):
             own = state >> digit
             if own & _HOLDS:
                 yield first, last, "here"
@@ -94,10 +94,10 @@ class Holders:
                 yield first, last, "elsewhere" if state & others else "gone"
 
 
-def _take(spare: Spans[int], start: int, stop: int) -> list[tuple[int, int]]:
+def _take(spare: IntervalMap[int], start: int, stop: int) -> list[tuple[int, int]]:
     """Take one of the spare copies of each block of a run; return (start, stop) of blocks that had none."""
     single = []
-    for first, last, copies in spare.pieces(start, stop):
+    for first, last, copies in spare.segments(start, stop):
         if copies:
             spare.update(first, last, lambda copies: copies - 1)
         else:

@@ -27,8 +27,8 @@ applies, for each token that is not hit:
 from collections.abc import Iterator, Mapping, Sequence
 
 from sim.kv.events import Tier
+from sim.kv.interval_map import IntervalMap
 from sim.kv.runs import BlockRuns
-from sim.kv.spans import Spans
 from sim.ledger.account import CAUSES, Account
 from sim.ledger.frontiers import Frontiers
 from sim.ledger.holders import Holders
@@ -40,7 +40,7 @@ class _Prefill:
     __slots__ = (
         "account",
         "blocks",
-        "flying",
+        "in_flight_blocks",
         "known_tokens",
         "output_position",
         "plan",
@@ -72,7 +72,7 @@ class _Prefill:
         """Generated tokens hit or computed since the last admission."""
         self.plan: list[tuple[int, str]] = []
         """Ends of token ranges, the first one last, each with the cause if a token of it is recomputed."""
-        self.flying: Sequence[range] = ()
+        self.in_flight_blocks: Sequence[range] = ()
         """Runs of blocks it is computing or loading, until its first token."""
 
 
@@ -88,7 +88,7 @@ class Ledger:
         self._holders = Holders(workers)
         self._prefills: dict[int, _Prefill] = {}
         self._frontiers = Frontiers(block_tokens)
-        self._in_flight = Spans(0)
+        self._in_flight = IntervalMap(0)
         """How many requests are computing or loading a block."""
 
     def sent(self, index: int, blocks: Sequence[int], prompt_tokens: int, required_tokens: int) -> None:
@@ -143,7 +143,7 @@ class Ledger:
         prefill.output_position = max(0, hit_tokens - prompt_tokens)
         prefill.known_tokens = known_tokens
         prefill.plan = self._plan(prefill, worker, prefill.reached if resumed else 0)
-        self._take_off(prefill, -(-(hit_tokens - loaded_tokens) // self._block_tokens))
+        self._mark_in_flight(prefill, -(-(hit_tokens - loaded_tokens) // self._block_tokens))
 
     def computed(self, index: int, prompt_tokens: int, output_tokens: int = 0) -> None:
         """Charge one scheduled chunk: so many tokens of the prompt, then of the generated ones.
@@ -164,22 +164,22 @@ class Ledger:
 
     def first_token(self, index: int) -> None:
         """Note that a request is no longer in flight for others: all of its prompt is computed."""
-        self._land(self._prefills[index])
+        self._unmark_in_flight(self._prefills[index])
 
     def preempted(self, index: int) -> None:
         """Note that a request lost its blocks, and with them the prompt tokens it had hit or computed."""
         prefill = self._prefills[index]
         prefill.reached = max(prefill.reached, prefill.position)
-        self._land(prefill)
+        self._unmark_in_flight(prefill)
 
     def interrupted(self, index: int) -> None:
         """Note that no worker serves a request for now: its worker is no more."""
-        self._land(self._prefills[index])
+        self._unmark_in_flight(self._prefills[index])
 
     def ended(self, index: int) -> Account:
         """Close the books of a request, however it ended; return its account and forget it."""
         prefill = self._prefills.pop(index)
-        self._land(prefill)
+        self._unmark_in_flight(prefill)
         return prefill.account
 
     def account(self, index: int) -> Account:
@@ -190,15 +190,15 @@ class Ledger:
         """Return such a request's recomputed tokens by cause, every cause named."""
         return self.account(index).causes
 
-    def _take_off(self, prefill: _Prefill, first_block: int) -> None:
-        prefill.flying = prefill.blocks.between(first_block, len(prefill.blocks))
-        for run in prefill.flying:
+    def _mark_in_flight(self, prefill: _Prefill, first_block: int) -> None:
+        prefill.in_flight_blocks = prefill.blocks.between(first_block, len(prefill.blocks))
+        for run in prefill.in_flight_blocks:
             self._in_flight.update(run.start, run.stop, lambda requests: requests + 1)
 
-    def _land(self, prefill: _Prefill) -> None:
-        for run in prefill.flying:
+    def _unmark_in_flight(self, prefill: _Prefill) -> None:
+        for run in prefill.in_flight_blocks:
             self._in_flight.update(run.start, run.stop, lambda requests: requests - 1)
-        prefill.flying = ()
+        prefill.in_flight_blocks = ()
 
     def _plan(self, prefill: _Prefill, worker: int, reached: int) -> list[tuple[int, str]]:
         """Return the causes along the prompt, from the hit to its end.
@@ -227,7 +227,7 @@ class Ledger:
         return max(prefill.seen_tokens, done * size)
 
     def _causes(self, worker: int, runs: Sequence[range]) -> Iterator[tuple[int, str]]:
-        """Yield number of blocks and cause along known blocks behind a hit; each map splits the pieces."""
+        """Yield number of blocks and cause along known blocks behind a hit; each map splits the segments."""
         present = self._hybrid
         for run in runs:
             for start, stop, where in self._holders.where(worker, run.start, run.stop):
@@ -241,12 +241,12 @@ class Ledger:
 
     def _awaited(self, start: int, stop: int) -> Iterator[tuple[int, int, bool]]:
         """Yield (start, stop, whether another request computes or loads them) along a run of blocks."""
-        for done, first, last in self._frontiers.pieces(start, stop):
+        for done, first, last in self._frontiers.segments(start, stop):
             # A block that nobody has computed to its end is on its way, at least in a queue.
             if not done:
                 yield first, last, True
                 continue
-            for begin, end, requests in self._in_flight.pieces(first, last):
+            for begin, end, requests in self._in_flight.segments(first, last):
                 yield begin, end, requests > 0
 
     def _charge(self, prefill: _Prefill, end: int) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, NamedTuple
 from pydantic import Field
 
 from sim.base.settings import Settings
-from sim.base.uncertainty import Known
+from sim.base.uncertainty import Range
 from sim.base.units import BytesPerSecond, Seconds
 
 
@@ -22,11 +22,11 @@ class LinkSettings(Settings):
     in pieces of 64 KiB, which is 0.2 to 0.5 us a piece.
     """
 
-    bandwidth_bytes_per_s: Annotated[BytesPerSecond, Known(20e9, 55e9, sigma=6e9)] = Field(default=50e9, gt=0)
+    bandwidth_bytes_per_s: Annotated[BytesPerSecond, Range(20e9, 55e9, sigma=6e9)] = Field(default=50e9, gt=0)
     """Bytes a second in one direction, for one GPU. Range 20 (wrong NUMA node) to 55 GB/s."""
     latency_s: Seconds = 3.5e-6
     """Once for each job, before its first byte."""
-    per_piece_s: Annotated[Seconds, Known(0.2e-6, 0.5e-6)] = 0.3e-6
+    per_piece_s: Annotated[Seconds, Range(0.2e-6, 0.5e-6)] = 0.3e-6
     """For each contiguous piece: one block has a piece in every layer of its cache group."""
 
 

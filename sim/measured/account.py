@@ -11,7 +11,7 @@ from sim.measured.run import MeasuredRun
 
 
 @dataclass(slots=True)
-class Account:
+class MeasuredAccount:
     """Prompt tokens of the completed requests."""
 
     required_tokens: int = 0
@@ -23,7 +23,7 @@ class Account:
     workers are not known."""
 
 
-def account(run: MeasuredRun) -> Account | None:
+def account(run: MeasuredRun) -> MeasuredAccount | None:
     """Return the account of a run, None without a trace that its requests could be joined to."""
     sent = sorted(
         (request for request in run.requests if request.completed and request.trace), key=_when_sent
@@ -32,7 +32,7 @@ def account(run: MeasuredRun) -> Account | None:
         return None
     block_tokens = run.block_tokens or run.trace.chunk_tokens
     table = PrefixTable(run.trace.chunk_tokens, block_tokens)
-    found = Account()
+    found = MeasuredAccount()
     seen: set[int] = set()
     seen_on: dict[str, set[int]] = {}
     for request in sent:

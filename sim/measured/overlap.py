@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from sim.measured.formats.router_log import Decision
+from sim.measured.formats.router_log import LoggedDecision
 from sim.measured.run import MeasuredRun
 from sim.router.config import RouterConfig
 
 
 @dataclass(slots=True)
-class Overlap:
+class LoggedOverlap:
     """Sums over routed requests, and over those of them of which the engine says what it reused."""
 
     requests: int = 0
@@ -34,9 +34,9 @@ class Overlap:
     """or more."""
 
 
-def overlap(run: MeasuredRun) -> Overlap:
+def overlap(run: MeasuredRun) -> LoggedOverlap:
     """Return the comparison of a run, all 0 where the router logged no overlap."""
-    found = Overlap()
+    found = LoggedOverlap()
     host_weight, disk_weight = _weights(run)
     for request in run.requests:
         engine, decision = request.engine_cached_tokens, request.prefill
@@ -59,7 +59,7 @@ def overlap(run: MeasuredRun) -> Overlap:
     return found
 
 
-def _seen_blocks(decision: Decision, host_weight: float, disk_weight: float) -> int:
+def _seen_blocks(decision: LoggedDecision, host_weight: float, disk_weight: float) -> int:
     """Return the blocks of all tiers: the log has their weighted sum, and those of the lower tiers."""
     host, disk = decision.host_blocks or 0, decision.disk_blocks or 0
     if decision.chosen is None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sim.measured.formats.bench import BenchRequest
 from sim.measured.formats.request_trace import TracedRequest
-from sim.measured.formats.router_log import Decision, LoggedRequest
+from sim.measured.formats.router_log import LoggedDecision, LoggedRequest
 from sim.measured.formats.usage import Usage
 from sim.workload.request import Request
 
@@ -110,12 +110,12 @@ class MeasuredRequest:
         return self.send_s + self.bench.e2e_s
 
     @property
-    def prefill(self) -> Decision | None:
+    def prefill(self) -> LoggedDecision | None:
         """The choice of the worker that computed the prompt."""
         return self.logged.decision("prefill", "aggregated") if self.logged else None
 
     @property
-    def decode(self) -> Decision | None:
+    def decode(self) -> LoggedDecision | None:
         """Disaggregated: the choice of the worker that computed the answer."""
         return self.logged.decision("decode") if self.logged else None
 

@@ -14,13 +14,13 @@ from sim.measured.formats.flags import Command
 from sim.measured.formats.kv_events import KvEvents, read_kv_events
 from sim.measured.formats.prometheus import Window
 from sim.measured.formats.request_trace import read_request_trace
-from sim.measured.formats.router_log import Decision, read_router_log
+from sim.measured.formats.router_log import LoggedDecision, read_router_log
 from sim.measured.formats.usage import read_usage
 from sim.measured.join import Sources, join
 from sim.measured.request import MeasuredRequest
 from sim.measured.roles import Role
 from sim.measured.windows import run_windows
-from sim.measured.workers import Worker, find_workers
+from sim.measured.workers import MeasuredWorker, find_workers
 from sim.workload.request import Trace
 from sim.workload.trace_file import load_trace
 
@@ -39,9 +39,9 @@ class MeasuredRun:
     trace: Trace | None
     requests: tuple[MeasuredRequest, ...]
     """In the order of the client's input."""
-    decisions: tuple[Decision, ...]
+    decisions: tuple[LoggedDecision, ...]
     """Every choice of a worker that the router logged, in order of time."""
-    workers: tuple[Worker, ...]
+    workers: tuple[MeasuredWorker, ...]
     windows: Mapping[str, Window]
     """Metrics by target: engines and the frontend."""
     kv_events: Mapping[str, KvEvents]
@@ -58,7 +58,7 @@ class MeasuredRun:
         sizes += [request.traced.block_tokens for request in self.requests if request.traced]
         return next((size for size in sizes if size), None)
 
-    def worker(self, worker_id: int | None) -> Worker | None:
+    def worker(self, worker_id: int | None) -> MeasuredWorker | None:
         """Return the engine of an id; the only one of a run answers to every id."""
         if len(self.workers) == 1:
             return self.workers[0]

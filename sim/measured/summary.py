@@ -14,11 +14,11 @@ from typing import Any
 from sim.measured.account import account
 from sim.measured.formats.kv_events import EventType, KvEvents
 from sim.measured.formats.prometheus import Histogram
-from sim.measured.formats.router_log import Decision
+from sim.measured.formats.router_log import LoggedDecision
 from sim.measured.overlap import overlap
 from sim.measured.run import MeasuredRun
 from sim.measured.windows import FRONTEND
-from sim.measured.workers import DURATIONS, SOURCES, Worker
+from sim.measured.workers import DURATIONS, SOURCES, MeasuredWorker
 from sim.results.distribution import PERMILLES, distribution, percentile_name
 from sim.results.weighted import WeightedSample
 
@@ -132,7 +132,7 @@ def _decode(run: MeasuredRun) -> dict[str, Any] | None:
     return {"prompt_tokens": sum(by_source.values()), "by_source": by_source} if by_source else None
 
 
-def _by_source(workers: Iterable[Worker]) -> dict[str, int] | None:
+def _by_source(workers: Iterable[MeasuredWorker]) -> dict[str, int] | None:
     counted = [worker.counters.by_source for worker in workers if worker.counters]
     known = [counts for counts in counted if counts is not None]
     return {source: sum(counts[source] for counts in known) for source in SOURCES} if known else None
@@ -158,14 +158,14 @@ def _workers_per_session(run: MeasuredRun, *, decode: bool) -> dict[str, Any] | 
     }
 
 
-def _by_leg(decisions: Iterable[Decision]) -> dict[str, list[Decision]]:
-    found: dict[str, list[Decision]] = {}
+def _by_leg(decisions: Iterable[LoggedDecision]) -> dict[str, list[LoggedDecision]]:
+    found: dict[str, list[LoggedDecision]] = {}
     for decision in decisions:
         found.setdefault(decision.leg, []).append(decision)
     return found
 
 
-def _decisions(decisions: list[Decision]) -> dict[str, int]:
+def _decisions(decisions: list[LoggedDecision]) -> dict[str, int]:
     """Count choices, those with logged costs, ties for the least of them, and whether the least was taken."""
     costed = [decision for decision in decisions if decision.candidates]
     return {
@@ -177,7 +177,7 @@ def _decisions(decisions: list[Decision]) -> dict[str, int]:
     }
 
 
-def _worker(run: MeasuredRun, worker: Worker) -> dict[str, Any]:
+def _worker(run: MeasuredRun, worker: MeasuredWorker) -> dict[str, Any]:
     ids = [r.decode_worker_id if worker.pool == "decode" else r.prefill_worker_id for r in run.requests]
     requests = sum(run.worker(worker_id) is worker for worker_id in ids if worker_id is not None)
     counters: dict[str, Any] = asdict(worker.counters) if worker.counters else {}
@@ -196,7 +196,7 @@ def _worker(run: MeasuredRun, worker: Worker) -> dict[str, Any]:
     }
 
 
-def _queues(workers: Iterable[Worker]) -> dict[str, dict[str, Any]]:
+def _queues(workers: Iterable[MeasuredWorker]) -> dict[str, dict[str, Any]]:
     """Return by pool how long requests queued: n, mean, and the bucket ends between which percentiles lie."""
     found: dict[str, Histogram] = {}
     for worker in workers:

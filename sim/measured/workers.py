@@ -7,7 +7,7 @@ from itertools import count
 from typing import Literal
 
 from sim.measured.formats.prometheus import Histogram, Window
-from sim.measured.formats.router_log import Decision
+from sim.measured.formats.router_log import LoggedDecision
 
 Pool = Literal["aggregated", "prefill", "decode"]
 
@@ -79,7 +79,7 @@ class Counters:
 
 
 @dataclass(frozen=True, slots=True)
-class Worker:
+class MeasuredWorker:
     """One engine."""
 
     name: str
@@ -109,8 +109,8 @@ def is_engine(window: Window) -> bool:
 
 
 def find_workers(
-    windows: Mapping[str, Window], decisions: Sequence[Decision], targets: Collection[str] = ()
-) -> list[Worker]:
+    windows: Mapping[str, Window], decisions: Sequence[LoggedDecision], targets: Collection[str] = ()
+) -> list[MeasuredWorker]:
     """Return the engines that have metrics, by their targets, and then those that only the router names.
 
     Nothing tells whether one of the latter is one of the other `targets` that files are of.
@@ -128,15 +128,15 @@ def find_workers(
     names = (name for number in count() if (name := f"worker{number}") not in taken)
     for worker_id, pool in pools.items():
         if worker_id not in known:
-            found.append(Worker(next(names), worker_id, pool, None, None, None))
+            found.append(MeasuredWorker(next(names), worker_id, pool, None, None, None))
     return found
 
 
-def _with_metrics(name: str, window: Window, pool: Pool) -> Worker:
+def _with_metrics(name: str, window: Window, pool: Pool) -> MeasuredWorker:
     by_source = {source: window.increase(_BY_SOURCE, source=source) for source in SOURCES}
     ids = window.last.label(_UPTIME, "worker_id")
     config = _config(window)
-    return Worker(
+    return MeasuredWorker(
         name,
         int(ids[0], 16) if len(ids) == 1 and re.fullmatch("[0-9a-f]+", ids[0]) else None,
         pool,
@@ -173,7 +173,7 @@ def _whole(value: float | None) -> int | None:
     return None if value is None else round(value)
 
 
-def _pools(decisions: Iterable[Decision]) -> dict[int, Pool]:
+def _pools(decisions: Iterable[LoggedDecision]) -> dict[int, Pool]:
     """Return the pool of every worker that was ever a candidate, in ascending order of ids."""
     found: dict[int, Pool] = {}
     for decision in decisions:

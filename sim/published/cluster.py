@@ -29,7 +29,8 @@ from sim.published.sensitivity import narrowed
 from sim.published.static import StaticScore, StaticSettings, score_static
 from sim.published.study import Plans, Workload, heard
 from sim.published.targets import Target, TargetFile, read_targets
-from sim.scenario.scenario import Scenario, load_scenario
+from sim.scenario.load import load_scenario
+from sim.scenario.scenario import Scenario
 
 
 class FitSettings(Settings):
@@ -72,7 +73,7 @@ class ClusterSettings(Settings):
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class PublishedCluster:
     """A published cluster."""
 
     folder: Path
@@ -124,7 +125,7 @@ class Cluster:
         return load_scenario(self.sources.get(configuration, configuration))
 
 
-def read_cluster(name_or_folder: str, targets: Path | None = None) -> Cluster:
+def read_cluster(name_or_folder: str, targets: Path | None = None) -> PublishedCluster:
     """Return a published cluster.
 
     Args:
@@ -141,7 +142,7 @@ def read_cluster(name_or_folder: str, targets: Path | None = None) -> Cluster:
     rows = read_targets(targets or folder / "targets.csv", sources, session_step=settings.session_step)
     path = folder / "assumptions.csv"
     assumptions = [*read_rows(path, Assumption)] if path.exists() else []
-    cluster = Cluster(folder, settings, rows, tuple(row for _, row in assumptions), sources)
+    cluster = PublishedCluster(folder, settings, rows, tuple(row for _, row in assumptions), sources)
     _check_static(cluster)
     _check_settings(cluster, assumptions)
     return cluster
@@ -154,7 +155,7 @@ def _settings(path: Path) -> ClusterSettings:
         raise InputError(f"{path}: {first_problem(error)}") from error
 
 
-def _check_static(cluster: Cluster) -> None:
+def _check_static(cluster: PublishedCluster) -> None:
     """Refuse static rows whose metric nothing is said of."""
     static = cluster.settings.static
     for row in cluster.targets.of_kind("static"):
@@ -169,7 +170,7 @@ def _check_static(cluster: Cluster) -> None:
                 cluster.scenario(part.configuration)
 
 
-def _check_settings(cluster: Cluster, assumptions: Sequence[tuple[str, Assumption]]) -> None:
+def _check_settings(cluster: PublishedCluster, assumptions: Sequence[tuple[str, Assumption]]) -> None:
     """Refuse what baselines and assumptions set, where the first configuration that it is for refuses it."""
     plans = cluster.plans([], ())
     rows = points(cluster.targets.of_kind("dynamic"))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sim.hardware.coefficient_file import Coefficient, CoefficientFile, DataFile
 from sim.hardware.coefficient_toml import rounded, written
-from sim.published.cluster import Cluster
+from sim.published.cluster import PublishedCluster
 from sim.published.fit import Fit
 from sim.published.targets import TargetFile
 from sim.scenario.scenario import Scenario
@@ -14,7 +14,11 @@ from sim.workload.load import load_workload
 
 
 def content(
-    fit: Fit, prior: CoefficientFile, prior_name: str, cluster: Cluster, workloads: Sequence[Scenario]
+    fit: Fit,
+    prior: CoefficientFile,
+    prior_name: str,
+    cluster: PublishedCluster,
+    workloads: Sequence[Scenario],
 ) -> CoefficientFile:
     """Return the file's content: the fit's coefficients, and the others as the prior has them.
 

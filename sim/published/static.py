@@ -18,7 +18,7 @@ from sim.base.units import SIZE
 from sim.hardware.capacity import Capacity
 from sim.published.targets import Target
 from sim.router.config import RouterConfig
-from sim.router.cost import CostTerms, Known, Weights, cost_columns
+from sim.router.cost import CostTerms, Weights, WorkerState, cost_columns
 from sim.scenario.scenario import Scenario
 from sim.workload.agent import ProfileName
 from sim.workload.conversation import Conversation
@@ -81,7 +81,7 @@ class Routing(Settings):
     def value(self, metric: str, scenario: Scenario) -> float:
         """Return a candidate's cost, in blocks."""
         one = self.metrics[metric]
-        known = Known(
+        known = WorkerState(
             prefill_tokens=np.array([one.prefill * _BLOCK]),
             active_blocks=np.array([one.active]),
             requests=np.array([1]),

@@ -16,7 +16,8 @@ from sim.published.cells import Cell, Numbers, Point
 from sim.published.targets import Target
 from sim.runs.journal import Journal
 from sim.runs.run import Run
-from sim.scenario.scenario import Scenario, load_scenario
+from sim.scenario.load import load_scenario
+from sim.scenario.scenario import Scenario
 
 GENERATED = "generated"
 

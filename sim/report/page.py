@@ -13,7 +13,7 @@ from sim.report.latencies import latency_charts
 from sim.report.links import link_uses
 from sim.report.names import WorkerNames
 from sim.report.sessions import SessionMap, costliest_first, session_map
-from sim.report.workers import Room, worker_charts
+from sim.report.workers import Capacity, worker_charts
 from sim.results.labels import SOURCE_LABELS
 from sim.results.refusals import nothing_served, refusals
 from sim.show.text import summary as text
@@ -128,12 +128,14 @@ def _workers(rows: "Rows", scenario: "Scenario", end_s: float, names: WorkerName
     return worker_charts(rows.frame("workers"), _rooms(scenario), end_s, names)
 
 
-def _rooms(scenario: "Scenario") -> list[Room]:
+def _rooms(scenario: "Scenario") -> list[Capacity]:
     """Return how many blocks each worker has."""
     capacity, workers = scenario.capacity(), scenario.workers
     cpu_blocks = capacity.host[0].blocks if scenario.offload else None
     blocks = capacity.num_blocks - 1
     if workers.prefill is None:
-        return [Room(blocks, cpu_blocks)] * workers.gpus
+        return [Capacity(blocks, cpu_blocks)] * workers.gpus
     decode_blocks = (scenario.disaggregation.decode_kv_blocks or capacity.num_blocks) - 1
-    return [Room(blocks, cpu_blocks)] * workers.prefill + [Room(decode_blocks, None)] * (workers.decode or 0)
+    return [Capacity(blocks, cpu_blocks)] * workers.prefill + [Capacity(decode_blocks, None)] * (
+        workers.decode or 0
+    )

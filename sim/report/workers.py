@@ -35,7 +35,7 @@ BLOCKS = (
 )
 
 
-class Room(NamedTuple):
+class Capacity(NamedTuple):
     """How many blocks a worker has."""
 
     gpu_blocks: int
@@ -55,10 +55,10 @@ class WorkerCharts(NamedTuple):
     """The time over which a line shows the highest value."""
 
 
-class Course:
+class LevelSeries:
     """What a worker's levels were along a run: requests as they are, blocks as a share of its room."""
 
-    def __init__(self, rows: pd.DataFrame, room: Room, end_s: float) -> None:
+    def __init__(self, rows: pd.DataFrame, room: Capacity, end_s: float) -> None:
         self.end_s = end_s
         self._start_s = np.minimum(rows["now_s"].to_numpy(dtype=np.float64), end_s)
         one = {"used_blocks": room.gpu_blocks, "cpu_used_blocks": room.cpu_blocks or 1}
@@ -105,11 +105,11 @@ class Course:
 
 
 def worker_charts(
-    rows: pd.DataFrame, rooms: Sequence[Room], end_s: float, names: WorkerNames
+    rows: pd.DataFrame, rooms: Sequence[Capacity], end_s: float, names: WorkerNames
 ) -> WorkerCharts:
     """Return what table `workers` says; `rooms` are those of all workers, by index."""
     parts: dict[Any, pd.DataFrame] = dict(iter(rows.groupby("worker"))) if end_s else {}
-    courses = {worker: Course(part, rooms[worker], end_s) for worker, part in parts.items()}
+    courses = {worker: LevelSeries(part, rooms[worker], end_s) for worker, part in parts.items()}
     load = {worker: added(course.mean(level) for level in REQUESTS) for worker, course in courses.items()}
     shown = sorted(sorted(load, key=lambda worker: -load[worker])[:MOST_WORKERS])
     most = max((course.highest(level) for course in courses.values() for level in REQUESTS), default=0.0)
@@ -121,7 +121,7 @@ def worker_charts(
     )
 
 
-def _chart(names: WorkerNames, worker: int, course: Course, most_requests: float) -> Chart:
+def _chart(names: WorkerNames, worker: int, course: LevelSeries, most_requests: float) -> Chart:
     most = ", ".join(
         f"{_written(level, course.highest(level))} {'of ' if level in BLOCKS else ''}{level.label}"
         for level in (*REQUESTS, *BLOCKS)
@@ -144,14 +144,14 @@ def _chart(names: WorkerNames, worker: int, course: Course, most_requests: float
     return drawing.chart()
 
 
-def _draw(drawing: Drawing, x: Scale, y: Scale, course: Course, level: Level) -> None:
+def _draw(drawing: Drawing, x: Scale, y: Scale, course: LevelSeries, level: Level) -> None:
     highest = course.highest_by_bin(level)
     width = (x.end - x.start) / BINS
     points = [(x.start + width * place, y(float(value))) for place, value in enumerate(highest)]
     drawing.steps(points, x.end, f"level {level.style}")
 
 
-def _table(names: WorkerNames, courses: Mapping[int, Course]) -> DataTable:
+def _table(names: WorkerNames, courses: Mapping[int, LevelSeries]) -> DataTable:
     columns = [f"{level.label}, {kind}" for level in (*REQUESTS, *BLOCKS) for kind in ("mean", "most")]
     rows = []
     for worker, course in courses.items():

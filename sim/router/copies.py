@@ -8,15 +8,15 @@ overlap in 118 of 120 choices, without in 48.
 
 from collections.abc import Sequence
 
+from sim.kv.interval_map import IntervalMap
 from sim.kv.runs import BlockRuns, runs_of
-from sim.kv.spans import Spans
 
 
 class Copies:
     """The copies of one worker in one tier."""
 
     def __init__(self) -> None:
-        self._copies: Spans[int] = Spans(0)
+        self._copies: IntervalMap[int] = IntervalMap(0)
 
     def stored(self, blocks: Sequence[int]) -> None:
         """Count a copy of each block more."""
@@ -27,7 +27,7 @@ class Copies:
         """Count a copy of each block less; return the blocks of which none is left."""
         gone: list[range] = []
         for run in runs_of(blocks):
-            pieces = self._copies.pieces(run.start, run.stop)
-            gone += [range(start, stop) for start, stop, copies in pieces if copies <= 1]
+            segments = self._copies.segments(run.start, run.stop)
+            gone += [range(start, stop) for start, stop, copies in segments if copies <= 1]
             self._copies.update(run.start, run.stop, lambda copies: max(0, copies - 1))
         return BlockRuns(gone)

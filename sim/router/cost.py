@@ -22,7 +22,7 @@ class Weights(NamedTuple):
     """Whether the credit comes off the decode blocks, there being no prefill blocks to take it from."""
 
 
-class Known(NamedTuple):
+class WorkerState(NamedTuple):
     """What the router knows of the candidates when it scores them, by columns."""
 
     prefill_tokens: NDArray[np.int64]
@@ -89,7 +89,9 @@ def _times(column: Column, factor: Column) -> Column:
     return column if not isinstance(factor, np.ndarray) and factor == 1 else column * factor
 
 
-def cost_columns(weights: Weights, isl_tokens: int, block_size: int, known: Known) -> tuple[Column, ...]:
+def cost_columns(
+    weights: Weights, isl_tokens: int, block_size: int, known: WorkerState
+) -> tuple[Column, ...]:
     """Return the terms of all candidates, a column for each field of `CostTerms` but the rank.
 
     The prompt is charged in full and overlap is a credit against it, so that credit also offsets the prefill

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from sim.kv.events import Tier
+from sim.kv.interval_map import IntervalMap
 from sim.kv.runs import BlockRuns, runs_of
-from sim.kv.spans import Spans
 from sim.router.columns import Column
 from sim.router.ranks import depths, follow, joins, leaves
 
@@ -31,7 +31,11 @@ class PrefixIndex:
 
     def __init__(self, ranks: int) -> None:
         self._ranks = ranks
-        self._holders: dict[Tier, Spans[int]] = {"device": Spans(0), "host": Spans(0), "disk": Spans(0)}
+        self._holders: dict[Tier, IntervalMap[int]] = {
+            "device": IntervalMap(0),
+            "host": IntervalMap(0),
+            "disk": IntervalMap(0),
+        }
         self._join, self._leave = joins(ranks), leaves(ranks)
 
     def stored(self, rank: int, parent: int | None, blocks: Sequence[int], tier: Tier) -> bool:

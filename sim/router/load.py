@@ -6,8 +6,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.kv.interval_map import IntervalMap
 from sim.kv.runs import BlockRuns, runs_of
-from sim.kv.spans import Spans
 from sim.router.fading import FadingBlocks
 from sim.router.ranks import depths, follow, joins, leaves
 
@@ -78,10 +78,10 @@ class Loads:
         self._ranks = ranks
         self._numbers = np.zeros((3, ranks), np.int64)
         self._fading = [FadingBlocks() for _ in range(ranks)] if fades else []
-        self._active = Spans(0)
+        self._active = IntervalMap(0)
         """The ranks where a running request has a block, as a set."""
         self._join, self._leave = joins(ranks), leaves(ranks)
-        self._shared = [Spans(0) for _ in range(ranks)]
+        self._shared = [IntervalMap(0) for _ in range(ranks)]
         """How many running requests have a block beside the first that does."""
         self._open: dict[Booking, None] = {}
 
@@ -122,7 +122,7 @@ class Loads:
         rank = booking.rank
         added = booking.own_blocks
         for run in runs_of(booking.blocks):
-            for start, stop, holders in self._active.pieces(run.start, run.stop):
+            for start, stop, holders in self._active.segments(run.start, run.stop):
                 if holders >> rank & 1:
                     self._shared[rank].update(start, stop, _one_more)
                 else:
@@ -170,7 +170,7 @@ class Loads:
         shared = self._shared[rank]
         taken = booking.own_blocks
         for run in runs_of(booking.blocks):
-            for start, stop, others in shared.pieces(run.start, run.stop):
+            for start, stop, others in shared.segments(run.start, run.stop):
                 if others:
                     shared.update(start, stop, _one_less)
                 else:

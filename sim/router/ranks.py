@@ -6,8 +6,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.kv.interval_map import IntervalMap
 from sim.kv.runs import BlockRuns
-from sim.kv.spans import Spans
 
 Ends = list[tuple[int, int]]
 """(depth in blocks, ranks) in order of depth: so far do these ranks hold a prompt. Each rank is in one."""
@@ -32,7 +32,7 @@ def leaves(count: int) -> list[Callable[[int], int]]:
     return [(~(1 << rank)).__and__ for rank in range(count)]
 
 
-def follow(holders: Spans[int], blocks: BlockRuns, starts: Ends) -> Ends:
+def follow(holders: IntervalMap[int], blocks: BlockRuns, starts: Ends) -> Ends:
     """Return how far each rank holds the prompt without a gap, going on from where it starts.
 
     `holders` maps a block to the ranks that hold it. The prompt is walked once, whatever the number of
@@ -55,12 +55,12 @@ def follow(holders: Spans[int], blocks: BlockRuns, starts: Ends) -> Ends:
     return ends
 
 
-def _walk(holders: Spans[int], runs: Iterable[range], depth: int, holding: int, ends: Ends) -> int:
+def _walk(holders: IntervalMap[int], runs: Iterable[range], depth: int, holding: int, ends: Ends) -> int:
     """Go on along runs of blocks; add where ranks stop to `ends` and return those that do not."""
     for run in runs:
         if not holding:
             break
-        for start, stop, held in holders.pieces(run.start, run.stop):
+        for start, stop, held in holders.segments(run.start, run.stop):
             still = holding & held
             if still != holding:
                 ends.append((depth, holding ^ still))

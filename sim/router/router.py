@@ -14,7 +14,7 @@ from sim.kv.runs import BlockRuns
 from sim.router.candidates import Candidates
 from sim.router.columns import Column, at
 from sim.router.config import RouterConfig, WorkerType
-from sim.router.cost import CostTerms, Known, Weights, cost_columns
+from sim.router.cost import CostTerms, Weights, WorkerState, cost_columns
 from sim.router.expiry import Expiry, SecondChance
 from sim.router.index import Overlap, PrefixIndex
 from sim.router.load import Booking, Loads
@@ -106,10 +106,10 @@ class Router:
         if overlap is None:
             overlap = NO_OVERLAP if self._index is None else self._index.overlap(blocks, among)
         taint_factors = self._taint_factors(query)
-        known = Known(prefill_tokens, active_blocks, requests, new_blocks, *overlap, taint_factors)
+        known = WorkerState(prefill_tokens, active_blocks, requests, new_blocks, *overlap, taint_factors)
         if len(ranks) < len(self._ranks):
             places = members(among)
-            known = Known._make(at(column, places) for column in known)
+            known = WorkerState._make(at(column, places) for column in known)
         return Candidates(ranks, cost_columns(weights, query.isl_tokens, self._block_size, known))
 
     def choose(self, query: Query, now_s: float, draw: float) -> Decision:

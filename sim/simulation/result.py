@@ -14,7 +14,8 @@ from sim.results.quantities import flat, label, si_unit
 from sim.results.rows import Rows
 from sim.results.tables import TABLES
 from sim.runs.saved import SCENARIO, SUMMARY, read_summary
-from sim.scenario.scenario import Scenario, load_scenario
+from sim.scenario.load import load_scenario
+from sim.scenario.scenario import Scenario
 from sim.show.timeline import timeline, write_events
 from sim.simulation.explain import Explanation, explain, find_request
 

@@ -6,15 +6,17 @@ from typing import Any
 from sim.base.errors import InputError
 from sim.base.shipped import short_name
 from sim.base.units import plural
-from sim.cluster.build import Cluster, Progress, rare_collections
-from sim.cluster.checks.watch import watch_wanted
+from sim.cluster.build import Cluster, Progress
+from sim.cluster.checks.switch import watch_wanted
+from sim.cluster.garbage import rare_collections
 from sim.hardware.coefficients import Coefficients
 from sim.hardware.step_time import StepTime
 from sim.results.gauge import occupancy
 from sim.results.metrics import RunFacts, summarise
 from sim.router import Policy
+from sim.scenario.load import load_scenario
 from sim.scenario.overrides import Overrides
-from sim.scenario.scenario import Scenario, load_scenario
+from sim.scenario.scenario import Scenario
 from sim.simulation.explain import OWN_POLICY
 from sim.simulation.result import RunResult
 from sim.simulation.startup import check_startup

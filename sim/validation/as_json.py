@@ -7,14 +7,14 @@ from typing import Any
 from sim.measured.run import MeasuredRun
 from sim.validation.differences import EngineDifference
 from sim.validation.predictions.fit import Fitted
-from sim.validation.predictions.forced import Forced
-from sim.validation.predictions.free import Free, Prediction
+from sim.validation.predictions.full_simulation import Timed
 from sim.validation.predictions.quantities import LABELS, error
 from sim.validation.predictions.repeats import Repeats
-from sim.validation.predictions.timed import Timed
+from sim.validation.predictions.replayed_routing import Forced
+from sim.validation.predictions.simulated_routing import Free, Prediction
 from sim.validation.refused import Refused
 from sim.validation.router_log.log_diff import LogDiff
-from sim.validation.router_log.partings import Difference, Parting
+from sim.validation.router_log.mismatches import Difference, Mismatch
 
 
 def forced_json(found: Forced) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def _error(measured: float | None, predicted: float | None) -> dict[str, Any] | 
 
 
 def log_json(found: LogDiff, run: MeasuredRun) -> dict[str, Any]:
-    """Return a router's log computed again: the formula, and the books of each leg with all partings."""
+    """Return a router's log computed again: the formula, and the books of each leg with all mismatches."""
     return {
         "formula": asdict(found.formula),
         "refused": refused_json(found.refused),
@@ -122,20 +122,20 @@ def log_json(found: LogDiff, run: MeasuredRun) -> dict[str, Any]:
                 "equal": books.equal,
                 "cheapest": books.cheapest,
                 "by_term": books.by_term,
-                "partings": [_parting(run, parting) for parting in books.partings],
+                "partings": [_mismatch(run, mismatch) for mismatch in books.mismatches],
             }
             for books in found.books
         ],
     }
 
 
-def _parting(run: MeasuredRun, parting: Parting) -> dict[str, Any]:
-    choice = parting.choice
+def _mismatch(run: MeasuredRun, mismatch: Mismatch) -> dict[str, Any]:
+    choice = mismatch.choice
     return {
         "row": choice.request.row,
         "session": choice.request.session,
         "time_s": choice.time_s,
-        "differences": [_difference(run, difference) for difference in parting.differences],
+        "differences": [_difference(run, difference) for difference in mismatch.differences],
     }
 
 

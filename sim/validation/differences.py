@@ -13,7 +13,7 @@ from sim.base.errors import InputError
 from sim.measured.mirror.found import Found, KeyPath, Setting
 from sim.measured.mirror.model import CACHED
 from sim.measured.run import MeasuredRun
-from sim.measured.workers import Worker
+from sim.measured.workers import MeasuredWorker
 from sim.scenario.scenario import Scenario
 
 _SECTIONS = ("workers", "engine", "offload", "disaggregation", "router")
@@ -156,7 +156,7 @@ def _value(scenario: Scenario, path: KeyPath) -> Any:
     return found
 
 
-def _has_host_tier(run: MeasuredRun, worker: Worker) -> bool:
+def _has_host_tier(run: MeasuredRun, worker: MeasuredWorker) -> bool:
     window = run.windows.get(worker.name)
     return window is not None and window.last.has("vllm:kv_offload_")
 

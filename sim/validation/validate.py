@@ -19,11 +19,11 @@ from sim.validation.as_json import (
 )
 from sim.validation.differences import EngineDifference, differences, refuse
 from sim.validation.predictions.fit import Fitted, fit
-from sim.validation.predictions.forced import forced
-from sim.validation.predictions.free import free
+from sim.validation.predictions.full_simulation import full_simulation, measured_of
 from sim.validation.predictions.quantities import Numbers
 from sim.validation.predictions.repeats import kind_of, repeats
-from sim.validation.predictions.timed import measured_of, timed
+from sim.validation.predictions.replayed_routing import replayed_routing
+from sim.validation.predictions.simulated_routing import simulated_routing
 from sim.validation.replay.settings import scenario_of, told_by
 from sim.validation.router_log.log_diff import diff_router_log
 
@@ -47,7 +47,7 @@ class Wanted:
     seeds: int = 100
     """Of what chance decides."""
     spread: float | None = None
-    """Of recorded durations from seed to seed, else drawn: see `sim.validation.predictions.free`."""
+    """Of recorded durations from seed to seed; None: they are drawn (`predictions.simulated_routing`)."""
     fit_to: Sequence[Path] = ()
     """Runs to fit the step-time law to, for "timed"; none: the scenario's law."""
     allow_differences: bool = False
@@ -123,9 +123,11 @@ def _fitted(wanted: Wanted, scenario: str, overrides: Sequence[str]) -> Fitted |
 
 def _validated(run: MeasuredRun, settings: Scenario, wanted: Wanted, fitted: Fitted | None) -> dict[str, Any]:
     step, seeds, on_seed = wanted.step, wanted.seeds, wanted.on_seed
-    by_force = forced(run, settings) if step in ("forced", "all") else None
-    freely = free(run, settings, seeds, wanted.spread, on_seed) if step in ("free", "all") else None
-    simulated = timed(run, settings, seeds, fitted, on_seed) if step == "timed" else None
+    by_force = replayed_routing(run, settings) if step in ("forced", "all") else None
+    freely = (
+        simulated_routing(run, settings, seeds, wanted.spread, on_seed) if step in ("free", "all") else None
+    )
+    simulated = full_simulation(run, settings, seeds, fitted, on_seed) if step == "timed" else None
     again = diff_router_log(run, settings) if wanted.diff else None
     parts = (by_force, freely, simulated, again)
     notes = [*run.notes, *(note for found in parts if found for note in found.notes)]

@@ -12,7 +12,7 @@ from itertools import accumulate
 from math import exp
 from statistics import NormalDist
 
-from sim.base.uniform import draw
+from sim.base.uniform import uniform
 from sim.workload.profiles import (
     COMPACTED_TOKENS,
     COMPACTION_HAZARD,
@@ -116,7 +116,7 @@ def prefix_tokens(seed: int, group: int) -> int:
 
 def _uniform(seed: int, purpose: str, entity: int, turn: int = 0) -> float:
     """Return a number strictly between 0 and 1: a quantile may be infinite at either end."""
-    return draw(seed, f"agent {purpose}", entity, turn) or 2.0**-54
+    return uniform(seed, f"agent {purpose}", entity, turn) or 2.0**-54
 
 
 def _hazard(share_of_window: float) -> float:

@@ -8,7 +8,8 @@ import pytest
 from sim.base.errors import InputError
 from sim.hardware.coefficient_file import CoefficientFile
 from sim.router.overrides import Overrides
-from sim.scenario.scenario import load_scenario, scenario_schema
+from sim.scenario.load import load_scenario
+from sim.scenario.scenario import scenario_schema
 from sim.simulation.run import run
 
 WITHOUT_END = {"smooth_max_p"}

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from pydantic import Field
 
 from sim.base.settings import Settings
-from sim.base.uncertainty import Known, Uncertain, draw_defaults
-from sim.base.uniform import draw
+from sim.base.uncertainty import Range, Uncertain, draw_defaults
+from sim.base.uniform import uniform
 
 times = st.floats(0, 1e3, allow_subnormal=False)
 DRAWS = range(1, 2001)
@@ -27,7 +27,7 @@ def test_a_draw_lies_in_its_range(ends: list[float], sigma: float | None, k: int
 def test_the_value_is_the_median_and_each_half_is_even_by_factors() -> None:
     known = Uncertain(2.0, 1.0, 32.0)
     for k in range(1, 50):
-        u = draw(k, "uncertain x", 0)
+        u = uniform(k, "uncertain x", 0)
         expected = 2 ** (2 * u) if u < 0.5 else 2 * 16 ** (2 * u - 1)
         assert known.drawn("x", k) == pytest.approx(expected, rel=1e-12)
     assert median(known.drawn("x", k) for k in DRAWS) == pytest.approx(2.0, rel=0.1)
@@ -38,7 +38,9 @@ def test_a_half_that_starts_at_nothing_is_even_by_amounts() -> None:
     low = [drawn for drawn in (known.drawn("x", k) for k in DRAWS) if drawn < 2]
     assert fmean(low) == pytest.approx(1.0, rel=0.05)
     at_the_edge = Uncertain(0.0, 0.0, 3.0)
-    assert [at_the_edge.drawn("x", k) > 0 for k in DRAWS] == [draw(k, "uncertain x", 0) > 0.5 for k in DRAWS]
+    assert [at_the_edge.drawn("x", k) > 0 for k in DRAWS] == [
+        uniform(k, "uncertain x", 0) > 0.5 for k in DRAWS
+    ]
 
 
 def test_with_a_standard_deviation_it_is_a_normal_cut_off_at_the_range() -> None:
@@ -61,8 +63,8 @@ def test_draws_of_different_names_are_independent_and_of_one_name_the_same() -> 
 
 
 class Link(Settings):
-    rate: Annotated[float, Known(5.0, 20.0)] = Field(default=10.0, gt=0)
-    delay: Annotated[float, Known(1.0, 3.0, sigma=0.5)] = 2.0
+    rate: Annotated[float, Range(5.0, 20.0)] = Field(default=10.0, gt=0)
+    delay: Annotated[float, Range(1.0, 3.0, sigma=0.5)] = 2.0
     pieces: int = 3
 
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from sim.scenario.scenario import load_scenario
+from sim.scenario.load import load_scenario
 from sim.simulation.run import run
 
 

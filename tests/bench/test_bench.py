@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sim.scenario.scenario import load_scenario
+from sim.scenario.load import load_scenario
 from tests.bench import peer, process, scale
 from tests.bench.cases import CASES
 from tests.bench.ours import measure

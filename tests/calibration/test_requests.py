@@ -18,7 +18,7 @@ from sim.cli import app
 from sim.hardware.coefficient_file import read_coefficient_file
 from sim.hardware.coefficient_toml import to_toml
 from sim.measured.formats.requests_csv import RequestsFile, read_requests
-from sim.scenario.scenario import load_scenario
+from sim.scenario.load import load_scenario
 from sim.validation.requests.validate import validate_requests
 from tests.engine_runs import engine, simulated_run, write_csv
 

@@ -2,8 +2,8 @@
 
 from sim.cluster.delays import ConstantDelays
 from sim.cluster.worker import Worker
-from sim.events.agenda import Agenda
 from sim.events.clock import Clock, Phase
+from sim.events.lazy_updates import LazyUpdates
 from sim.links.host_link import HostLink
 from sim.links.transfer import LinkSettings
 from tests.clusters import Pace
@@ -42,7 +42,7 @@ class Bench:
         """(when it is published, event) of the GPU's cache."""
         self.event_delay_s = 0.25
         self.env = Clock()
-        self.agenda = Agenda()
+        self.lazy_updates = LazyUpdates()
         self.engine = build(blocks, block_tokens, **engine).engine
         self.link = Link()
         self.worker = Worker(
@@ -53,7 +53,7 @@ class Bench:
             link=self.link,
             observer=self,
             outbox=self,
-            agenda=self.agenda,
+            lazy_updates=self.lazy_updates,
             fast_forward=fast_forward,
             delays=delays,
         )

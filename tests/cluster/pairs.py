@@ -77,7 +77,7 @@ class Pair:
 
     def add(self, request: ActiveRequest) -> None:
         """Start a request: what is given is its decode leg."""
-        leg = ActiveRequest(request.request_id, request.prompt_tokens, 1, request.hashes)
+        leg = ActiveRequest(request.request_id, request.prompt_tokens, 1, request.block_ids)
         leg.for_remote = True
         self.legs[request.request_id] = leg, request
         self.prefill.engine.add(leg)

@@ -16,7 +16,7 @@ def bench(**options):
     made, prompts = Bench(4, **options), Prompts()
     first = made.arrive(0, prompts.request(("a", 32)))
     made.arrive(10, prompts.request(("b", 16), output=40))
-    made.cached = first.hashes
+    made.cached = first.block_ids
     made.prompts = prompts
     return made
 
@@ -41,7 +41,7 @@ def test_what_some_may_not_have_heard_of_yet_goes_out_by_itself():
     made = bench()
     made.event_delay_s = 20
     made.env.run(until=48)
-    made.agenda.settle(48, -1)
+    made.lazy_updates.settle(48, -1)
     assert removed(made) == [(FIRST_S + 1, [made.cached[1]]), (SECOND_S + 1, [made.cached[0]])]
 
 
@@ -56,10 +56,10 @@ def test_nothing_is_carried_out_before_somebody_looks():
     made.env.run(until=45)
     assert made.grown == []
     assert removed(made) == []
-    made.agenda.settle(30, -1)
+    made.lazy_updates.settle(30, -1)
     assert made.grown == [(3, FIRST_S)]
     assert removed(made) == [(FIRST_S + 1, [made.cached[1]])]
-    made.agenda.settle(45, -1)
+    made.lazy_updates.settle(45, -1)
     assert made.grown == [(3, FIRST_S), (4, SECOND_S)]
     made.run()
     assert len(removed(made)) == 2, "what was allocated is not allocated again"
@@ -69,10 +69,10 @@ def test_nothing_is_carried_out_before_somebody_looks():
 def test_who_looks_at_the_instant_of_a_step_sees_it_only_after_the_worker_had_its_say():
     made = bench()
     made.env.run(until=45)
-    made.agenda.settle(FIRST_S, -1)
-    made.agenda.settle(FIRST_S, 0)
+    made.lazy_updates.settle(FIRST_S, -1)
+    made.lazy_updates.settle(FIRST_S, 0)
     assert made.grown == []
-    made.agenda.settle(FIRST_S, 1)
+    made.lazy_updates.settle(FIRST_S, 1)
     assert made.grown == [(3, FIRST_S)]
 
 
@@ -82,7 +82,7 @@ def test_an_arrival_carries_out_what_was_before_it_and_ends_the_run():
     made.env.run(until=30.75)
     assert made.grown == [(3, FIRST_S)]
     assert [when for request, when in made.tokens if request == 1][-1] == 30
-    made.agenda.settle(30.75, -1)
+    made.lazy_updates.settle(30.75, -1)
     assert made.grown == [(3, FIRST_S)], "it is fast-forwarded no more"
 
 
@@ -91,7 +91,7 @@ def test_what_was_allocated_at_the_instant_of_an_arrival_stays_allocated():
     made.env.run(until=25.5)
 
     def look_and_report():
-        made.agenda.settle(FIRST_S, 1)  # a later worker plans, and what it finds concerns this one
+        made.lazy_updates.settle(FIRST_S, 1)  # a later worker plans, and what it finds concerns this one
         made.worker.report(read=[])
 
     made.env.at(FIRST_S, Phase.SCHEDULE, 1, look_and_report)

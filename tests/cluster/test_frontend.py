@@ -14,8 +14,8 @@ from sim.cluster.stage import Desk, Stage
 from sim.engine.engine import Engine
 from sim.engine.plan import StepOutput
 from sim.engine.settings import EngineSettings
-from sim.events.agenda import Agenda
 from sim.events.clock import Clock, Phase
+from sim.events.lazy_updates import LazyUpdates
 from sim.hardware.coefficients import FrontendCoefficients
 from sim.kv.events import KvEvent
 from sim.kv.hybrid import KvCache
@@ -59,7 +59,7 @@ class Door:
                     "aggregated",
                     self.pool,
                     partial(whole, self.prefixes),
-                    Desk(self.env, Agenda(), self.recorder, 0),
+                    Desk(self.env, LazyUpdates(), self.recorder, 0),
                 )
             ],
             self.prefixes,
@@ -96,13 +96,13 @@ class Door:
         return next((rank, w.active[index]) for rank, w in enumerate(self.workers) if index in w.active)
 
     def device_blocks(self, request):
-        self.pool.news.open(self.env.now)
+        self.pool.undelivered.open(self.env.now)
         blocks = self.prefixes.add(request.chunks, request.prompt_tokens).blocks
         query = Query(99, request.prompt_tokens, blocks)
         return [terms.device_blocks for terms in self.router.terms(query, self.env.now)]
 
     def host_blocks(self, request):
-        self.pool.news.open(self.env.now)
+        self.pool.undelivered.open(self.env.now)
         blocks = self.prefixes.add(request.chunks, request.prompt_tokens).blocks
         query = Query(99, request.prompt_tokens, blocks)
         return [terms.host_blocks for terms in self.router.terms(query, self.env.now)]
@@ -117,7 +117,7 @@ def test_a_request_is_tokenised_then_routed_then_dispatched():
     _, active = door.serving()
     record = door.recorder.records[0]
     assert (record.send_s, record.routed_s, record.queued_s) == (1.0, 1.75, 1.875)
-    assert (active.prompt_tokens, active.output_tokens, len(active.hashes)) == (64, 5, 4)
+    assert (active.prompt_tokens, active.output_tokens, len(active.block_ids)) == (64, 5, 4)
 
 
 def test_requests_are_tokenised_in_parallel_and_the_shorter_one_is_routed_first():
@@ -141,10 +141,10 @@ def test_booking_and_choice_are_one_instant_so_that_the_next_request_sees_it():
 def test_generated_blocks_have_identities_of_their_own():
     door = Door(turn(0, 32, 40, [1, 2]), turn(1, 32, 40, [1, 2]))
     door.env.run()
-    hashes = [door.serving(index)[1].hashes for index in range(2)]
-    assert [len(names) for names in hashes] == [4, 4]
-    assert hashes[0][:2] == hashes[1][:2]
-    assert not set(hashes[0][2:]) & set(hashes[1])
+    block_ids = [door.serving(index)[1].block_ids for index in range(2)]
+    assert [len(names) for names in block_ids] == [4, 4]
+    assert block_ids[0][:2] == block_ids[1][:2]
+    assert not set(block_ids[0][2:]) & set(block_ids[1])
 
 
 @pytest.mark.parametrize(
@@ -338,7 +338,7 @@ def test_blocks_whose_parent_is_unknown_are_dropped():
 
 def test_only_attention_reaches_the_router():
     door = after_events(*(stored([0, 1], group=group) for group in range(ATTENTION)), stored([]))
-    assert not door.pool.news, "nothing was sent"
+    assert not door.pool.undelivered, "nothing was sent"
     door.env.run(until=3)
     assert door.device_blocks(door.request) == [0, 0]
 

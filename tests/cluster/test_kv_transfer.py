@@ -194,7 +194,7 @@ def test_a_pull_that_has_begun_outlives_the_lease() -> None:
 
 
 def test_a_pull_is_set_up_before_its_bytes_go() -> None:
-    """1 s of latency, 2 blocks of 3 pieces at 0.5 s each, 10 bytes at 10 a second."""
+    """1 s of latency, 2 blocks of 3 segments at 0.5 s each, 10 bytes at 10 a second."""
     stage = Stage(NO_HEARTBEATS, latency_s=1.0, per_descriptor_s=0.5)
     stage.hold(0.0, 7)
     stage.start(1.0, 7, blocks=2)

@@ -4,7 +4,7 @@ import pytest
 
 from sim.cluster.lookout import Lookout
 from sim.cluster.pool import Pool, PoolWorker
-from sim.cluster.request_record import Record, Visit
+from sim.cluster.request_state import RequestState, Visit
 from sim.engine.active import ActiveRequest, Status
 from sim.kv.runs import BlockRuns
 from sim.router import Router, RouterConfig
@@ -88,7 +88,7 @@ class Worker:
 def test_an_output_counts_from_when_it_is_at_the_front_door(told_s, newest_s, status, kept):
     """It takes 1.5 s: what was put out from 8.5 s on, and before 18.5 s, is progress between 10 and 20 s."""
     router = Router(RouterConfig(**EVERY_10_S), BLOCK, 1)
-    record = Record(turn(0, 16, 9, [1]), 0.0, BlockRuns([range(1)]))
+    record = RequestState(turn(0, 16, 9, [1]), 0.0, BlockRuns([range(1)]))
     worker: PoolWorker = Worker(newest_s)
     pool = Pool(router, [worker], range(1))
     lookout = Lookout([pool], {0: record}, interval_s=10.0, way_s=1.5)
@@ -111,7 +111,7 @@ def test_where_nothing_is_booked_it_does_not_look_at_every_scan():
 
 def test_what_hangs_is_let_go_and_then_nothing_is_left_to_look_at():
     router = Router(RouterConfig(**EVERY_10_S), BLOCK, 1)
-    record = Record(turn(0, 16, 9, [1]), 0.0, BlockRuns([range(1)]))
+    record = RequestState(turn(0, 16, 9, [1]), 0.0, BlockRuns([range(1)]))
     lookout = Lookout([Pool(router, [], range(1))], {0: record}, interval_s=10.0, way_s=0.0)
     book_on(router, 0, query([1]), now_s=1.0)
     lookout.look(1e12)

@@ -8,7 +8,7 @@ from typer.testing import CliRunner, Result
 
 import sim.experiments.jobs.job
 from sim.cli import app
-from sim.scenario.scenario import load_scenario
+from sim.scenario.load import load_scenario
 
 pytest.importorskip("optuna", reason="Optuna is not installed")
 

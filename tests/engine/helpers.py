@@ -143,5 +143,5 @@ class Prompts:
         number = self._requests
         self._requests += 1
         tokens = sum(part for _, part in prompt)
-        hashes = self.hashes(*prompt, (f"answer {number}", output))
-        return ActiveRequest(number, tokens, output, hashes)
+        block_ids = self.hashes(*prompt, (f"answer {number}", output))
+        return ActiveRequest(number, tokens, output, block_ids)

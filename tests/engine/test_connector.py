@@ -5,8 +5,8 @@ import pytest
 from sim.engine.active import ActiveRequest, Status
 from sim.engine.connector import OffloadingConnector, TransferJob
 from sim.engine.plan import StepPlan
+from sim.kv.extent import Extent
 from sim.kv.offload import IDLE, WRITING, Key
-from sim.kv.stretch import Stretch
 from tests.engine.helpers import Driver, Prompts, build
 
 
@@ -23,13 +23,13 @@ def run(driver: Driver, *requests: ActiveRequest) -> list[StepPlan]:
 
 def stored(plans: list[StepPlan]) -> list[list[int]]:
     """Hashes of each store, in order."""
-    return [[block_hash for block_hash, _ in job.blocks] for plan in plans for job in plan.stores]
+    return [[block_id for block_id, _ in job.blocks] for plan in plans for job in plan.stores]
 
 
 def evict_gpu(driver: Driver) -> None:
     """Take every free block once: nothing stays cached on the GPU."""
     pool = driver.engine.cache.pool
-    count, everything = pool.free_blocks, Stretch(0, 0)
+    count, everything = pool.free_blocks, Extent(0, 0)
     pool.allocate(everything, count)
     pool.free([(everything, 0, count)])
 
@@ -38,13 +38,13 @@ class TestStore:
     def test_full_prompt_blocks_are_stored_in_the_step_that_computes_them(self) -> None:
         driver, prompts = build(20, cpu_blocks=20, max_num_batched_tokens=40), Prompts()
         request = prompts.request(("a", 70), output=30)
-        assert stored(run(driver, request)) == [[*request.hashes[:2]], [*request.hashes[2:4]]]
+        assert stored(run(driver, request)) == [[*request.block_ids[:2]], [*request.block_ids[2:4]]]
 
     def test_generated_blocks_are_stored_on_request(self) -> None:
         driver, prompts = build(20, cpu_blocks=20, prompt_only=False, async_scheduling=False), Prompts()
         request = prompts.request(("a", 30), output=20)
-        assert stored(run(driver, request)) == [[block] for block in request.hashes]
-        assert len(request.hashes) == 3
+        assert stored(run(driver, request)) == [[block] for block in request.block_ids]
+        assert len(request.block_ids) == 3
 
     def test_a_generated_block_is_stored_once_all_its_tokens_are_known(self) -> None:
         driver, prompts = build(20, cpu_blocks=20, prompt_only=False), Prompts()
@@ -52,13 +52,13 @@ class TestStore:
         plans = run(driver, request)
         # 30 prompt tokens; token 32 is scheduled in step 3 and known when step 4 is planned
         assert [plan.number for plan in plans if plan.stores] == [1, 4, 20]
-        assert stored(plans) == [[block] for block in request.hashes]
+        assert stored(plans) == [[block] for block in request.block_ids]
 
     def test_a_key_is_ready_one_step_after_the_copy_was_handed_over(self) -> None:
         driver, prompts = build(20, cpu_blocks=20, async_scheduling=False, store_steps=0), Prompts()
         request = prompts.request(("a", 16), output=4)
         driver.engine.add(request)
-        key: Key = (request.hashes[0], 0)
+        key: Key = (request.block_ids[0], 0)
         driver.turn()
         assert connector(driver).tier.state(key) == WRITING
         driver.turn()
@@ -72,14 +72,14 @@ class TestStore:
         while not driver.idle:
             driver.schedule()
             seen += [event for event in driver.complete().events if event.tier == "host"]
-        first, second = request.hashes[:2]
+        first, second = request.block_ids[:2]
         assert [(event.parent, event.blocks) for event in seen] == [(None, [first]), (first, [second])]
 
     def test_what_the_tier_holds_is_not_stored_again(self) -> None:
         driver, prompts = build(20, cpu_blocks=20), Prompts()
         run(driver, prompts.request(("a", 48)))
         second = prompts.request(("a", 48), ("b", 16))
-        assert stored(run(driver, second)) == [[*second.hashes[3:4]]]
+        assert stored(run(driver, second)) == [[*second.block_ids[3:4]]]
 
     def test_gpu_hits_that_the_tier_lost_are_stored_again(self) -> None:
         driver, prompts = build(20, cpu_blocks=3), Prompts()
@@ -87,7 +87,7 @@ class TestStore:
         run(driver, first)
         run(driver, prompts.request(("b", 48)))  # takes all of the tier
         again = prompts.request(("a", 48), ("c", 5))
-        assert stored(run(driver, again)) == [[*first.hashes[:3]]]
+        assert stored(run(driver, again)) == [[*first.block_ids[:3]]]
         assert again.local_tokens == 48
 
     def test_without_room_nothing_is_stored_and_the_next_step_tries_again(self) -> None:
@@ -104,7 +104,7 @@ class TestStore:
         driver.engine.add(request)
         for _ in range(4):
             driver.turn()
-        stored_first = request.hashes[0]
+        stored_first = request.block_ids[0]
         assert connector(driver).failed_stores == 3
         assert tier.state((stored_first, 3)) is not None
         assert 1 not in request.tables[0].parts
@@ -112,7 +112,7 @@ class TestStore:
         plan = driver.turn()
         assert plan is not None
         assert [job.blocks_by_group(4) for job in plan.stores] == [[4, 4, 4, 4]]
-        assert (request.hashes[1], 0) in plan.stores[0].blocks
+        assert (request.block_ids[1], 0) in plan.stores[0].blocks
 
     def test_what_found_no_room_is_tried_once_more_after_the_end(self) -> None:
         driver, prompts = build(20, cpu_blocks=4, async_scheduling=False), Prompts()
@@ -125,7 +125,7 @@ class TestStore:
         tier.stored([(-1, 0)])
         plan = driver.turn()
         assert plan is not None
-        assert [list(job.blocks) for job in plan.stores] == [[(block, 0) for block in request.hashes[:4]]]
+        assert [list(job.blocks) for job in plan.stores] == [[(block, 0) for block in request.block_ids[:4]]]
 
     @pytest.mark.parametrize(("aborted", "sizes"), [(True, []), (False, [2])])
     def test_of_an_aborted_request_only_computed_tokens(self, aborted: bool, sizes: list[int]) -> None:
@@ -169,7 +169,7 @@ class TestLoad:
         assert plan is not None
         assert (request.status, request.computed) == (Status.LOADING, 64)
         assert plan.scheduled == []
-        assert [list(job.blocks) for job in plan.loads] == [[(block, 0) for block in request.hashes[2:4]]]
+        assert [list(job.blocks) for job in plan.loads] == [[(block, 0) for block in request.block_ids[2:4]]]
         plans = driver.run()
         assert (request.local_tokens, request.external_tokens) == (32, 32)
         assert [count for later in plans for _, count in later.scheduled] == [8]
@@ -203,9 +203,9 @@ class TestLoad:
         request = prompts.request(("a", 64), ("b", 9))
         driver.engine.add(request)
         driver.turn()
-        assert driver.engine.cache.lookup(request.hashes, 80).tokens == 0
+        assert driver.engine.cache.lookup(request.block_ids, 80).tokens == 0
         driver.run()
-        assert driver.engine.cache.lookup(request.hashes, 80).tokens == 64
+        assert driver.engine.cache.lookup(request.block_ids, 80).tokens == 64
 
     def test_who_wants_keys_that_are_being_read_asks_again(self) -> None:
         driver, prompts = build(20, cpu_blocks=20, load_steps=3), Prompts()
@@ -285,8 +285,8 @@ class TestTouch:
         run(driver, other)
         assert offload.tier.used_blocks == 12
         assert offload.lookup(prompts.request(("a", 48), ("b", 3)), 0) == 48
-        one, two, three = first.hashes[:3]
-        (alone,) = other.hashes[:1]
+        one, two, three = first.block_ids[:3]
+        (alone,) = other.block_ids[:1]
         # The states at 16 and 32 tokens, all of the other prompt, and only then the state that was hit.
         room = offload.tier.store([(-number, 0) for number in range(1, 10)])
         assert room is not None
@@ -353,7 +353,7 @@ def test_what_is_in_the_tier_is_the_fold_of_its_events() -> None:
     while not driver.idle:
         driver.schedule()
         for event in driver.complete().events:
-            keys = {(block_hash, event.group) for block_hash in event.blocks}
+            keys = {(block_id, event.group) for block_id in event.blocks}
             if event.tier == "host":
                 assert keys.isdisjoint(there) if event.stored else keys <= there
                 there ^= keys

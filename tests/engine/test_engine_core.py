@@ -4,8 +4,8 @@ import pytest
 
 from sim.engine.active import ActiveRequest
 from sim.engine.plan import StepPlan
+from sim.kv.extent import Extent
 from sim.kv.runs import BlockRuns
-from sim.kv.stretch import Stretch
 from tests.engine.helpers import Driver, Prompts, build
 from tests.kv.helpers import blocks_of, cached
 
@@ -32,7 +32,7 @@ class Session:
         number = len(self._parts)
         request = self._prompts.request(*self._parts, output=self._answer)
         said = (f"{self._name} answer {number}", self._answer)
-        request.hashes = BlockRuns.of(self._prompts.hashes(*self._parts, said))
+        request.block_ids = BlockRuns.of(self._prompts.hashes(*self._parts, said))
         self._parts += [said, (f"{self._name} asks {number}", 1000)]
         return request
 
@@ -96,7 +96,7 @@ def test_idle_checkpoints_are_evicted_before_attention_and_its_head_last(async_s
     request = session.turn()
     run(driver, request)
     pool = driver.engine.cache.pool
-    position = {block_hash: index for index, block_hash in enumerate(request.hashes)}
+    position = {block_id: index for index, block_id in enumerate(request.block_ids)}
     idle = [(content[1], position[content[0]]) for content in pool.free_queue() if content is not None]
     chunk_ends = [*range(9, 260, 10)]  # the checkpoint at 8,000 tokens is in position 9
     if async_scheduling:
@@ -173,11 +173,11 @@ class TestPublicFaults:
         first = prompts.request(("a", 48))
         run(driver, first)
         pool = driver.engine.cache.pool
-        ((stretch, start, stop),) = pool.run(first.hashes, 3, 0)
-        pool.touch([(stretch, start + 1, stop)])
-        pool.allocate(Stretch(0, 0), 2)  # the first block is evicted, its successors are still there
-        assert cached(pool) == [*first.hashes[1:3]]
-        assert driver.engine.cache.lookup(first.hashes, 48).tokens == 0
+        ((extent, start, stop),) = pool.run(first.block_ids, 3, 0)
+        pool.touch([(extent, start + 1, stop)])
+        pool.allocate(Extent(0, 0), 2)  # the first block is evicted, its successors are still there
+        assert cached(pool) == [*first.block_ids[1:3]]
+        assert driver.engine.cache.lookup(first.block_ids, 48).tokens == 0
 
     @pytest.mark.parametrize("async_scheduling", [False, True])
     def test_a_pool_far_below_demand_still_finishes(self, async_scheduling: bool) -> None:
@@ -265,10 +265,10 @@ def test_news_are_told_once_whether_published_or_not() -> None:
     for request in (first, second):
         engine.add(request)
         engine.schedule()
-        assert [[*event.blocks] for event in engine.news()] == [[*request.hashes[:3]]]
-        assert engine.news() == []
-        assert [[*event.blocks] for event in engine.complete().events] == [[*request.hashes[:3]]]
-    assert engine.news() == []
+        assert [[*event.blocks] for event in engine.drain_events()] == [[*request.block_ids[:3]]]
+        assert engine.drain_events() == []
+        assert [[*event.blocks] for event in engine.complete().events] == [[*request.block_ids[:3]]]
+    assert engine.drain_events() == []
 
 
 def test_a_generated_block_can_be_hit_from_its_last_token_on() -> None:
@@ -276,8 +276,8 @@ def test_a_generated_block_can_be_hit_from_its_last_token_on() -> None:
     driver, prompts = build(20), Prompts()
     request = prompts.request(("a", 30), output=3)
     run(driver, request)
-    assert len(request.hashes) == 2
-    assert driver.engine.cache.lookup(request.hashes, 33).tokens == 32
+    assert len(request.block_ids) == 2
+    assert driver.engine.cache.lookup(request.block_ids, 33).tokens == 32
 
 
 def test_preemptions_with_tokens_between_them_are_no_livelock(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,8 +102,8 @@ class World:
         output = driver.complete()
         self.log.append([request.request_id for request, _ in output.tokens])
         for event in output.events:
-            for block_hash in event.blocks:
-                key = (block_hash, event.group)
+            for block_id in event.blocks:
+                key = (block_id, event.group)
                 if event.tier == "device":
                     self.gpu[key] += 1 if event.stored else -1
                     assert self.gpu[key] >= 0

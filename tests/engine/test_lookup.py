@@ -40,7 +40,7 @@ class TestChildren:
         self, offload_first: bool, prompt_tokens: int
     ) -> None:
         cache, offload, nixl = engine_parts()
-        lookup = Lookup(cache, offload, nixl, offload_first=offload_first, dies_of_nothing=False)
+        lookup = Lookup(cache, offload, nixl, offload_first=offload_first, dies_on_full_hit=False)
         request = ActiveRequest(0, 2401, 1, HASHES)
         request.for_remote = True
         tier = offload.tier
@@ -53,7 +53,7 @@ class TestChildren:
         self, offload_first: bool, external: int
     ) -> None:
         cache, offload, nixl = engine_parts()
-        lookup = Lookup(cache, offload, nixl, offload_first=offload_first, dies_of_nothing=False)
+        lookup = Lookup(cache, offload, nixl, offload_first=offload_first, dies_on_full_hit=False)
         request = ActiveRequest(0, 2401, 1, HASHES)
         request.for_remote = True
         keys = [(block, group) for group in range(4) for block in HASHES[:3]]
@@ -75,7 +75,7 @@ class TestLocalHit:
         cache, _, nixl = engine_parts()
         fill(cache, 800, 3200)
         forget(cache.pool, HASHES[3], 0)  # one of the states at 3,200
-        lookup = Lookup(cache, None, nixl, offload_first=False, dies_of_nothing=False)
+        lookup = Lookup(cache, None, nixl, offload_first=False, dies_on_full_hit=False)
         request = self.decode_leg()
         hit, external = lookup.find(request)
         assert (hit.tokens, external, request.boundary_tokens) == (3200, 800, 0)
@@ -87,7 +87,7 @@ class TestLocalHit:
         cache, offload, nixl = engine_parts()
         fill(cache, 800, 3200)
         forget(cache.pool, HASHES[3], 0)
-        lookup = Lookup(cache, offload, nixl, offload_first=False, dies_of_nothing=False)
+        lookup = Lookup(cache, offload, nixl, offload_first=False, dies_on_full_hit=False)
         hit, external = lookup.find(self.decode_leg())
         assert (hit.tokens, external) == (800, 3200)
 
@@ -102,7 +102,7 @@ class TestWithoutTheLastToken:
         leg = ActiveRequest(99, 1601, 1, prompts.hashes(("a", 1601)))
         leg.for_remote = True
         cache = pair.prefill.engine.cache
-        assert cache.lookup(leg.hashes, leg.num_tokens).tokens == 1600
+        assert cache.lookup(leg.block_ids, leg.num_tokens).tokens == 1600
         assert lookup.find(leg)[0].tokens == 800  # all was hit: a block less, and counted
         assert lookup.find(leg)[0].tokens == 800  # 1,600 tokens now: nothing to count
         assert lookup.nothing_left == 1

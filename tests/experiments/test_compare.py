@@ -11,7 +11,7 @@ import sim.experiments.jobs.job
 from sim.base.errors import InputError
 from sim.experiments.compare import compare, execute, plan
 from sim.runs.run import Run
-from sim.scenario.scenario import load_scenario
+from sim.scenario.load import load_scenario
 from sim.simulation.run import run
 
 SMALL = ["workload.sessions=2", "workload.turns=2"]

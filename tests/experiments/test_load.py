@@ -15,7 +15,7 @@ from sim.experiments.sweep import sweep
 from sim.report.page import render_page
 from sim.runs.comparison import Comparison
 from sim.runs.sweep import Sweep
-from sim.scenario.scenario import load_scenario
+from sim.scenario.load import load_scenario
 from sim.simulation.result import RunResult
 from sim.simulation.run import run
 

@@ -12,7 +12,7 @@ from sim.experiments.load import load
 from sim.experiments.sweep import execute_plan, plan, sweep
 from sim.runs.run import Run
 from sim.runs.saved import read_runs
-from sim.scenario.scenario import load_scenario
+from sim.scenario.load import load_scenario
 from sim.simulation.run import run
 from tests.experiments.jobs.fakes import fake_engine
 

@@ -16,7 +16,7 @@ from sim.measured.summary import summarise
 from sim.published.cells import points
 from sim.published.cluster import read_cluster
 from sim.published.show import band
-from sim.scenario.scenario import load_scenario
+from sim.scenario.load import load_scenario
 from sim.workload.formats import FORMATS
 from sim.workload.settings import ReplaySettings
 from sim.workload.trace_file import load_trace

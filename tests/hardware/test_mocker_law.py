@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from sim.base.errors import InputError
 from sim.hardware.mocker_law import MockerLaw
-from sim.scenario.scenario import load_scenario
+from sim.scenario.load import load_scenario
 from sim.simulation.run import run
 from tests.clusters import scenario, trace, turn
 from tests.hardware.step_law_contract import StepLawContract

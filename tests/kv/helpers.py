@@ -2,36 +2,36 @@
 
 from collections.abc import Iterable
 
+from sim.kv.extent import Extent, Part
 from sim.kv.pool import BlockPool
-from sim.kv.stretch import Part, Stretch
 
 HASHES = 1 << 16
 """No hash of a test is as large as this."""
 
 
-def blocks_of(parts: Iterable[Part]) -> set[tuple[Stretch, int]]:
+def blocks_of(parts: Iterable[Part]) -> set[tuple[Extent, int]]:
     """Every block of some parts."""
-    return {(stretch, position) for stretch, start, stop in parts for position in range(start, stop)}
+    return {(extent, position) for extent, start, stop in parts for position in range(start, stop)}
 
 
 def copies(pool: BlockPool, group: int = 0) -> dict[int, int]:
     """How many blocks carry each cached hash of a group, by ascending hash."""
     return {
-        block_hash: len(found)
-        for start, stop, found in pool.cached[group].pieces(0, HASHES)
+        block_id: len(found)
+        for start, stop, found in pool.cached[group].segments(0, HASHES)
         if found
-        for block_hash in range(start, stop)
+        for block_id in range(start, stop)
     }
 
 
 def cached(pool: BlockPool, group: int = 0) -> list[int]:
-    """The cached hashes of a group."""
+    """The cached block ids of a group."""
     return [*copies(pool, group)]
 
 
-def forget(pool: BlockPool, block_hash: int, group: int) -> None:
+def forget(pool: BlockPool, block_id: int, group: int) -> None:
     """Make a hash unfindable, as if its blocks had been evicted."""
-    pool.cached[group].update(block_hash, block_hash + 1, lambda _: ())
+    pool.cached[group].update(block_id, block_id + 1, lambda _: ())
 
 
 def contents(pool: BlockPool) -> dict[str, object]:

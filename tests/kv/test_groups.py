@@ -9,7 +9,7 @@ HASHES = BlockRuns([range(100, 106)])
 
 
 def stored(pool: BlockPool) -> list[tuple[int | None, list[int]]]:
-    """Parent and hashes of the stored events so far."""
+    """Parent and block ids of the stored events so far."""
     assert all(event.stored and (event.group, event.tier) == (0, "device") for event in pool.events)
     return [(event.parent, [*event.blocks]) for event in pool.events]
 

@@ -2,15 +2,15 @@
 
 import pytest
 
+from sim.kv.extent import Extent
 from sim.kv.groups import Table
 from sim.kv.hybrid import NO_HIT, Hit, KvCache
-from sim.kv.stretch import Stretch
 from tests.kv.helpers import blocks_of, forget
 
 HASHES = list(range(100, 120))
 
 
-def prefilled(cache: KvCache, *ends: int, hashes: list[int] = HASHES) -> list[Table]:
+def prefilled(cache: KvCache, *ends: int, block_ids: list[int] = HASHES) -> list[Table]:
     """Run the prefill of a cold request in chunks that end there, synchronously."""
     tables: list[Table] = []
     done = 0
@@ -19,7 +19,7 @@ def prefilled(cache: KvCache, *ends: int, hashes: list[int] = HASHES) -> list[Ta
         cache.begin_step()
         cache.skip(tables, done)
         cache.extend(tables, end)
-        cache.register(tables, hashes, end)
+        cache.register(tables, block_ids, end)
         done = end
     cache.begin_step()
     return tables
@@ -41,9 +41,9 @@ class TestPlain:
         cache = KvCache(5, 16)
         tables = prefilled(cache, 64)
         cache.free(tables)  # queue: 4 3 2 1
-        ((stretch, start, stop),) = cache.lookup(HASHES, 65).blocks[0]
-        cache.pool.touch([(stretch, start + 1, stop)])
-        cache.pool.allocate(Stretch(0, 0), 1)  # evicts the head
+        ((extent, start, stop),) = cache.lookup(HASHES, 65).blocks[0]
+        cache.pool.touch([(extent, start + 1, stop)])
+        cache.pool.allocate(Extent(0, 0), 1)  # evicts the head
         hit = cache.lookup(HASHES, 100)
         assert facts(hit) == (0, 0, ([],), 0, False)
         assert cache.lookup(HASHES, 100).tokens == 0
@@ -76,16 +76,16 @@ class TestHybrid:
         assert [len(blocks_of(parts)) for parts in shorter.blocks] == [1, 1, 1, 4]
 
     def test_a_checkpoint_is_found_among_ids_in_several_runs(self) -> None:
-        cache, hashes = self.cache(), [7, 8, 9, 100, 101, 50, 51, 52]
-        cache.free(prefilled(cache, 1600, 3200, 6400, hashes=hashes))
-        hit = cache.lookup(hashes, 6000)
+        cache, block_ids = self.cache(), [7, 8, 9, 100, 101, 50, 51, 52]
+        cache.free(prefilled(cache, 1600, 3200, 6400, block_ids=block_ids))
+        hit = cache.lookup(block_ids, 6000)
         assert (hit.tokens, hit.attention_tokens) == (3200, 5600)
         assert [sorted(place for _, place in blocks_of(parts)) for parts in hit.blocks] == [
             *([3], [3], [3]),
             [0, 1, 2, 3],
         ]
-        assert cache.lookup(hashes, 3200).tokens == 1600
-        assert cache.lookup(hashes, 6401).tokens == 6400
+        assert cache.lookup(block_ids, 3200).tokens == 1600
+        assert cache.lookup(block_ids, 6401).tokens == 6400
 
     def test_all_groups_need_the_checkpoint(self) -> None:
         cache = self.cache()
@@ -93,7 +93,7 @@ class TestHybrid:
         cache.free(tables)
         before = cache.pool.free_queue()
         cache.pool.allocate(
-            Stretch(0, 0), before.index((HASHES[5], 1)) + 1
+            Extent(0, 0), before.index((HASHES[5], 1)) + 1
         )  # evicts the newest state of the second group too
         hit = cache.lookup(HASHES, 5001)
         assert hit.tokens == 0
@@ -117,7 +117,7 @@ class TestHybrid:
         tables = prefilled(cache, 1600, 2400)
         assert [table.held_blocks for table in tables] == [2, 2, 2, 3]
         cache.free(tables)
-        states = [(block_hash, group) for group in range(3) for block_hash in (102, 101)]
+        states = [(block_id, group) for group in range(3) for block_id in (102, 101)]
         assert cache.pool.free_queue() == [None] * 5 + [*states, (102, 3), (101, 3), (100, 3)]
         assert tables == []
 
@@ -128,7 +128,7 @@ class TestHybrid:
         assert cache.pool.free_blocks == 14 - 9
         assert tables == []
         cache.pool.free(parts)
-        states = [(block_hash, group) for group in (2, 1, 0) for block_hash in (102, 101)]
+        states = [(block_id, group) for group in (2, 1, 0) for block_id in (102, 101)]
         assert cache.pool.free_queue() == [None] * 5 + [(102, 3), (101, 3), (100, 3), *states]
 
     def test_blocks_for_loaded_tokens_come_after_all_hits_are_held(self) -> None:

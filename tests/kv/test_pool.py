@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sim.kv.extent import Extent, Part, block_numbers
 from sim.kv.pool import NULL_BLOCK, BlockPool
 from sim.kv.runs import BlockRuns
-from sim.kv.stretch import Part, Stretch, block_numbers
 from tests.kv.helpers import cached, contents, copies
 
 
@@ -19,17 +19,19 @@ def pool_of(blocks: int, groups: int = 1) -> BlockPool:
     return pool
 
 
-def take(pool: BlockPool, count: int, hashes: Sequence[int] = (), *, first: int = 0, group: int = 0) -> Part:
+def take(
+    pool: BlockPool, count: int, block_ids: Sequence[int] = (), *, first: int = 0, group: int = 0
+) -> Part:
     """Allocate blocks from position `first` on; register those that have a hash of the prompt."""
-    stretch = Stretch(group, first)
-    pool.allocate(stretch, count)
-    if hashes:
-        pool.register(stretch, BlockRuns.of(hashes), end=len(hashes))
-    return stretch, first, first + count
+    extent = Extent(group, first)
+    pool.allocate(extent, count)
+    if block_ids:
+        pool.register(extent, BlockRuns.of(block_ids), end=len(block_ids))
+    return extent, first, first + count
 
 
 def removed(pool: BlockPool) -> list[tuple[int, list[int]]]:
-    """Group and hashes of the events, which are all removals."""
+    """Group and block ids of the events, which are all removals."""
     assert not any(event.stored or event.parent for event in pool.events)
     return [(event.group, [*event.blocks]) for event in pool.events]
 
@@ -45,10 +47,10 @@ def test_the_null_block_is_never_given_out() -> None:
 def test_more_than_is_free_is_refused_and_leaves_no_trace() -> None:
     pool = pool_of(3)
     take(pool, 1)
-    before, stretch = contents(pool), Stretch(0, 0)
+    before, extent = contents(pool), Extent(0, 0)
     with pytest.raises(ValueError, match="3 blocks asked for, 2 free"):
-        pool.allocate(stretch, 3)
-    assert (contents(pool), stretch.numbers) == (before, [])
+        pool.allocate(extent, 3)
+    assert (contents(pool), extent.numbers) == (before, [])
     assert (pool.used_blocks, pool.free_blocks) == (1, 2)
 
 
@@ -109,42 +111,42 @@ def test_touching_takes_a_block_out_of_the_queue_once() -> None:
 
 def test_what_is_touched_leaves_the_rest_in_its_place() -> None:
     pool = pool_of(8)
-    stretch, *_ = part = take(pool, 4, [10, 11, 12, 13])
+    extent, *_ = part = take(pool, 4, [10, 11, 12, 13])
     pool.free([part, take(pool, 2, [20, 21])])
-    middle = (stretch, 1, 3)
+    middle = (extent, 1, 3)
     pool.touch([middle])
     assert pool.free_queue() == [None, None, (13, 0), (10, 0), (21, 0), (20, 0)]
     assert pool.count_free([part]) == 2
-    assert pool.count_free([(stretch, 0, 2)]) == 1
+    assert pool.count_free([(extent, 0, 2)]) == 1
     pool.free([middle])
     assert pool.free_queue()[2:] == [(13, 0), (10, 0), (21, 0), (20, 0), (12, 0), (11, 0)]
 
 
 def test_a_stretch_is_one_piece_again_when_it_shares_its_fate() -> None:
     pool = pool_of(8)
-    stretch, *_ = part = take(pool, 4, [10, 11, 12, 13])
-    head = (stretch, 0, 2)
+    extent, *_ = part = take(pool, 4, [10, 11, 12, 13])
+    head = (extent, 0, 2)
     pool.touch([head])
-    assert [(piece.start, piece.references) for piece in stretch.pieces] == [(0, 2), (2, 1)]
+    assert [(segment.start, segment.references) for segment in extent.segments] == [(0, 2), (2, 1)]
     pool.free([head])
-    assert [(piece.start, piece.stop) for piece in stretch.pieces] == [(0, 4)]
+    assert [(segment.start, segment.stop) for segment in extent.segments] == [(0, 4)]
     pool.touch([head])
     pool.free([part])
     pool.free([head])
-    assert [(piece.start, piece.stop) for piece in stretch.pieces] == [(0, 4)]
+    assert [(segment.start, segment.stop) for segment in extent.segments] == [(0, 4)]
     assert pool.free_queue()[4:] == [(13, 0), (12, 0), (11, 0), (10, 0)]
 
 
 def test_blocks_register_as_they_fill() -> None:
     pool = pool_of(8)
-    stretch = Stretch(0, 0)
-    pool.allocate(stretch, 3)
+    extent = Extent(0, 0)
+    pool.allocate(extent, 3)
     for end in (1, 2):
-        pool.register(stretch, BlockRuns.of([10, 11, 12]), end)
-    assert (cached(pool), len(stretch.pieces)) == ([10, 11], 1)
-    pool.touch([(stretch, 0, 2)])
-    pool.register(stretch, BlockRuns.of([10, 11, 12]), 3)
-    assert [piece.references for piece in stretch.pieces] == [2, 1]
+        pool.register(extent, BlockRuns.of([10, 11, 12]), end)
+    assert (cached(pool), len(extent.segments)) == ([10, 11], 1)
+    pool.touch([(extent, 0, 2)])
+    pool.register(extent, BlockRuns.of([10, 11, 12]), 3)
+    assert [segment.references for segment in extent.segments] == [2, 1]
 
 
 def test_a_run_stops_at_the_first_gap() -> None:
@@ -179,18 +181,18 @@ def test_eviction_of_one_copy_leaves_the_others() -> None:
 
 def test_taken_logs_what_was_allocated_and_touched() -> None:
     pool = pool_of(4)
-    stretch, *_ = take(pool, 3, [10, 11, 12])
-    pool.touch([(stretch, 1, 3)])
+    extent, *_ = take(pool, 3, [10, 11, 12])
+    pool.touch([(extent, 1, 3)])
     assert pool.taken == [1, 2, 3, 2, 3]
 
 
 def test_changes_count_every_change() -> None:
-    pool, stretch, prompt = pool_of(3), Stretch(0, 0), BlockRuns.of([10])
-    part = (stretch, 0, 1)
+    pool, extent, prompt = pool_of(3), Extent(0, 0), BlockRuns.of([10])
+    part = (extent, 0, 1)
     seen = {pool.changes}
     for act in (
-        lambda: pool.allocate(stretch, 1),
-        lambda: pool.register(stretch, prompt, 1),
+        lambda: pool.allocate(extent, 1),
+        lambda: pool.register(extent, prompt, 1),
         lambda: pool.free([part]),
         lambda: pool.touch([part]),
     ):
@@ -211,8 +213,8 @@ class BlockByBlock:
         """By block: hash and group; the oldest first."""
         self.removed: list[tuple[int, int]] = []
 
-    def find(self, block_hash: int, group: int) -> int | None:
-        return next((b for b, content in self.content.items() if content == (block_hash, group)), None)
+    def find(self, block_id: int, group: int) -> int | None:
+        return next((b for b, content in self.content.items() if content == (block_id, group)), None)
 
     def allocate(self, count: int) -> list[int]:
         blocks, self.queue = self.queue[:count], self.queue[count:]
@@ -237,7 +239,7 @@ class BlockByBlock:
 
 
 class Both:
-    """A pool by stretches and one block by block, of one group each prompt uses; they must agree."""
+    """A pool by extents and one block by block, of one group each prompt uses; they must agree."""
 
     def __init__(self, blocks: int) -> None:
         self.pool = pool_of(blocks, groups=2)
@@ -248,8 +250,8 @@ class Both:
     def admit(self, prompt: BlockRuns, group: int, count: int) -> None:
         hits = self.pool.run(prompt, len(prompt), group)
         blocks = []
-        for block_hash in prompt:
-            block = self.model.find(block_hash, group)
+        for block_id in prompt:
+            block = self.model.find(block_id, group)
             if block is None:
                 break
             blocks.append(block)
@@ -258,22 +260,22 @@ class Both:
         assert self.pool.count_free(hits) == len(idle)
         self.pool.touch(hits)
         self.model.touch(blocks)
-        self.held.append((prompt, [*hits, (Stretch(group, len(blocks)), len(blocks), len(blocks))], blocks))
+        self.held.append((prompt, [*hits, (Extent(group, len(blocks)), len(blocks), len(blocks))], blocks))
         self.grow(len(self.held) - 1, count)
 
     def grow(self, index: int, count: int) -> None:
         """Allocate blocks, and register those before them."""
         prompt, parts, blocks = self.held[index]
-        stretch, first, stop = parts[-1]
+        extent, first, stop = parts[-1]
         full = min(stop, len(prompt))
-        if full > stretch.end:
-            for position in range(stretch.end, full):
-                self.model.content[blocks[position]] = (prompt[position], stretch.group)
-            self.pool.register(stretch, prompt, full)
+        if full > extent.end:
+            for position in range(extent.end, full):
+                self.model.content[blocks[position]] = (prompt[position], extent.group)
+            self.pool.register(extent, prompt, full)
         count = min(count, self.pool.free_blocks)
-        self.pool.allocate(stretch, count)
+        self.pool.allocate(extent, count)
         blocks += self.model.allocate(count)
-        parts[-1] = (stretch, first, stop + count)
+        parts[-1] = (extent, first, stop + count)
 
     def free(self, indices: list[int]) -> None:
         ends = [self.held[index] for index in indices]
@@ -286,7 +288,7 @@ class Both:
         assert self.pool.free_queue() == [model.content.get(block) for block in model.queue]
         assert self.pool.free_blocks == len(model.queue)
         for group in range(2):
-            there = [block_hash for block_hash, of in model.content.values() if of == group]
+            there = [block_id for block_id, of in model.content.values() if of == group]
             assert copies(self.pool, group) == {h: there.count(h) for h in sorted({*there})}
         removed = [(h, event.group) for event in self.pool.events for h in event.blocks]
         assert removed == model.removed

@@ -21,7 +21,7 @@ def test_tokens_are_fresh_once():
     assert frontiers.advance(blocks, 0, 14) == [(0, 14)]
     assert frontiers.advance(blocks, 0, 12) == []
     assert frontiers.advance(blocks, 10, 25) == [(14, 20), (20, 25)]
-    assert [*frontiers.pieces(0, 3)] == [(True, 0, 2), (False, 2, 3)]
+    assert [*frontiers.segments(0, 3)] == [(True, 0, 2), (False, 2, 3)]
     assert frontiers.done_until(blocks, 0) == 2
 
 

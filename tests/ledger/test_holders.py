@@ -74,7 +74,7 @@ def test_losing_a_copy_that_is_not_there_is_an_error():
     holders = watching(1, 8)
     holders.stored(0, "device", [7])
 
-    with pytest.raises(ValueError, match="worker 0 lost block 7, of which its CPU tier has no copy"):
+    with pytest.raises(ValueError, match="worker 0 lost block 7, of which its host tier has no copy"):
         holders.removed(0, "host", [7])
 
 

@@ -22,7 +22,7 @@ class World:
         self.ids: dict[tuple[int, ...], int] = {}
         self.copies: list[tuple[int, str, tuple[int, ...]]] = []
         self.ever: set[tuple[int, tuple[int, ...]]] = set()
-        self.flying: dict[int, set[tuple[int, ...]]] = {}
+        self.in_flight_blocks: dict[int, set[tuple[int, ...]]] = {}
         self.ledger = Ledger(self.size, hybrid, self.workers)
 
     def blocks(self, prompt):
@@ -90,7 +90,7 @@ class World:
         if self.hybrid and all(run[hit // self.size :]):
             return "checkpoint"
         block = prompt[:end]
-        if any(block in blocks for blocks in self.flying.values()):
+        if any(block in blocks for blocks in self.in_flight_blocks.values()):
             return "in_flight"
         if (worker, block) in self.ever:
             return "evicted_here"
@@ -131,9 +131,11 @@ def test_each_token_gets_the_cause_of_the_definition(seed, hybrid):
             reached = max(reached, stop)
             world.evict_some()
         account = world.ledger.account(index)
-        world.flying[index] = set(world.blocks(prompt)[hit // world.size :])
-        for landed in random.sample(sorted(world.flying), random.randint(0, len(world.flying))):
-            del world.flying[landed]
+        world.in_flight_blocks[index] = set(world.blocks(prompt)[hit // world.size :])
+        for landed in random.sample(
+            sorted(world.in_flight_blocks), random.randint(0, len(world.in_flight_blocks))
+        ):
+            del world.in_flight_blocks[landed]
             world.ledger.first_token(landed)
             if random.random() < 0.5:
                 world.ledger.ended(landed)

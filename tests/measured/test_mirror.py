@@ -16,7 +16,7 @@ from sim.measured.mirror.found import Found
 from sim.measured.mirror.frontend import tell_frontend
 from sim.measured.mirror.metrics import tell_blocks, tell_decisions, tell_metrics, tell_pools
 from sim.measured.run import load_run
-from sim.scenario.scenario import load_scenario
+from sim.scenario.load import load_scenario
 from tests.measured.small_run import SMALL, copy
 
 

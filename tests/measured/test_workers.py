@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from sim.measured.formats.prometheus import Window, parse
-from sim.measured.formats.router_log import Decision
+from sim.measured.formats.router_log import LoggedDecision
 from sim.measured.run import load_run
 from sim.measured.workers import find_workers
 from tests.measured.small_run import SMALL, WORKERS, copy, jsonl
@@ -58,7 +58,7 @@ def test_a_prefill_worker_makes_the_others_decode_workers() -> None:
 
 def test_workers_without_metrics_are_numbered_by_id() -> None:
     windows = {"worker0": engine("backend", "5")}
-    decisions = [Decision("r", "aggregated", 0.0, worker_id) for worker_id in (9, 5, 7)]
+    decisions = [LoggedDecision("r", "aggregated", 0.0, worker_id) for worker_id in (9, 5, 7)]
     found = find_workers(windows, decisions)
     assert [(worker.name, worker.worker_id) for worker in found] == [
         ("worker0", 5),
@@ -69,16 +69,16 @@ def test_workers_without_metrics_are_numbered_by_id() -> None:
 
 
 def test_the_name_of_another_ones_files_is_not_taken() -> None:
-    decisions = [Decision("r", "aggregated", 0.0, worker_id) for worker_id in (5, 7)]
+    decisions = [LoggedDecision("r", "aggregated", 0.0, worker_id) for worker_id in (5, 7)]
     found = find_workers({}, decisions, {"worker0": None, "worker2": None})
     assert [worker.name for worker in found] == ["worker1", "worker3"]
 
 
 def test_pools_are_those_of_the_choices() -> None:
-    decisions = [Decision("r", "prefill", 0.0, 1), Decision("r", "decode", 0.0, 2)]
+    decisions = [LoggedDecision("r", "prefill", 0.0, 1), LoggedDecision("r", "decode", 0.0, 2)]
     assert [(w.worker_id, w.pool) for w in find_workers({}, decisions)] == [(1, "prefill"), (2, "decode")]
     # A worker that a peek found, and that then served the whole request, is a decode worker.
-    bypassed = [*decisions, Decision("s", "peek", 0.0, 2), Decision("s", "aggregated", 0.0, 2)]
+    bypassed = [*decisions, LoggedDecision("s", "peek", 0.0, 2), LoggedDecision("s", "aggregated", 0.0, 2)]
     assert [worker.pool for worker in find_workers({}, bypassed)] == ["prefill", "decode"]
 
 

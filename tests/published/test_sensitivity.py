@@ -12,7 +12,7 @@ from sim.published.scores import RowScore, score_values
 from sim.published.sensitivity import Effect, narrowed, sentence
 from sim.published.targets import Target
 from sim.published.variants import Scored, Variant
-from sim.scenario.scenario import load_scenario
+from sim.scenario.load import load_scenario
 from tests.published.files import target
 
 SPEED = Moved("prefill attention", "timing.a_pair_s", "500ps", (750.0, 500.0), "ps")

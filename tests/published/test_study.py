@@ -22,7 +22,7 @@ from sim.published.study import (
 )
 from sim.runs.journal import journal_in
 from sim.runs.run import Run
-from sim.scenario.scenario import load_scenario
+from sim.scenario.load import load_scenario
 from tests.published.files import target
 
 ROW = target(configurations="agg4 1p3d", combine="difference")

@@ -7,7 +7,7 @@ import pytest
 from sim.base.errors import InputError
 from sim.published.cluster import read_cluster
 from sim.published.targets import Band, Place, read_targets
-from sim.scenario.scenario import load_scenario
+from sim.scenario.load import load_scenario
 from tests.published.files import HEAD, line, target, targets, write_targets
 
 

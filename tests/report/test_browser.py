@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sim.report.page import render_page
-from sim.scenario.scenario import load_scenario
+from sim.scenario.load import load_scenario
 from sim.simulation.run import run
 from tests.report.html import Element, parse
 from tests.report.runs import NAME, small_run

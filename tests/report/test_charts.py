@@ -9,7 +9,7 @@ from sim.report.latencies import latency_charts
 from sim.report.links import link_uses
 from sim.report.names import WorkerNames
 from sim.report.scales import Scale, count_tick, percent_tick, spanning, time_tick
-from sim.report.workers import BINS, BLOCKS, REQUESTS, Course, Room, worker_charts
+from sim.report.workers import BINS, BLOCKS, REQUESTS, Capacity, LevelSeries, worker_charts
 from sim.results.rows import Rows
 from tests.report.html import parse
 from tests.report.runs import small_run
@@ -144,8 +144,8 @@ def levels(*rows: tuple[float, int, int, int, int | None]) -> pd.DataFrame:
 
 
 def test_means_are_over_the_time_of_the_run_and_highest_values_over_its_parts() -> None:
-    course = Course(
-        levels((30, 2, 0, 50, None), (60, 1, 3, 25, None), (75, 0, 0, 0, None)), Room(100, None), 150
+    course = LevelSeries(
+        levels((30, 2, 0, 50, None), (60, 1, 3, 25, None), (75, 0, 0, 0, None)), Capacity(100, None), 150
     )
     assert course.mean(REQUESTS[0]) == (2 * 30 + 1 * 15) / 150
     assert course.highest(REQUESTS[1]) == 3
@@ -156,20 +156,20 @@ def test_means_are_over_the_time_of_the_run_and_highest_values_over_its_parts() 
 
 
 def test_a_part_shows_what_held_when_it_began_or_came_up_in_it() -> None:
-    course = Course(levels((0.2, 5, 0, 0, 0), (0.4, 1, 0, 0, 0), (2.5, 3, 0, 0, 0)), Room(1, 1), 150)
+    course = LevelSeries(levels((0.2, 5, 0, 0, 0), (0.4, 1, 0, 0, 0), (2.5, 3, 0, 0, 0)), Capacity(1, 1), 150)
     assert course.highest_by_bin(REQUESTS[0])[:5].tolist() == [5, 1, 3, 3, 3]
 
 
 def test_the_highest_values_are_those_between_the_rows_too() -> None:
     rows = levels((0.2, 1, 0, 0, 0), (0.4, 0, 0, 0, 0), (2.5, 0, 0, 0, 0)).assign(most_running=[4, 1, 7])
-    course = Course(rows, Room(1, 1), 150)
+    course = LevelSeries(rows, Capacity(1, 1), 150)
     assert course.highest(REQUESTS[0]) == 7
     assert course.highest_by_bin(REQUESTS[0])[:4].tolist() == [4, 0, 7, 0]
 
 
 def test_workers_say_what_they_had_at_most() -> None:
     rows = levels((0, 2, 1, 50, 10), (5, 0, 0, 0, 20))
-    charts = worker_charts(rows, [Room(100, 40)], 10.0, NAMES)
+    charts = worker_charts(rows, [Capacity(100, 40)], 10.0, NAMES)
     (chart,) = charts.shown
     assert chart.title == "Worker 0"
     assert (
@@ -182,7 +182,7 @@ def test_workers_say_what_they_had_at_most() -> None:
 
 def test_of_many_workers_the_busiest_have_a_chart() -> None:
     rows = pd.concat([levels((0, worker, 0, 0, None)).assign(worker=worker) for worker in range(20)])
-    charts = worker_charts(rows, [Room(1, None)] * 20, 10.0, WorkerNames(20))
+    charts = worker_charts(rows, [Capacity(1, None)] * 20, 10.0, WorkerNames(20))
     assert [chart.title for chart in charts.shown] == [f"Worker {n}" for n in range(4, 20)]
     assert (charts.more, len(charts.table.rows)) == (4, 20)
 

@@ -8,7 +8,7 @@ import pytest
 
 from sim.report import page as page_module
 from sim.report.page import render_page
-from sim.scenario.scenario import load_scenario
+from sim.scenario.load import load_scenario
 from sim.simulation.result import RunResult
 from sim.simulation.run import run, summary_of
 from tests.clusters import Pace, RandomCluster, scenario, trace, turn

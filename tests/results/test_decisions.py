@@ -5,7 +5,7 @@ import pytest
 
 from sim.results.decisions import decision_costs, expected_recomputation
 from sim.results.rows import Rows
-from sim.scenario.scenario import load_scenario
+from sim.scenario.load import load_scenario
 from sim.simulation.run import run
 
 KNOWN = {"prompt_tokens": 1_050, "required_tokens": 150}  # 900 tokens known

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.router.candidates import Candidates
-from sim.router.cost import CostTerms, Known, Weights, cost_columns, round_half_away
+from sim.router.cost import CostTerms, Weights, WorkerState, cost_columns, round_half_away
 
 Candidate = tuple[int, int, int, int, int, int, int, int, float]
 """Rank, booked prefill tokens, active blocks, running requests, new blocks, overlap with device, host and
@@ -30,7 +30,7 @@ def cost_terms(
 ) -> list[CostTerms]:
     """Return the terms of candidates that are given as rows."""
     ranks, *columns = zip(*candidates, strict=True)
-    known = Known(*(np.array(column) for column in columns))
+    known = WorkerState(*(np.array(column) for column in columns))
     return list(Candidates(ranks, cost_columns(weights, isl_tokens, block_size, known)))
 
 
@@ -117,7 +117,10 @@ def test_halves_are_rounded_up(value: float, rounded: int) -> None:
 
 
 def test_a_number_stands_for_a_column_of_it() -> None:
-    zeros, full = np.zeros(2, np.int64), Known(*(np.array(column) for column in zip(*ROWS, strict=True)))
+    zeros, full = (
+        np.zeros(2, np.int64),
+        WorkerState(*(np.array(column) for column in zip(*ROWS, strict=True))),
+    )
     numbers = full._replace(new_blocks=6, host=0, disk=0, taint_factor=1.0)
     columns = full._replace(new_blocks=zeros + 6, host=zeros, disk=zeros, taint_factor=zeros + 1.0)
     of_numbers, of_columns = (cost_columns(DEFAULTS, 100, 16, known) for known in (numbers, columns))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.base.uniform import draw
+from sim.base.uniform import uniform
 from sim.router.config import RouterConfig
 from sim.router.cost import CostTerms
 from sim.router.overrides import Overrides
@@ -102,7 +102,9 @@ def test_idle_workers_share_unrelated_requests_evenly(name: str) -> None:
 
     def choices(seed: int) -> list[int]:
         policy = make_policy(RouterConfig(policy=name))
-        return [policy(candidates(*[5.0] * 8), QUERY, draw(seed, "route", request)) for request in range(640)]
+        return [
+            policy(candidates(*[5.0] * 8), QUERY, uniform(seed, "route", request)) for request in range(640)
+        ]
 
     counts = Counter(choices(seed=1))
     assert sorted(counts) == list(range(10, 18))

@@ -1,13 +1,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sim.kv.interval_map import IntervalMap
 from sim.kv.runs import BlockRuns
-from sim.kv.spans import Spans
 from sim.router.ranks import depths, follow, joins, leaves, members
 
 
-def spans(holders: dict[int, int]) -> Spans[int]:
-    held = Spans(0)
+def spans(holders: dict[int, int]) -> IntervalMap[int]:
+    held = IntervalMap(0)
     for block, ranks in holders.items():
         held.update(block, block + 1, ranks.__or__)
     return held
@@ -40,7 +40,7 @@ def test_follow_of_an_empty_prompt_reaches_nothing() -> None:
 
 
 def test_follow_leaves_all_where_they_are_if_nobody_holds_anything() -> None:
-    assert follow(Spans(0), BlockRuns([range(3)]), [(0, 0b01), (2, 0b10)]) == [(0, 0b01), (2, 0b10)]
+    assert follow(IntervalMap(0), BlockRuns([range(3)]), [(0, 0b01), (2, 0b10)]) == [(0, 0b01), (2, 0b10)]
 
 
 @given(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.base.errors import InputError
-from sim.base.uniform import draw
+from sim.base.uniform import uniform
 from sim.router import CostTerms, NoEligibleWorkerError, Query, Router, RouterConfig
 from sim.router.index import Overlap
 from tests.router.helpers import BLOCK, book_on, load, query
@@ -165,7 +165,7 @@ def test_unrelated_requests_spread_over_idle_workers_by_the_seed() -> None:
         for request in range(64):
             now_s = request * 10.0
             ask = Query(request, isl_tokens=4 * BLOCK, blocks=range(request * 4, request * 4 + 4))
-            decision = router.choose(ask, now_s, draw(seed, "route", request))
+            decision = router.choose(ask, now_s, uniform(seed, "route", request))
             assert decision.ties == 8
             booking = router.book(ask, decision.chosen, now_s)
             router.first_token(booking, now_s + 1)
@@ -209,7 +209,7 @@ def test_what_is_booked_and_freed_leaves_no_trace(
     bookings = []
     for request, (start, length, prefill_ends) in enumerate(history):
         ask = query(range(start * 100, start * 100 + length))
-        decision = router.choose(ask, 0.0, draw(0, "route", request))
+        decision = router.choose(ask, 0.0, uniform(0, "route", request))
         bookings.append(router.book(ask, decision.chosen, 0.0))
         if prefill_ends:
             router.first_token(bookings[-1], 0.0)

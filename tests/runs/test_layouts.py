@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.runs.layouts import Configuration, Layout, Search, aggregated, split
-from sim.scenario.scenario import load_scenario
+from sim.scenario.load import load_scenario
 
 GIB = 2**30
 

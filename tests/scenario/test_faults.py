@@ -5,7 +5,8 @@ from itertools import chain
 import pytest
 
 from sim.scenario.faults import Fault
-from sim.scenario.scenario import load_scenario, scenario_schema
+from sim.scenario.load import load_scenario
+from sim.scenario.scenario import scenario_schema
 from tests.scenarios import MINIMAL, refusal
 
 DEATH = """

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from sim.base.errors import InputError
+from sim.scenario.load import load_scenario
 from sim.scenario.overrides import apply, as_texts, parse_override
-from sim.scenario.scenario import Scenario, load_scenario
+from sim.scenario.scenario import Scenario
 
 SCHEMA = Scenario.model_json_schema()
 

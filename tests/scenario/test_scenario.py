@@ -10,7 +10,8 @@ from pydantic import ValidationError
 
 from sim.base.errors import InputError
 from sim.base.shipped import scenario_names, scenario_path
-from sim.scenario.scenario import Scenario, load_scenario
+from sim.scenario.load import load_scenario
+from sim.scenario.scenario import Scenario
 from tests.scenarios import MINIMAL, refusal
 
 

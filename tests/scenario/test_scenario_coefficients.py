@@ -8,7 +8,7 @@ from sim.base.errors import InputError
 from sim.base.shipped import shipped_root
 from sim.hardware.coefficients import coefficients
 from sim.hardware.timing import TimingSettings
-from sim.scenario.scenario import load_scenario
+from sim.scenario.load import load_scenario
 from sim.scenario.sections import FrontendSettings
 from tests.scenarios import MINIMAL, refusal
 

@@ -6,7 +6,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from sim.base.shipped import read_toml, scenario_names, scenario_path
-from sim.scenario.scenario import Scenario, load_scenario
+from sim.scenario.load import load_scenario
+from sim.scenario.scenario import Scenario
 
 SCHEMA = Scenario.model_json_schema()
 

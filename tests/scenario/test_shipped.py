@@ -6,7 +6,7 @@ from sim import run
 from sim.base.shipped import preset, preset_names, scenario_names, scenario_path
 from sim.hardware.coefficients import roofline_coefficients
 from sim.hardware.model import GpuSettings, ModelSettings
-from sim.scenario.scenario import load_scenario
+from sim.scenario.load import load_scenario
 
 MODELS, GPUS = preset_names("models"), preset_names("gpus")
 

@@ -8,7 +8,7 @@ import pytest
 
 from sim.base.errors import InputError
 from sim.results.tables import TABLES
-from sim.scenario.scenario import load_scenario
+from sim.scenario.load import load_scenario
 from sim.simulation.result import RunResult
 from sim.simulation.run import run
 from sim.workload.settings import WorkloadSettings

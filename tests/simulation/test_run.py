@@ -14,7 +14,7 @@ import pytest
 from sim.base.errors import InputError
 from sim.base.shipped import scenario_names
 from sim.results.metrics import to_json
-from sim.scenario.scenario import load_scenario
+from sim.scenario.load import load_scenario
 from sim.simulation.run import run
 from tests.clusters import Pace, named_rows, scenario, trace, turn
 

@@ -5,7 +5,8 @@ from typer.testing import CliRunner
 
 from sim.base.errors import InputError
 from sim.cli import app
-from sim.scenario.scenario import Scenario, load_scenario
+from sim.scenario.load import load_scenario
+from sim.scenario.scenario import Scenario
 from sim.simulation.run import run
 from sim.simulation.startup import check_startup
 

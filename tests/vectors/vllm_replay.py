@@ -185,11 +185,7 @@ class Replay:
         cache = self.engine.cache
         ends = [
             max(
-                (
-                    min(stop, stretch.end)
-                    for stretch, start, stop in table.parts.values()
-                    if start < stretch.end
-                ),
+                (min(stop, extent.end) for extent, start, stop in table.parts.values() if start < extent.end),
                 default=0,
             )
             for table in request.tables

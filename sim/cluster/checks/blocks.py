@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from sim.base.errors import InvariantError
 from sim.engine.engine import Engine
 from sim.kv.events import KvEvent
+from sim.kv.extent import Extent, Part
 from sim.kv.groups import Table
-from sim.kv.stretch import Part, Stretch
 
 RULE = "blocks are conserved"
 
@@ -58,10 +58,10 @@ class Blocks:
         """Look at every block."""
         pool = engine.cache.pool
         held = hashed = 0
-        for stretch, holders in _holders(_held(engine)).items():
-            self._references(stretch, holders, now_s)
+        for extent, holders in _holders(_held(engine)).items():
+            self._references(extent, holders, now_s)
             held += sum(stop - start for start, stop, _ in holders)
-            hashed += sum(min(stop, stretch.end) - min(start, stretch.end) for start, stop, _ in holders)
+            hashed += sum(min(stop, extent.end) - min(start, extent.end) for start, stop, _ in holders)
         evictable = sum(stop - start for _, start, stop in pool.evictable())
         blocks = f"{pool.num_blocks - 1} blocks: {pool.plain_blocks} free, {evictable} evictable, {held} held"
         if pool.plain_blocks + evictable + held != pool.num_blocks - 1:
@@ -99,15 +99,17 @@ class Blocks:
             detail = f"{tier.used_blocks} blocks of the CPU tier are filled, {told} by KV events"
             self._fail(f"{detail}, {writing} are being written", now_s)
 
-    def _references(self, stretch: Stretch, holders: Levels, now_s: float) -> None:
+    def _references(self, extent: Extent, holders: Levels, now_s: float) -> None:
         """Compare how often blocks are referenced with who holds them; without a hash one request does."""
         counted = [
-            (piece.start, piece.stop, piece.references) for piece in stretch.pieces if piece.references
+            (segment.start, segment.stop, segment.references)
+            for segment in extent.segments
+            if segment.references
         ]
-        if holders[-1][1] > stretch.end:
-            counted.append((stretch.end, holders[-1][1], 1))
+        if holders[-1][1] > extent.end:
+            counted.append((extent.end, holders[-1][1], 1))
         if _joined(counted) != holders:
-            detail = f"group {stretch.group}: blocks are held (from, to, by so many) as {holders}"
+            detail = f"group {extent.group}: blocks are held (from, to, by so many) as {holders}"
             self._fail(f"{detail}, referenced as {_joined(counted)}", now_s)
 
     def _fail(self, detail: str, now_s: float) -> None:
@@ -128,14 +130,14 @@ def _parts(tables: Iterable[Table]) -> Iterator[Part]:
         yield from table.parts.values()
 
 
-def _holders(parts: Iterable[Part]) -> dict[Stretch, Levels]:
-    """Return how many hold each block, by stretch."""
-    changes: dict[Stretch, dict[int, int]] = {}
-    for stretch, start, stop in parts:
-        of_stretch = changes.setdefault(stretch, {})
-        of_stretch[start] = of_stretch.get(start, 0) + 1
-        of_stretch[stop] = of_stretch.get(stop, 0) - 1
-    return {stretch: _levels(of_stretch) for stretch, of_stretch in changes.items()}
+def _holders(parts: Iterable[Part]) -> dict[Extent, Levels]:
+    """Return how many hold each block, by extent."""
+    changes: dict[Extent, dict[int, int]] = {}
+    for extent, start, stop in parts:
+        of_extent = changes.setdefault(extent, {})
+        of_extent[start] = of_extent.get(start, 0) + 1
+        of_extent[stop] = of_extent.get(stop, 0) - 1
+    return {extent: _levels(of_extent) for extent, of_extent in changes.items()}
 
 
 def _levels(changes: dict[int, int]) -> Levels:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from sim.base.errors import InvariantError
 from sim.cluster.pool import Pool
-from sim.cluster.request_record import Record
+from sim.cluster.request_state import RequestState
 from sim.kv.events import KvEvent
 from sim.kv.runs import BlockRuns, runs_of
 from sim.router import Decision, Tier
@@ -93,7 +93,7 @@ class Index:
             for shelf in shelves.values():
                 shelf.indexed.clear()
 
-    def decided(self, record: Record, decision: Decision, now_s: float) -> None:
+    def decided(self, record: RequestState, decision: Decision, now_s: float) -> None:
         """Compare what a decision was made from with what its ranks hold."""
         self._until_look -= 1
         if not self._pool.router.keeps_index or self._until_look:
@@ -111,7 +111,7 @@ class Index:
 
     def check(self, now_s: float) -> None:
         """Compare everything that the index has."""
-        waiting = len(self._pool.news)
+        waiting = len(self._pool.undelivered)
         if self.sent != self._heard + self._dropped + waiting:
             detail = f"{self.sent} messages of KV events were sent, {self._heard} heard, {waiting} wait"
             detail += f", {self._dropped} are lost" if self._dropped else ""

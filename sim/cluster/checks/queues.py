@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from sim.base.errors import InvariantError
-from sim.cluster.request_record import Record
+from sim.cluster.request_state import RequestState
 from sim.engine.active import ActiveRequest
 from sim.engine.engine import Engine
 from sim.engine.plan import StepPlan
@@ -45,7 +45,7 @@ class WorkerQueues:
         """A request came to the queue."""
         self._waiting[request.request_id] = now_s
 
-    def planned(self, plan: StepPlan, records: dict[int, Record], now_s: float) -> None:
+    def planned(self, plan: StepPlan, records: dict[int, RequestState], now_s: float) -> None:
         """A step preempts some and lets others run: those stand at the end of its list."""
         for request in plan.preempted:
             since_s = self._running.pop(request.request_id, None)
@@ -64,7 +64,7 @@ class WorkerQueues:
             self.waited_s += now_s - since_s
             self._running[index] = now_s
 
-    def left(self, request: ActiveRequest, record: Record | None, now_s: float) -> None:
+    def left(self, request: ActiveRequest, record: RequestState | None, now_s: float) -> None:
         """A request leaves, with its last token or, if its record is given, without."""
         index = request.request_id
         since_s = self._running.pop(index, None)
@@ -84,7 +84,7 @@ class WorkerQueues:
         self.waiting.set(0, now_s)
         self.running.set(0, now_s)
 
-    def lost(self, requests: Sequence[ActiveRequest], records: dict[int, Record], now_s: float) -> None:
+    def lost(self, requests: Sequence[ActiveRequest], records: dict[int, RequestState], now_s: float) -> None:
         """The process ends, and serves these requests; nobody else was here."""
         for request in requests:
             self.left(request, records[request.request_id], now_s)
@@ -93,7 +93,7 @@ class WorkerQueues:
                 RULE, "was here, but is not lost", request=index, worker=self._worker, now_s=now_s
             )
 
-    def check(self, records: dict[int, Record], now_s: float) -> None:
+    def check(self, records: dict[int, RequestState], now_s: float) -> None:
         """Compare when nothing can happen any more; some may wait for ever."""
         waited_s = self.waited_s
         for since_s in self._again.values():
@@ -109,7 +109,7 @@ class WorkerQueues:
         compare("waiting", self.waiting.area(now_s), waited_s, now_s, self._worker)
         compare("running", self.running.area(now_s), ran_s, now_s, self._worker)
 
-    def _queued_s(self, request: ActiveRequest, record: Record, now_s: float) -> float:
+    def _queued_s(self, request: ActiveRequest, record: RequestState, now_s: float) -> float:
         """Return since when a request waits that never ran: as its record says, if that is of this try."""
         queued_s = self._waiting.get(request.request_id)
         if request.request_id == record.request.index and queued_s is not None:

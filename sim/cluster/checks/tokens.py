@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.base.errors import InvariantError
-from sim.cluster.request_record import Record
+from sim.cluster.request_state import RequestState
 from sim.engine.active import ActiveRequest
 from sim.engine.plan import StepOutput, StepPlan
 from sim.ledger.account import CAUSES
@@ -21,7 +21,7 @@ RULE = "tokens add up"
 class Tokens:
     """Prompt tokens that were scheduled, of `count` requests."""
 
-    def __init__(self, count: int, records: dict[int, Record]) -> None:
+    def __init__(self, count: int, records: dict[int, RequestState]) -> None:
         """`records` are those of requests in flight, by what engines call them."""
         self._records = records
         self._scheduled = array("q", [0]) * count

@@ -1,6 +1,5 @@
 """Joins the rules: hears all that the parts of a cluster tell each other, and passes it on unchanged."""
 
-import os
 from collections.abc import Sequence
 from itertools import chain
 from math import fsum
@@ -23,7 +22,7 @@ from sim.cluster.client import Act
 from sim.cluster.frontend import CANNOT_CONNECT, Frontend
 from sim.cluster.pool import Pool
 from sim.cluster.recorder import Recorder
-from sim.cluster.request_record import Record
+from sim.cluster.request_state import RequestState
 from sim.cluster.watcher import Watched
 from sim.engine.active import ActiveRequest
 from sim.engine.decode_run import DecodeRun
@@ -34,20 +33,12 @@ from sim.links.network import Network
 from sim.router import Booking, Decision
 from sim.workload.request import Request
 
-SWITCH = "SIM_CHECK"
-"""Environment variable that, if set and not 0, has every simulation checked that does not say otherwise."""
-
 SCAN_EVERY = 64
 """How often a worker tells its levels until all its blocks are looked at."""
 LOOK_EVERY = 8
 """How many decisions until all candidates of one are compared with their events."""
 SUM_EVERY = 32
 """How many requests end until the booked loads are added up."""
-
-
-def switched_on() -> bool:
-    """Whether the environment asks for checks."""
-    return os.environ.get(SWITCH, "0") not in ("", "0")
 
 
 class Watch:
@@ -132,7 +123,7 @@ class Watch:
     def _held_back(self, now_s: float) -> None:
         self._requests.held_back(self._cluster.client, now_s)
 
-    def booked(self, record: Record, pool: Pool, decision: Decision, booking: Booking) -> None:
+    def booked(self, record: RequestState, pool: Pool, decision: Decision, booking: Booking) -> None:
         """A request was put on a router's books."""
         now_s = self._env.now
         self._times.front_door(now_s)
@@ -142,7 +133,7 @@ class Watch:
         self._loads[place].booked(booking, now_s)
         self._indexes[place].decided(record, decision, now_s)
 
-    def retried(self, record: Record) -> None:
+    def retried(self, record: RequestState) -> None:
         """A request is to be tried again."""
         index = record.request.index
         self._tokens.tried_again(index)
@@ -267,7 +258,7 @@ class Watch:
     def kv_events(self, worker: int, events: list[KvEvent], output_s: float) -> None:
         """See `EventOutbox`."""
         place = next(place for place, pool in enumerate(self._pools) if worker in pool)
-        if self._frontend.news(self._pools[place], events):
+        if self._frontend.heard_by(self._pools[place], events):
             self._indexes[place].sent += 1
         self._frontend.kv_events(worker, events, output_s)
 
@@ -311,8 +302,3 @@ class Watch:
                     used_s = recorder.pool[worker].area(now_s)
                     areas_s = {"waiting": waiting_s, "running": running_s, "used_blocks": used_s}
                     check_levels(levels, worker, areas_s, now_s)
-
-
-def watch_wanted(check: bool | None = None) -> type[Watch] | None:
-    """Return what makes the checks of a cluster, if they are wanted; None: as the environment says."""
-    return Watch if (switched_on() if check is None else check) else None

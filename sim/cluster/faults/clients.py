@@ -6,7 +6,7 @@ its blocks ("Request Cancellation", Dynamo 1.5.0). The way there takes no time h
 
 from collections.abc import Sequence
 
-from sim.base.uniform import draw
+from sim.base.uniform import uniform
 from sim.cluster.faults.toll import Toll
 from sim.cluster.frontend import Frontend
 from sim.cluster.migration import Migration
@@ -51,7 +51,7 @@ class ImpatientClients:
             if (
                 fault.at_s <= now_s < until_s
                 and (not fault.sessions or request.session in fault.sessions)
-                and draw(self._seed, f"cancel {number}", request.index) < fault.share
+                and uniform(self._seed, f"cancel {number}", request.index) < fault.share
             ):
                 self._give_up(request, fault.after_s, CANCELLED, toll)
 

@@ -6,7 +6,7 @@ it missed ("KV Event Replay", Dynamo's documentation): events that were lost com
 
 from collections.abc import Sequence
 
-from sim.base.uniform import draw
+from sim.base.uniform import uniform
 from sim.cluster.faults.toll import Toll
 from sim.cluster.outbox import Outbox
 from sim.engine.active import ActiveRequest
@@ -63,7 +63,7 @@ class EventFaults:
         self._outbox.kv_events(worker, events, sent_s)
 
     def _is_lost(self, fault: KvEventsLost, worker: int, output_s: float) -> bool:
-        return draw(self._seed, f"kv events of worker {worker} at {output_s!r}", 0) < fault.share
+        return uniform(self._seed, f"kv events of worker {worker} at {output_s!r}", 0) < fault.share
 
     def ask(self, worker: int, now_s: float) -> None:
         """The router asks a worker what it holds: it hears all that it missed."""

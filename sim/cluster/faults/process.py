@@ -14,8 +14,8 @@ from sim.cluster.recorder import Recorder
 from sim.cluster.worker import Worker
 from sim.engine.active import ActiveRequest
 from sim.engine.engine import Engine
-from sim.events.agenda import Agenda
 from sim.events.clock import Clock, Phase
+from sim.events.lazy_updates import LazyUpdates
 from sim.scenario.faults import Fault, FrontendRestarts, SlowGpu, WorkerDies, WorkerDrains
 
 WORKER_DIED = "worker_died"
@@ -37,7 +37,7 @@ class Parts(NamedTuple):
     laws: Sequence[SlowLaw | None]
     """Of each worker that is to be slow at some time."""
     events: EventFaults
-    agenda: Agenda
+    lazy_updates: LazyUpdates
     recorder: Recorder
     pulls: Pulls | None
     over: Callable[[], bool]
@@ -209,9 +209,9 @@ class FaultProcess:
         parts, now_s = self._parts, self._clock.now_s
         parts.frontend.closed = False
         sent_s = now_s + parts.frontend.event_delay_s
-        parts.agenda.settle(now_s, -1)
+        parts.lazy_updates.settle(now_s, -1)
         for pool in parts.frontend.pools:
-            pool.news.open(sent_s, -1)  # what was sent before now
+            pool.undelivered.open(sent_s, -1)  # what was sent before now
             if fault.index == "lost":
                 pool.clear()
         if fault.index == "recovered":

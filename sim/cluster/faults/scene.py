@@ -15,8 +15,8 @@ from sim.cluster.recorder import Recorder
 from sim.cluster.worker import Worker
 from sim.engine.active import ActiveRequest
 from sim.engine.engine import Engine
-from sim.events.agenda import Agenda
 from sim.events.clock import Clock
+from sim.events.lazy_updates import LazyUpdates
 from sim.hardware.step_time import StepTime
 from sim.scenario.faults import Fault
 from sim.workload.request import Request
@@ -67,7 +67,7 @@ class Scene:
         frontend: Frontend,
         migration: Migration,
         workers: Sequence[Worker],
-        agenda: Agenda,
+        lazy_updates: LazyUpdates,
         recorder: Recorder,
         *,
         pulls: Pulls | None,
@@ -78,7 +78,9 @@ class Scene:
             return
         events = self._event_faults(frontend)
         engines, laws = self._engines, self._laws
-        parts = Parts(frontend, migration, workers, engines, laws, events, agenda, recorder, pulls, over)
+        parts = Parts(
+            frontend, migration, workers, engines, laws, events, lazy_updates, recorder, pulls, over
+        )
         self._process = FaultProcess(self._clock, self.tolls, parts)
         self._process.start()
 

@@ -8,7 +8,8 @@ from typing import Any
 from sim.base.errors import InputError
 from sim.experiments.jobs.counts import check_counts, check_runs
 from sim.runs.run import Run
-from sim.scenario.scenario import Scenario, load_scenario
+from sim.scenario.load import load_scenario
+from sim.scenario.scenario import Scenario
 from sim.simulation.run import run
 
 Written = Mapping[str, str]

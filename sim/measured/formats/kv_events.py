@@ -26,7 +26,7 @@ BlockHash = int | str
 
 
 @dataclass(frozen=True, slots=True)
-class KvEvent:
+class RecordedKvEvent:
     """One event; blocks are known by the engine's hash of the whole prefix up to their end."""
 
     type: EventType
@@ -53,7 +53,7 @@ class KvEvent:
 class KvEvents:
     """All events of one engine, in order."""
 
-    events: tuple[KvEvent, ...]
+    events: tuple[RecordedKvEvent, ...]
     n_batches: int
     missing_batches: int
     """Numbers of the sequence that the recorder did not get between the first and the last."""
@@ -82,7 +82,7 @@ def read_kv_events(path: Path) -> KvEvents:
         InputError: a line is not a batch, or the sequence numbers do not rise.
 
     """
-    events: list[KvEvent] = []
+    events: list[RecordedKvEvent] = []
     first = last = None
     n_batches = 0
     for number, line in read_lines(path, _Line):
@@ -99,8 +99,8 @@ def read_kv_events(path: Path) -> KvEvents:
     return KvEvents(tuple(events), n_batches, missing)
 
 
-def _event(event: _Event, engine_s: float, received_s: float | None, dp_rank: int) -> KvEvent:
-    return KvEvent(
+def _event(event: _Event, engine_s: float, received_s: float | None, dp_rank: int) -> RecordedKvEvent:
+    return RecordedKvEvent(
         event.type,
         engine_s,
         received_s,

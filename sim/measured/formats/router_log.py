@@ -21,7 +21,7 @@ _PHASES: dict[str, Leg] = {"Prefill": "prefill", "Decode": "decode", "Aggregated
 
 
 @dataclass(slots=True)
-class Decision:
+class LoggedDecision:
     """One choice of a worker. Blocks are the router's; None where the log has no such line."""
 
     request_id: str
@@ -79,10 +79,10 @@ class LoggedRequest:
     output_tokens: int | None = None
     block_tokens: int | None = None
     """Size of the router's blocks."""
-    decisions: list[Decision] = field(default_factory=list)
+    decisions: list[LoggedDecision] = field(default_factory=list)
     """In order: prefill before decode."""
 
-    def decision(self, *legs: Leg) -> Decision | None:
+    def decision(self, *legs: Leg) -> LoggedDecision | None:
         """Return the last decision for any of these legs: of several attempts the one that counts."""
         return next((found for found in reversed(self.decisions) if found.leg in legs), None)
 
@@ -98,7 +98,7 @@ class RouterLog:
     """Candidates whose choice the log does not have."""
 
     @property
-    def decisions(self) -> list[Decision]:
+    def decisions(self) -> list[LoggedDecision]:
         """All decisions, in order of time where it is known."""
         found = [decision for request in self.requests for decision in request.decisions]
         return sorted(found, key=lambda decision: decision.now_s or 0.0)
@@ -173,7 +173,9 @@ class _Reader:
             leg = "prefill"
         elif request.decision("prefill"):
             leg = "decode"
-        decision = Decision(request.request_id, leg, entry.time_s, worker_id, entry.number("dp_rank") or 0)
+        decision = LoggedDecision(
+            request.request_id, leg, entry.time_s, worker_id, entry.number("dp_rank") or 0
+        )
         decision.cost, decision.candidates = entry.real("logit"), candidates
         decision.host_blocks = entry.number("host_pinned_blocks")
         decision.disk_blocks = entry.number("disk_blocks")
@@ -195,7 +197,7 @@ class _Reader:
             worker_id = entry.number("worker_id")
             if worker_id is None:
                 return
-            decision = Decision(request.request_id, leg, None, worker_id, entry.number("dp_rank") or 0)
+            decision = LoggedDecision(request.request_id, leg, None, worker_id, entry.number("dp_rank") or 0)
             request.decisions.append(decision)
         decision.ended_s = entry.time_s
         decision.failed = "route request failed" in entry.message

@@ -31,7 +31,7 @@ _READ = frozenset({_SELF_TIMED, _CHUNK, TRACE_UNIT, "dataset-name", "max-concurr
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class MirroredCluster:
     """What there is to learn from; any part may be empty."""
 
     run: MeasuredRun | None = None
@@ -45,7 +45,7 @@ class Cluster:
     """A preset."""
 
 
-def mirror(cluster: Cluster, folder: Path | None = None) -> Found:
+def mirror(cluster: MirroredCluster, folder: Path | None = None) -> Found:
     """Return the settings that the sources tell; the paths among them start at `folder`, or are absolute.
 
     What engines and frontend export of themselves wins over their command lines, and these over the router's

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from sim.measured.formats.prometheus import Scrape, Window
-from sim.measured.formats.router_log import Decision
+from sim.measured.formats.router_log import LoggedDecision
 from sim.measured.mirror.dtypes import tell_kv_dtype, tell_state_dtype
 from sim.measured.mirror.found import Found
-from sim.measured.workers import Worker
+from sim.measured.workers import MeasuredWorker
 
 _LIMITS = {
     "dynamo_frontend_model_kv_cache_block_size": "engine.block_size",
@@ -19,14 +19,14 @@ _TOTAL_BLOCKS = "dynamo_frontend_model_total_kv_blocks"
 _REGISTERED = "dynamo_component_router_worker_registered"
 
 
-def tell_pools(workers: Sequence[Worker], found: Found) -> None:
+def tell_pools(workers: Sequence[MeasuredWorker], found: Found) -> None:
     """Add how many engines there are."""
     pools = Counter(worker.pool for worker in workers)
     for pool, n in pools.items():
         found.tell(f"workers.{'count' if pool == 'aggregated' else pool}", n, "the engines that are known")
 
 
-def tell_blocks(workers: Sequence[Worker], found: Found) -> None:
+def tell_blocks(workers: Sequence[MeasuredWorker], found: Found) -> None:
     """Add what the engines' `vllm:cache_config_info` says of their pools."""
     for worker in workers:
         key = "disaggregation.decode_kv_blocks" if worker.pool == "decode" else "engine.kv_blocks"
@@ -84,7 +84,7 @@ def _tell_registered(scrape: Scrape, found: Found) -> None:
         found.tell("workers.count", types["decode"] or None, _REGISTERED)
 
 
-def tell_decisions(decisions: Sequence[Decision], found: Found) -> None:
+def tell_decisions(decisions: Sequence[LoggedDecision], found: Found) -> None:
     """Add the router's policy and weights as its logged costs have them."""
     if found.has("router.policy") or not decisions:
         return

@@ -10,7 +10,7 @@ from tomlkit.items import Table
 
 from sim.base.errors import InputError
 from sim.measured.mirror.found import Found, KeyPath, Setting
-from sim.scenario.scenario import load_scenario
+from sim.scenario.load import load_scenario
 
 _ORDER = ("workload", "replay", "model", "workers", "engine", "offload", "disaggregation", "router")
 _OPEN = {

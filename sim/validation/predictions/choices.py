@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sim.measured.formats.formula import as_logged
-from sim.measured.formats.router_log import Decision
+from sim.measured.formats.router_log import LoggedDecision
 from sim.validation.replay.recording import Recording, pools
 from sim.validation.replay.replay import Replay
 
@@ -53,7 +53,7 @@ def _costs(replayed: Replay) -> Mapping[tuple[int, str], dict[int, float]]:
     return found
 
 
-def _logged(recorded: Recording, decision: Decision, first: int) -> dict[int, float]:
+def _logged(recorded: Recording, decision: LoggedDecision, first: int) -> dict[int, float]:
     """Return logged costs by the replay's number of the worker."""
     pool = pools(recorded.run)[1 if first else 0]
     names = [worker.name for worker in pool]

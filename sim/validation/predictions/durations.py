@@ -14,7 +14,7 @@ from math import log
 
 import numpy as np
 
-from sim.base.uniform import draw
+from sim.base.uniform import uniform
 from sim.engine.active import ActiveRequest
 from sim.validation.predictions.quantities import requests
 from sim.validation.replay.recording import Recording, Times
@@ -98,7 +98,7 @@ class DrawnTimes:
     def _draw(self, index: int, computed_tokens: int, for_remote: bool) -> Times:
         output_tokens = self._recorded.trace.requests[index].output_tokens
         seen = self._durations.seen
-        like = seen[int(draw(self._seed, "validation durations", index) * len(seen))]
+        like = seen[int(uniform(self._seed, "validation durations", index) * len(seen))]
         ratio = (computed_tokens / like.computed_tokens) ** self._durations.power
         prompt_end_s = self._sent_s[index] + like.prompt_s * ratio
         first_s = prompt_end_s + like.wait_s

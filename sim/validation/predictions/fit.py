@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 from sim.base.errors import InputError
-from sim.base.uniform import draw
+from sim.base.uniform import uniform
 from sim.cluster.build import Cluster
-from sim.cluster.checks.watch import watch_wanted
+from sim.cluster.checks.switch import watch_wanted
 from sim.measured.run import MeasuredRun
 from sim.router.policies import make_policy
 from sim.scenario.scenario import Scenario
@@ -60,8 +60,8 @@ class Fitted:
         """Return a scenario with these coefficients, or with the k-th draw of them."""
         logs = np.array(self.logs)
         if k is not None:
-            uniform = [max(draw(k, f"fitted {name}", 0), 2.0**-53) for name in FITTED]
-            logs = logs + np.array(self.scatter) @ [NormalDist().inv_cdf(u) for u in uniform]
+            numbers = [max(uniform(k, f"fitted {name}", 0), 2.0**-53) for name in FITTED]
+            logs = logs + np.array(self.scatter) @ [NormalDist().inv_cdf(u) for u in numbers]
         given = dict(zip(FITTED, np.exp(logs).tolist(), strict=True))
         label = f"fitted to the TTFT and E2E of {', '.join(self.runs)}"
         timing = scenario.timing.model_copy(update={**given, "label": label})

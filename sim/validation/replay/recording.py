@@ -9,7 +9,7 @@ from sim.kv.prefix import PrefixTable
 from sim.measured.account import account
 from sim.measured.request import MeasuredRequest
 from sim.measured.run import MeasuredRun
-from sim.measured.workers import Worker
+from sim.measured.workers import MeasuredWorker
 from sim.validation.replay.stale import stale_tokens
 from sim.workload.request import Request, Trace
 
@@ -41,7 +41,7 @@ class Recording:
     times: Mapping[int, Times]
     """Of completed requests that the client timed."""
     ranks: Mapping[int, int]
-    """Worker of the first leg, counted from 0 in its pool; of requests whose worker is known."""
+    """MeasuredWorker of the first leg, counted from 0 in its pool; of requests whose worker is known."""
     decode_ranks: Mapping[int, int]
     """The same of the decode leg."""
     required_tokens: int
@@ -100,7 +100,7 @@ class Recording:
         return found
 
 
-def pools(run: MeasuredRun) -> tuple[list[Worker], list[Worker]]:
+def pools(run: MeasuredRun) -> tuple[list[MeasuredWorker], list[MeasuredWorker]]:
     """Return the engines that compute prompts, and the decode engines, in order of their ranks."""
     first = [worker for worker in run.workers if worker.pool != "decode"]
     return first, [worker for worker in run.workers if worker.pool == "decode"]
@@ -195,7 +195,9 @@ def _times(request: MeasuredRequest, start_s: float) -> Times | None:
     return Times(tokens_s, first_s, end_s, None if prefilled_s is None else prefilled_s - start_s)
 
 
-def _ranks(run: MeasuredRun, worker_ids: Iterable[int | None], pool: Sequence[Worker]) -> dict[int, int]:
+def _ranks(
+    run: MeasuredRun, worker_ids: Iterable[int | None], pool: Sequence[MeasuredWorker]
+) -> dict[int, int]:
     rank_of = {worker.name: rank for rank, worker in enumerate(pool)}
     found = {index: run.worker(worker_id) for index, worker_id in enumerate(worker_ids)}
     return {

@@ -9,10 +9,10 @@ from typing import Literal
 
 from sim.base.errors import InputError
 from sim.cluster.build import Cluster
-from sim.cluster.checks.watch import watch_wanted
+from sim.cluster.checks.switch import watch_wanted
 from sim.cluster.delays import constant_delays
 from sim.kv.events import KvEvent
-from sim.measured.workers import Worker
+from sim.measured.workers import MeasuredWorker
 from sim.results.rows import Rows
 from sim.router import Policy
 from sim.router.candidates import Candidates
@@ -142,7 +142,7 @@ def _client(limit: int | None) -> dict[str, object]:
     return {"client": "max-concurrency", "max_concurrency": limit, "speedup": 1.0}
 
 
-def median_s(workers: Iterable[Worker], name: Literal["itl_s", "pull_s"]) -> float | None:
+def median_s(workers: Iterable[MeasuredWorker], name: Literal["itl_s", "pull_s"]) -> float | None:
     """Return the median of a duration that the engines of a run counted; None if none of them did."""
     found = [
         histogram

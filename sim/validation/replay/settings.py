@@ -5,10 +5,11 @@ from collections.abc import Sequence
 import tomlkit
 
 from sim.base.errors import InputError
-from sim.measured.mirror.cluster import Cluster, mirror
+from sim.measured.mirror.cluster import MirroredCluster, mirror
 from sim.measured.mirror.found import Found
 from sim.measured.run import MeasuredRun
-from sim.scenario.scenario import Scenario, load_scenario
+from sim.scenario.load import load_scenario
+from sim.scenario.scenario import Scenario
 
 TOLD = ("router.", "workers.", "engine.kv_blocks", "disaggregation.decode_kv_blocks", "offload.kv_events")
 """Settings in which runs of one cluster differ; everything else is the scenario's."""
@@ -17,7 +18,7 @@ _ORDER = ("workers", "engine", "disaggregation", "offload", "router")
 
 def told_by(run: MeasuredRun) -> Found:
     """Return all that the run's files tell of a scenario."""
-    return mirror(Cluster(run))
+    return mirror(MirroredCluster(run))
 
 
 def scenario_of(run: MeasuredRun, name: str, overrides: Sequence[str]) -> tuple[Scenario, str]:

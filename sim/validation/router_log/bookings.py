@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sim.kv.prefix import PrefixTable
-from sim.measured.formats.router_log import Decision
+from sim.measured.formats.router_log import LoggedDecision
 from sim.measured.request import MeasuredRequest
 from sim.router import Booking, CostTerms, Overrides, Query, Router
 from sim.router.index import Overlap
@@ -25,11 +25,11 @@ from sim.validation.replay.recording import Recording
 
 Rank = tuple[int, int]
 """Dynamo's id of a worker, and the data-parallel rank in it."""
-Overlaps = Callable[[MeasuredRequest, Decision], Mapping[Rank, float]]
+Overlaps = Callable[[MeasuredRequest, LoggedDecision], Mapping[Rank, float]]
 """Blocks of the prompt that each candidate holds in any tier, weighted; one that is left out holds none."""
 
 
-class Moment(IntEnum):
+class EventKind(IntEnum):
     """What the books hear of, in the order in which they hear it at one time."""
 
     FIRST_TOKEN = 0
@@ -37,14 +37,14 @@ class Moment(IntEnum):
     CHOICE = 2
 
 
-class Happening(NamedTuple):
+class RouterEvent(NamedTuple):
     """One entry of the books."""
 
     time_s: float
     """Seconds of the run."""
-    moment: Moment
+    moment: EventKind
     request: MeasuredRequest
-    decision: Decision
+    decision: LoggedDecision
     """The choice that it is about."""
 
     @property
@@ -57,17 +57,17 @@ class Happening(NamedTuple):
 class Rebuilt:
     """A logged choice, and the terms that the books make of it."""
 
-    choice: Happening
+    choice: RouterEvent
     terms: Mapping[Rank, CostTerms]
     """Of every logged candidate."""
 
 
-def happenings(recorded: Recording) -> dict[str, list[Happening]]:
+def router_events(recorded: Recording) -> dict[str, list[RouterEvent]]:
     """Return by pool, prefill (or all) and decode, what its router's books hear of, in order.
 
     Choices without logged candidates are booked all the same; a query that only asks is not.
     """
-    found: dict[str, list[Happening]] = {}
+    found: dict[str, list[RouterEvent]] = {}
     for request in recorded.run.requests:
         for decision in request.logged.decisions if request.logged and request.trace else ():
             if decision.leg != "peek":
@@ -76,29 +76,29 @@ def happenings(recorded: Recording) -> dict[str, list[Happening]]:
     return {pool: sorted(entries, key=itemgetter(0, 1)) for pool, entries in found.items()}
 
 
-def _life(request: MeasuredRequest, decision: Decision) -> Iterator[Happening]:
+def _life(request: MeasuredRequest, decision: LoggedDecision) -> Iterator[RouterEvent]:
     chosen_s = request.at(decision.now_s)
     if chosen_s is None:
         return
-    yield Happening(chosen_s, Moment.CHOICE, request, decision)
+    yield RouterEvent(chosen_s, EventKind.CHOICE, request, decision)
     ended = (request.at(decision.ended_s), request.end_s)
     end_s = next((time_s for time_s in ended if time_s is not None), None)
     first_s = request.first_token_s if request.answered_s is None else request.answered_s
     if decision.leg != "decode" and first_s is not None:
-        yield Happening(
-            first_s if end_s is None else min(first_s, end_s), Moment.FIRST_TOKEN, request, decision
+        yield RouterEvent(
+            first_s if end_s is None else min(first_s, end_s), EventKind.FIRST_TOKEN, request, decision
         )
     if end_s is not None:
-        yield Happening(end_s, Moment.END, request, decision)
+        yield RouterEvent(end_s, EventKind.END, request, decision)
 
 
 def rebuild(
-    entries: Sequence[Happening], recorded: Recording, scenario: Scenario, overlaps: Overlaps
+    entries: Sequence[RouterEvent], recorded: Recording, scenario: Scenario, overlaps: Overlaps
 ) -> list[Rebuilt]:
     """Return the logged choices of one pool in order, each with the terms of the books at that moment.
 
     Args:
-        entries: what the pool's router heard of (`happenings`).
+        entries: what the pool's router heard of (`router_events`).
         recorded: the run.
         scenario: settings of the router and size of its blocks.
         overlaps: what each candidate held.
@@ -115,7 +115,7 @@ def rebuild(
         now_s, decision = entry.time_s - begin_s, entry.decision
         for going_on in streaming.values():
             going_on.progress_s = now_s
-        if entry.moment is Moment.CHOICE:
+        if entry.moment is EventKind.CHOICE:
             held = overlaps(entry.request, decision)
             query = _query(entry, prefixes, overrides, [held.get(rank, 0.0) for rank in ranks])
             allowed = [ranks.index(rank) for rank in _ranks(decision)]
@@ -127,7 +127,7 @@ def rebuild(
             if decision.candidates:
                 found.append(Rebuilt(entry, by_rank))
         elif (booking := bookings.get(id(decision))) is not None:
-            if entry.moment is Moment.FIRST_TOKEN:
+            if entry.moment is EventKind.FIRST_TOKEN:
                 router.first_token(booking, now_s)
                 streaming[id(decision)] = booking
             else:
@@ -136,12 +136,12 @@ def rebuild(
     return found
 
 
-def _ranks(decision: Decision) -> Iterable[Rank]:
+def _ranks(decision: LoggedDecision) -> Iterable[Rank]:
     candidates = [(candidate.worker_id, candidate.dp_rank) for candidate in decision.candidates]
     return dict.fromkeys([*candidates, (decision.worker_id, decision.dp_rank)])
 
 
-def _router(decision: Decision, scenario: Scenario, ranks: int) -> tuple[Router, Overrides]:
+def _router(decision: LoggedDecision, scenario: Scenario, ranks: int) -> tuple[Router, Overrides]:
     """Return the router of a pool, and what every query of it carries."""
     if decision.leg == "aggregated":
         return Router(scenario.router, scenario.block_tokens, ranks), NO_OVERRIDES
@@ -150,7 +150,7 @@ def _router(decision: Decision, scenario: Scenario, ranks: int) -> tuple[Router,
     return router, routing.overrides
 
 
-def _query(entry: Happening, prefixes: PrefixTable, overrides: Overrides, held: Sequence[float]) -> Query:
+def _query(entry: RouterEvent, prefixes: PrefixTable, overrides: Overrides, held: Sequence[float]) -> Query:
     row = entry.request.trace
     assert row is not None
     return Query(

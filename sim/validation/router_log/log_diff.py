@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sim.base.errors import InputError
-from sim.measured.formats.router_log import Decision
+from sim.measured.formats.router_log import LoggedDecision
 from sim.measured.request import MeasuredRequest
 from sim.measured.run import MeasuredRun
 from sim.scenario.scenario import Scenario
@@ -21,8 +21,8 @@ from sim.validation.predictions.quantities import requests
 from sim.validation.refused import Refused, refused
 from sim.validation.replay.recording import Recording, recording
 from sim.validation.replay.replay import replay
-from sim.validation.router_log.bookings import Happening, Moment, Overlaps, Rank, happenings, rebuild
-from sim.validation.router_log.partings import Parting, Partings
+from sim.validation.router_log.bookings import EventKind, Overlaps, Rank, RouterEvent, rebuild, router_events
+from sim.validation.router_log.mismatches import Mismatch, Mismatches
 from sim.validation.router_log.replayed_overlap import ReplayedOverlap
 
 Source = Literal["logged", "predicted"]
@@ -49,13 +49,15 @@ class Books:
     """Those of them where each candidate's cost is as logged."""
     cheapest: int
     """Those where the worker that was taken is the cheapest, or one of those."""
-    partings: tuple[Parting, ...]
+    mismatches: tuple[Mismatch, ...]
     """The others, in order of time."""
 
     @property
     def by_term(self) -> dict[str, int]:
-        """How many partings each term has a part in."""
-        terms = (term for parting in self.partings for term in {found.term for found in parting.differences})
+        """How many mismatches each term has a part in."""
+        terms = (
+            term for mismatch in self.mismatches for term in {found.term for found in mismatch.differences}
+        )
         return dict(sorted(Counter(terms).items()))
 
 
@@ -84,7 +86,7 @@ def diff_router_log(run: MeasuredRun, scenario: Scenario) -> LogDiff | None:
     recorded = recording(run)
     replayed = replay(recorded, scenario, forced=True)
     sources: dict[Source, Overlaps] = {"logged": _logged_overlap, "predicted": ReplayedOverlap(replayed)}
-    pools = happenings(recorded)
+    pools = router_events(recorded)
     books = (
         _books(entries, recorded, scenario, source, sources[source])
         for entries in pools.values()
@@ -94,7 +96,7 @@ def diff_router_log(run: MeasuredRun, scenario: Scenario) -> LogDiff | None:
     return LogDiff(_formula(run), tuple(books), lost, tuple(_notes(run, scenario, pools)))
 
 
-def _logged_overlap(_: MeasuredRequest, decision: Decision) -> Mapping[Rank, float]:
+def _logged_overlap(_: MeasuredRequest, decision: LoggedDecision) -> Mapping[Rank, float]:
     return {(found.worker_id, found.dp_rank): found.cached_blocks for found in decision.candidates}
 
 
@@ -104,14 +106,14 @@ def _formula(run: MeasuredRun) -> Formula:
 
 
 def _books(
-    entries: Sequence[Happening],
+    entries: Sequence[RouterEvent],
     recorded: Recording,
     scenario: Scenario,
     source: Source,
     overlaps: Overlaps,
 ) -> Books:
     rebuilt = rebuild(entries, recorded, scenario, overlaps)
-    parted = Partings(entries, scenario.block_tokens).among(rebuilt)
+    parted = Mismatches(entries, scenario.block_tokens).among(rebuilt)
     cheapest = (
         one.terms[one.choice.rank].cost <= min(terms.cost for terms in one.terms.values()) for one in rebuilt
     )
@@ -119,8 +121,8 @@ def _books(
     return Books(leg, source, len(rebuilt), len(rebuilt) - len(parted), sum(cheapest), tuple(parted))
 
 
-def _notes(run: MeasuredRun, scenario: Scenario, pools: Mapping[str, Sequence[Happening]]) -> Iterator[str]:
-    booked = sum(entry.moment is Moment.CHOICE for entries in pools.values() for entry in entries)
+def _notes(run: MeasuredRun, scenario: Scenario, pools: Mapping[str, Sequence[RouterEvent]]) -> Iterator[str]:
+    booked = sum(entry.moment is EventKind.CHOICE for entries in pools.values() for entry in entries)
     asked = sum(decision.leg != "peek" for decision in run.decisions)
     if booked < asked:
         yield (

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from sim.measured.formats.router_log import Decision
+from sim.measured.formats.router_log import LoggedDecision
 from sim.measured.request import MeasuredRequest
 from sim.validation.replay.recording import pools
 from sim.validation.replay.replay import Replay
@@ -29,7 +29,7 @@ class ReplayedOverlap:
             lower = router.host_cache_hit_weight * host + router.disk_cache_hit_weight * disk
             self._blocks[row, leg, worker] = device + lower
 
-    def __call__(self, request: MeasuredRequest, decision: Decision) -> Mapping[Rank, float]:
+    def __call__(self, request: MeasuredRequest, decision: LoggedDecision) -> Mapping[Rank, float]:
         """Return blocks by candidate, tiers weighted."""
         ranks = [(candidate.worker_id, candidate.dp_rank) for candidate in decision.candidates]
         workers = {rank: self._workers.get(rank[0], -1) for rank in ranks}

@@ -11,7 +11,7 @@ from sim.base import words
 from sim.show.text.summary import table
 
 PARTINGS = 12
-"""Partings that are printed; JSON has them all."""
+"""Mismatches that are printed; JSON has them all."""
 _OVERLAP = {"logged": "logged overlap", "predicted": "predicted overlap"}
 _TERMS = {
     "prefill load scale": "scale",
@@ -43,7 +43,7 @@ def render_log(found: Mapping[str, Any]) -> Iterator[RenderableType]:
     if logged:
         yield Text()
         yield _first("logged", *logged[0])
-    new = [one for one in predicted if one[1]["time_s"] not in {parting["time_s"] for _, parting in logged}]
+    new = [one for one in predicted if one[1]["time_s"] not in {mismatch["time_s"] for _, mismatch in logged}]
     if new:
         yield Text()
         yield _first("predicted", *new[0])
@@ -53,9 +53,9 @@ def render_log(found: Mapping[str, Any]) -> Iterator[RenderableType]:
 
 
 def _in_order(books: Sequence[Mapping[str, Any]], overlap: str) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return (leg, parting) of all legs, in order of time."""
+    """Return (leg, mismatch) of all legs, in order of time."""
     found = [
-        (one["leg"], parting) for one in books if one["overlap"] == overlap for parting in one["partings"]
+        (one["leg"], mismatch) for one in books if one["overlap"] == overlap for mismatch in one["partings"]
     ]
     return sorted(found, key=lambda row: row[1]["time_s"])
 
@@ -75,10 +75,10 @@ def _books(books: Sequence[Mapping[str, Any]]) -> Table:
     return rows
 
 
-def _first(overlap: str, leg: str, parting: Mapping[str, Any]) -> Text:
+def _first(overlap: str, leg: str, mismatch: Mapping[str, Any]) -> Text:
     """Say in a sentence where log and books part first, in which term."""
-    difference, nearest = parting["differences"][0], parting["differences"][0]["nearest"]
-    session = f" of session {parting['session']}" if parting["session"] else ""
+    difference, nearest = mismatch["differences"][0], mismatch["differences"][0]["nearest"]
+    session = f" of session {mismatch['session']}" if mismatch["session"] else ""
     term = difference["term"]
     cause = ""
     if nearest:
@@ -88,22 +88,22 @@ def _first(overlap: str, leg: str, parting: Mapping[str, Any]) -> Text:
         )
     where = f"they {'also ' if overlap == 'predicted' else 'first '}part"
     return Text(
-        f"With the {_OVERLAP[overlap]} {where} at {words.seconds(parting['time_s'])}, at the {leg} choice "
-        f"for row {parting['row']}{session}: {difference['worker']} has {_value(difference['logged'])} "
+        f"With the {_OVERLAP[overlap]} {where} at {words.seconds(mismatch['time_s'])}, at the {leg} choice "
+        f"for row {mismatch['row']}{session}: {difference['worker']} has {_value(difference['logged'])} "
         f"{_UNITS.get(term, term)} in the log and {_value(difference['rebuilt'])} in the books{cause}."
     )
 
 
-def _partings(partings: Sequence[tuple[str, Mapping[str, Any]]]) -> Table:
-    more = f", {len(partings) - PARTINGS} more in JSON" if len(partings) > PARTINGS else ""
+def _partings(mismatches: Sequence[tuple[str, Mapping[str, Any]]]) -> Table:
+    more = f", {len(mismatches) - PARTINGS} more in JSON" if len(mismatches) > PARTINGS else ""
     rows = table(f"Logged overlap{more}", "at", "worker", "term", "log", "books", "nearest there", "after")
     rows.columns[3].justify = rows.columns[6].justify = "left"
-    for leg, parting in partings[:PARTINGS]:
-        for difference in parting["differences"]:
+    for leg, mismatch in mismatches[:PARTINGS]:
+        for difference in mismatch["differences"]:
             nearest = difference["nearest"]
             rows.add_row(
-                f"row {parting['row']}, {leg}",
-                words.seconds(parting["time_s"]),
+                f"row {mismatch['row']}, {leg}",
+                words.seconds(mismatch["time_s"]),
                 difference["worker"],
                 _TERMS[difference["term"]],
                 _value(difference["logged"]),

@@ -4,7 +4,7 @@ import pytest
 
 from sim.base.errors import InvariantError
 from sim.cluster.checks import blocks
-from sim.kv.stretch import Stretch
+from sim.kv.extent import Extent
 from tests.cluster.checks.broken import Tampering, aggregated, build, violation
 from tests.cluster.test_disaggregated import pair
 
@@ -14,7 +14,7 @@ def pool_of(cluster, worker=0):
 
 
 def test_a_block_that_nobody_holds_is_a_leak():
-    error = violation(lambda cluster: pool_of(cluster, 1).allocate(Stretch(0, 0), 1))
+    error = violation(lambda cluster: pool_of(cluster, 1).allocate(Extent(0, 0), 1))
     assert (error.rule, error.worker) == (blocks.RULE, 1)
     assert "100 blocks: " in error.detail
 

@@ -10,7 +10,7 @@ from tests.cluster.checks.broken import aggregated, build, violation
 
 def test_an_event_that_gets_lost_on_its_way_is_seen():
     def lost(cluster):
-        cluster.frontend.pools[0].news._messages.pop()
+        cluster.frontend.pools[0].undelivered._messages.pop()
 
     slow = aggregated(frontend={"event_delay_s": 8.0})
     error = violation(lost, slow)

@@ -5,7 +5,7 @@ import pytest
 from sim.base.errors import InvariantError
 from sim.cluster.checks import blocks, index, links, loads, queues, requests, times, tokens
 from sim.kv import pool
-from sim.kv.stretch import Stretch
+from sim.kv.extent import Extent
 from tests.cluster.checks.broken import FIVE, OFFLOADING, Tampering, aggregated, build, violation
 from tests.cluster.test_disaggregated import FAST_LINKS
 from tests.clusters import HOST_BLOCK_BYTES, trace, turn
@@ -57,7 +57,7 @@ def test_as_they_are_they_break_no_rule(settings):
 
 def test_a_leak_in_a_worker_that_came_back_is_seen():
     def taken(cluster):
-        cluster.workers[0].engine.cache.pool.allocate(Stretch(0, 0), 1)
+        cluster.workers[0].engine.cache.pool.allocate(Extent(0, 0), 1)
 
     assert violation(taken, faulty(*DEATHS), at_s=30).rule == blocks.RULE
 
@@ -235,7 +235,7 @@ def test_what_the_index_keeps_over_a_restart_is_seen():
 
 def test_messages_that_get_lost_with_no_worker_are_seen():
     slow = faulty(DEATHS[0], router={"policy": "kv"}, frontend=RETRIES | {"event_delay_s": 8.0})
-    error = violation(lambda cluster: cluster.frontend.pools[0].news._messages.pop(), slow)
+    error = violation(lambda cluster: cluster.frontend.pools[0].undelivered._messages.pop(), slow)
     assert error.rule == index.RULE
     assert "are lost" in error.detail
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from sim.base.errors import InvariantError
 from sim.cli import app
-from sim.cluster.checks.watch import SWITCH, switched_on
+from sim.cluster.checks.switch import SWITCH, switched_on
 from sim.results.metrics import to_json
 from sim.simulation.run import run, summary_of
 from tests.cluster.checks.broken import aggregated, build

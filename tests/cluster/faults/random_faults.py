@@ -8,10 +8,10 @@ from typing import Any
 def random_faults(random: Random, *, workers: int, disaggregated: bool, offload: bool, until_s: float):
     """Return faults as a scenario has them: of each kind at most one a worker, so that none overlap."""
     faults: list[dict[str, Any]] = []
-    pieces = 64
+    segments = 64
 
     def moment(least: float = 0.0) -> float:
-        return least + random.randint(0, pieces) * until_s / pieces
+        return least + random.randint(0, segments) * until_s / segments
 
     for worker in range(workers):
         away = random.choice(["worker-dies", "worker-drains", None])

@@ -7,7 +7,7 @@ import pytest
 
 import sim.experiments.jobs.fingerprint
 from sim.experiments.jobs.fingerprint import fingerprint
-from sim.scenario.scenario import load_scenario
+from sim.scenario.load import load_scenario
 
 ROW = '{"session_id": "a", "timestamp": 0, "input_length": 8, "output_length": 1, "hash_ids": [1]}\n'
 

@@ -11,7 +11,7 @@ from sim.measured.run import load_run
 from sim.validation.predictions.fit import FITTED, Fitted, fit
 from sim.validation.replay.settings import scenario_of
 from tests.measured.small_run import bench, copy
-from tests.validation.predictions.test_timed import scenario
+from tests.validation.predictions.test_full_simulation import scenario
 
 NO_TIMING = ("timing.t_floor_s=none", "timing.c_tok_s_per_token=none")
 

@@ -7,7 +7,7 @@ import pytest
 from sim.base.shipped import coefficients_named
 from sim.hardware.coefficient_file import read_coefficient_file
 from sim.measured.formats.requests_csv import RequestsFile, read_requests
-from sim.scenario.scenario import load_scenario
+from sim.scenario.load import load_scenario
 from sim.validation.requests.kinds import is_saturated, kind_of
 from sim.validation.requests.latencies import PERCENTILES, errors, measured, predicted
 

@@ -6,7 +6,7 @@ from sim.measured.formats.router_log import Leg
 from sim.measured.run import MeasuredRun, load_run
 from sim.validation.replay.recording import recording
 from sim.validation.replay.settings import scenario_of
-from sim.validation.router_log.bookings import Moment, happenings, rebuild
+from sim.validation.router_log.bookings import EventKind, rebuild, router_events
 from tests.measured.small_run import SMALL, WORKERS
 
 
@@ -21,7 +21,7 @@ def small(leg: Leg = "aggregated") -> MeasuredRun:
 def costs(run: MeasuredRun, *overrides: str) -> list[tuple[float, float]]:
     """Return the costs of both workers at each choice, with the overlap as logged."""
     recorded = recording(run)
-    (entries,) = happenings(recorded).values()
+    (entries,) = router_events(recorded).values()
     rebuilt = rebuild(
         entries,
         recorded,
@@ -35,17 +35,17 @@ def costs(run: MeasuredRun, *overrides: str) -> list[tuple[float, float]]:
 
 
 def test_books_hear_of_choices_first_tokens_and_ends_in_order_of_time() -> None:
-    (entries,) = happenings(recording(small())).values()
+    (entries,) = router_events(recording(small())).values()
     assert [(entry.moment, entry.request.row) for entry in entries] == [
-        (Moment.CHOICE, 0),
-        (Moment.CHOICE, 1),
-        (Moment.FIRST_TOKEN, 0),
-        (Moment.FIRST_TOKEN, 1),
-        (Moment.CHOICE, 2),
-        (Moment.FIRST_TOKEN, 2),
-        (Moment.END, 0),
-        (Moment.END, 1),
-        (Moment.END, 2),
+        (EventKind.CHOICE, 0),
+        (EventKind.CHOICE, 1),
+        (EventKind.FIRST_TOKEN, 0),
+        (EventKind.FIRST_TOKEN, 1),
+        (EventKind.CHOICE, 2),
+        (EventKind.FIRST_TOKEN, 2),
+        (EventKind.END, 0),
+        (EventKind.END, 1),
+        (EventKind.END, 2),
     ]
     assert [entry.time_s for entry in entries[1:4]] == pytest.approx([0.1, 0.2, 0.4])
 
@@ -73,13 +73,13 @@ def test_a_decode_router_books_blocks_that_nobody_shares() -> None:
 
 
 def test_what_only_asks_is_not_booked() -> None:
-    assert happenings(recording(small("peek"))) == {}
+    assert router_events(recording(small("peek"))) == {}
 
 
 def test_a_worker_that_was_no_candidate_is_none_here() -> None:
     run = small()
     run.decisions[2].candidates = run.decisions[2].candidates[1:]
     recorded = recording(run)
-    (entries,) = happenings(recorded).values()
+    (entries,) = router_events(recorded).values()
     last = rebuild(entries, recorded, scenario_of(run, "cpu-agg2", ())[0], lambda *_: {})[-1]
     assert list(last.terms) == [(WORKERS[1], 0)]

@@ -7,7 +7,7 @@ import pytest
 from sim.measured.run import load_run
 from sim.validation.replay.settings import scenario_of
 from sim.validation.router_log.log_diff import Formula, LogDiff, diff_router_log
-from sim.validation.router_log.partings import Difference, Nearest
+from sim.validation.router_log.mismatches import Difference, Nearest
 from tests.measured.small_run import SMALL, WORKERS, copy
 
 FIRST, SECOND = ((worker, 0) for worker in WORKERS)
@@ -48,7 +48,7 @@ def test_partings_name_terms_values_and_what_was_near() -> None:
         2,
     )
     assert logged.by_term == {"booked prefill tokens": 2, "decode blocks": 2}
-    second, third = logged.partings
+    second, third = logged.mismatches
     assert (second.choice.request.row, third.choice.request.row) == (1, 2)
     assert second.differences == (
         # The log has request 0's prefill released 0.1 s before its first token was seen,
@@ -67,7 +67,7 @@ def test_the_predicted_overlap_is_the_replays() -> None:
     predicted = diff().books[1]
     assert (predicted.equal, predicted.choices) == (1, 3)
     # Request 0 is computed at 0.2 s, so that at 0.1 s nothing of it can be cached, as logged it is.
-    assert predicted.partings[0].differences[1] == Difference(
+    assert predicted.mismatches[0].differences[1] == Difference(
         FIRST, "cached blocks", 1.0, 0.0, Nearest("first token", 0, pytest.approx(0.1))
     )
     assert predicted.by_term == {"booked prefill tokens": 2, "cached blocks": 1, "decode blocks": 2}

@@ -39,4 +39,4 @@ def test_costs_come_out_as_logged(name: str, run: str) -> None:
 
 def _near(books: Books) -> bool:
     """Whether all that parts has something that may explain it."""
-    return all(found.nearest for parting in books.partings for found in parting.differences)
+    return all(found.nearest for mismatch in books.mismatches for found in mismatch.differences)

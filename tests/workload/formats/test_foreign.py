@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sim.base.errors import InputError
-from sim.scenario.scenario import load_scenario
+from sim.scenario.load import load_scenario
 from sim.workload.formats.foreign import FORMATS, foreign_format
 from sim.workload.trace_file import load_trace
 from tests.workload.files import ROW, SHARED_TRACES, load, needs_shared, refusal

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from sim.kv.prefix import PrefixTable
-from sim.measured.formats.kv_events import BlockHash, EventType, KvEvent
+from sim.measured.formats.kv_events import BlockHash, EventType, RecordedKvEvent
 from sim.validation.replay.events.engines import recorded_engines
 from sim.validation.replay.recording import Recording
 
@@ -59,7 +59,7 @@ def identify(recorded: Recording, prompts: Sequence[Sequence[int]]) -> dict[str,
     return search.run()
 
 
-def _gpu_events(recorded: Recording, worker: str) -> list[KvEvent]:
+def _gpu_events(recorded: Recording, worker: str) -> list[RecordedKvEvent]:
     """Return events of attention blocks in GPU memory."""
     log = recorded.run.kv_events.get(worker)
     if log is None or recorded.unix_s is None:
@@ -71,7 +71,10 @@ def _gpu_events(recorded: Recording, worker: str) -> list[KvEvent]:
 
 class _Search:
     def __init__(
-        self, recorded: Recording, prompts: Sequence[Sequence[int]], logs: Mapping[str, Sequence[KvEvent]]
+        self,
+        recorded: Recording,
+        prompts: Sequence[Sequence[int]],
+        logs: Mapping[str, Sequence[RecordedKvEvent]],
     ) -> None:
         self._prompts = prompts
         self._engines = {engine.worker: engine for engine in recorded_engines(recorded)}

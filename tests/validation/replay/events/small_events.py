@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sim.measured.formats.kv_events import EventType, KvEvent, KvEvents
+from sim.measured.formats.kv_events import EventType, KvEvents, RecordedKvEvent
 from sim.measured.run import load_run
 from sim.validation.replay.recording import Recording, recording
 from tests.measured.small_run import SMALL
@@ -25,6 +25,8 @@ def small(**workers: Sequence[Happened]) -> Recording:
     return replace(recorded, run=replace(recorded.run, kv_events=logs))
 
 
-def _event(unix_s: float, time_s: float, what: str, hashes: Sequence[int], parent: int | None) -> KvEvent:
+def _event(
+    unix_s: float, time_s: float, what: str, hashes: Sequence[int], parent: int | None
+) -> RecordedKvEvent:
     kind = {"stored": EventType.STORED, "removed": EventType.REMOVED, "cleared": EventType.CLEARED}[what]
-    return KvEvent(kind, unix_s + time_s, None, 0, tuple(hashes), parent, 16, "GPU", None, None)
+    return RecordedKvEvent(kind, unix_s + time_s, None, 0, tuple(hashes), parent, 16, "GPU", None, None)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from sim.measured.formats.kv_events import KvEvent
+from sim.measured.formats.kv_events import RecordedKvEvent
 from sim.validation.replay.events.identity import identify, prompt_blocks
 from tests.validation.replay.events.small_events import BLOCKS, small
 
@@ -66,7 +66,7 @@ def test_other_tiers_and_recurrent_groups_are_left_out() -> None:
     recorded = small(worker1=[(0.2, "stored", [11, 12], None)])
     (event,) = recorded.run.kv_events["worker1"].events
 
-    def kept(**changes: object) -> list[KvEvent]:
+    def kept(**changes: object) -> list[RecordedKvEvent]:
         log = replace(recorded.run.kv_events["worker1"], events=(replace(event, **changes),))
         run = replace(recorded.run, kv_events={"worker1": log})
         return list(identify(replace(recorded, run=run), BLOCKS).get("worker1", ()))

@@ -61,7 +61,7 @@ class Forced:
     notes: tuple[str, ...]
 
 
-def forced(run: MeasuredRun, scenario: Scenario) -> Forced:
+def replayed_routing(run: MeasuredRun, scenario: Scenario) -> Forced:
     """Predict the caching of a run on the cluster of a scenario.
 
     Raises:

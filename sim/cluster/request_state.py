@@ -28,7 +28,7 @@ class Visit:
         return self.pool.worker(self.rank)
 
 
-class Record:
+class RequestState:
     """The life of one request, from its sending on; becomes a row when it ends."""
 
     __slots__ = (

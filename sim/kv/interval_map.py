@@ -1,7 +1,8 @@
 """A map from whole numbers to values that is constant over runs: what is known of many blocks at once.
 
 Ids that were given together mostly share their fate (a prompt is stored as a whole and evicted from its end),
-so that a map over millions of ids is a few pieces a prompt. It costs time and memory by pieces, not by ids.
+so that a map over millions of ids is a few segments a prompt. It costs time and memory by segments, not by
+ids.
 """
 
 from bisect import bisect_right
@@ -14,7 +15,7 @@ PAGE_BITS: Final = 12
 """Pieces are kept by pages of 2 to the power of so many ids: a change moves only what is behind it there."""
 
 
-class Spans(Generic[V]):
+class IntervalMap(Generic[V]):
     """Every number has a value, `empty` until it is changed; pages on which all is `empty` take no memory."""
 
     __slots__ = ("_pages", "empty")
@@ -22,7 +23,7 @@ class Spans(Generic[V]):
     def __init__(self, empty: V) -> None:
         self.empty = empty
         self._pages: dict[int, tuple[list[int], list[V]]] = {}
-        """Starts of the pieces of a page, ascending from the page's own start, and their values."""
+        """Starts of the segments of a page, ascending from the page's own start, and their values."""
 
     def __bool__(self) -> bool:
         """Whether any number has a value other than `empty`."""
@@ -35,8 +36,8 @@ class Spans(Generic[V]):
             return self.empty
         return page[1][bisect_right(page[0], key) - 1]
 
-    def pieces(self, start: int, stop: int) -> list[tuple[int, int, V]]:
-        """Return (start, stop, value) of the pieces that make up a range, in order; neighbours differ."""
+    def segments(self, start: int, stop: int) -> list[tuple[int, int, V]]:
+        """Return (start, stop, value) of the segments that make up a range, in order; neighbours differ."""
         found: list[tuple[int, int, V]] = []
         while start < stop:
             number = start >> PAGE_BITS
@@ -61,16 +62,16 @@ class Spans(Generic[V]):
         return found
 
     def changed(self) -> list[tuple[int, int, V]]:
-        """Return (start, stop, value) of the pieces that are not `empty`, in no order, none past a page."""
+        """Return (start, stop, value) of the segments that are not `empty`, in no order, none past a page."""
         found: list[tuple[int, int, V]] = []
         for number, (starts, values) in self._pages.items():
             stops = [*starts[1:], (number + 1) << PAGE_BITS]
-            pieces = zip(starts, stops, values, strict=True)
-            found += [piece for piece in pieces if piece[2] != self.empty]
+            segments = zip(starts, stops, values, strict=True)
+            found += [segment for segment in segments if segment[2] != self.empty]
         return found
 
     def update(self, start: int, stop: int, change: Callable[[V], V]) -> None:
-        """Change the value of every number of a range; `change` is called once a piece."""
+        """Change the value of every number of a range; `change` is called once a segment."""
         pages = self._pages
         while start < stop:
             number = start >> PAGE_BITS
@@ -94,7 +95,7 @@ class Spans(Generic[V]):
 
 
 def _update_piece(page: tuple[list[int], list[V]], high: int, bounds: tuple[int, int, int], value: V) -> None:
-    """Give a range inside the piece before `high` another value: cut the piece, or join others."""
+    """Give a range inside the segment before `high` another value: cut the segment, or join others."""
     starts, values = page
     start, end, piece_end = bounds
     low = high - 1
@@ -115,7 +116,7 @@ def _update_piece(page: tuple[list[int], list[V]], high: int, bounds: tuple[int,
 def _update_page(
     page: tuple[list[int], list[V]], bounds: tuple[int, int, int], change: Callable[[V], V]
 ) -> None:
-    """Put new pieces in place of those that a range touches; join what became equal, at both ends too."""
+    """Put new segments in place of those that a range touches; join what became equal, at both ends too."""
     starts, values = page
     start, end, page_end = bounds
     low = bisect_right(starts, start) - 1

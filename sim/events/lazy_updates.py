@@ -1,9 +1,9 @@
 """What workers have planned ahead, so that whoever looks at caches sees them as they are by then.
 
 A worker takes many decode steps at once. Where such steps take blocks, they evict others; that must be
-visible to a routing decision, and to the ledger, that comes after them, and to nobody before. The agenda
-holds, for each worker that is ahead, when it changes its cache next: a look costs those that have something
-to catch up on, not all workers.
+visible to a routing decision, and to the ledger, that comes after them, and to nobody before. Held here is,
+for each worker that is ahead, when it changes its cache next: a look costs those that have something to catch
+up on, not all workers.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ CatchUp = Callable[[float, float], None]
 """Called with (now_s, worker): carry out what comes before this worker's schedule at this time."""
 
 
-class Agenda:
+class LazyUpdates:
     """Next changes by time and worker. At equal times workers change their caches in order of their index."""
 
     def __init__(self) -> None:

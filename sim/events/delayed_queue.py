@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 Content = TypeVar("Content")
 
 
-class Mailbox(Generic[Content]):
+class DelayedQueue(Generic[Content]):
     """Calls `deliver(sender, content)` for every message that has arrived when `open` is called.
 
     Messages arrive by time, at equal times by sender, and those of one sender in the order in which they were

@@ -15,7 +15,7 @@ from math import exp
 from statistics import NormalDist
 
 from sim.base.sums import added
-from sim.base.uniform import draw
+from sim.base.uniform import uniform
 from sim.measured.run import MeasuredRun
 from sim.runs.spread import ends
 from sim.scenario.scenario import Scenario
@@ -62,7 +62,7 @@ class Free:
     notes: tuple[str, ...]
 
 
-def free(
+def simulated_routing(
     run: MeasuredRun,
     scenario: Scenario,
     seeds: int,
@@ -122,7 +122,7 @@ def _other_durations(recorded: Recording, seed: int, spread: float) -> Recording
     """Return the recording with every request's durations multiplied by a factor of its own."""
     times = {}
     for index, seen in recorded.times.items():
-        number = draw(seed, "validation durations", index)
+        number = uniform(seed, "validation durations", index)
         factor = exp(spread * NormalDist().inv_cdf(max(number, 2.0**-53)))
         times[index] = _stretched(seen, recorded.trace.requests[index].timestamp_s or 0.0, factor)
     return replace(recorded, times=times)

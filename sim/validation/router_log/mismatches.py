@@ -10,7 +10,7 @@ from typing import Literal
 
 from sim.measured.formats.formula import Candidate, as_logged
 from sim.router import CostTerms
-from sim.validation.router_log.bookings import Happening, Moment, Rank, Rebuilt
+from sim.validation.router_log.bookings import EventKind, Rank, Rebuilt, RouterEvent
 
 Term = Literal[
     "prefill load scale",
@@ -22,10 +22,10 @@ Term = Literal[
     "cost",
 ]
 
-_RELEASED: dict[Term, Moment] = {
-    "booked prefill tokens": Moment.FIRST_TOKEN,
-    "decode blocks": Moment.END,
-    "active request cost": Moment.END,
+_RELEASED: dict[Term, EventKind] = {
+    "booked prefill tokens": EventKind.FIRST_TOKEN,
+    "decode blocks": EventKind.END,
+    "active request cost": EventKind.END,
 }
 """When books let go of what a term counts."""
 
@@ -56,28 +56,28 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Parting:
+class Mismatch:
     """A choice with a candidate whose cost is not as logged."""
 
-    choice: Happening
+    choice: RouterEvent
     differences: tuple[Difference, ...]
     """Of every candidate whose cost differs, in the order of the log."""
 
 
-class Partings:
-    """Finds the partings of one pool."""
+class Mismatches:
+    """Finds the mismatches of one pool."""
 
-    def __init__(self, entries: Sequence[Happening], block_tokens: int) -> None:
+    def __init__(self, entries: Sequence[RouterEvent], block_tokens: int) -> None:
         """Take what the pool's router heard of, in order, and the size of its blocks."""
         self._block_tokens = block_tokens
-        self._entries: dict[tuple[Rank, Moment], list[Happening]] = {}
+        self._entries: dict[tuple[Rank, EventKind], list[RouterEvent]] = {}
         for entry in entries:
             self._entries.setdefault((entry.rank, entry.moment), []).append(entry)
 
-    def among(self, rebuilt: Sequence[Rebuilt]) -> list[Parting]:
+    def among(self, rebuilt: Sequence[Rebuilt]) -> list[Mismatch]:
         """Return the choices that part, in their order."""
         found = ((one.choice, tuple(self._differences(one))) for one in rebuilt)
-        return [Parting(choice, differences) for choice, differences in found if differences]
+        return [Mismatch(choice, differences) for choice, differences in found if differences]
 
     def _differences(self, one: Rebuilt) -> Iterator[Difference]:
         for candidate in one.choice.decision.candidates:
@@ -88,15 +88,15 @@ class Partings:
                     nearest = self._nearest(term, rank, one.choice, later=ours > logged)
                     yield Difference(rank, term, logged, ours, nearest)
 
-    def _nearest(self, term: Term, rank: Rank, choice: Happening, *, later: bool) -> Nearest | None:
+    def _nearest(self, term: Term, rank: Rank, choice: RouterEvent, *, later: bool) -> Nearest | None:
         released = _RELEASED.get(term)
         near = [
             Nearest(
-                "end" if moment is Moment.END else "first token",
+                "end" if moment is EventKind.END else "first token",
                 entry.request.row,
                 entry.time_s - choice.time_s,
             )
-            for moment in ((Moment.FIRST_TOKEN, Moment.END) if released is None else (released,))
+            for moment in ((EventKind.FIRST_TOKEN, EventKind.END) if released is None else (released,))
             for entry in self._entries.get((rank, moment), [])
             if entry.request is not choice.request
             and (released is None or (entry.time_s > choice.time_s) == later)

@@ -8,8 +8,8 @@ import pytest
 from sim.measured.run import load_run
 from sim.scenario.scenario import Scenario
 from sim.validation.predictions.fit import Fitted
-from sim.validation.predictions.free import Prediction
-from sim.validation.predictions.timed import Timed, timed
+from sim.validation.predictions.full_simulation import Timed, full_simulation
+from sim.validation.predictions.simulated_routing import Prediction
 from sim.validation.replay.client import as_the_client_would
 from sim.validation.replay.recording import recording
 from sim.validation.replay.settings import scenario_of
@@ -29,7 +29,7 @@ def scenario(*overrides: str, folder: Path = SMALL) -> Scenario:
 
 
 def predict(seeds: int, *overrides: str, fitted: Fitted | None = None) -> Timed:
-    return timed(load_run(SMALL), scenario(*overrides), seeds, fitted)
+    return full_simulation(load_run(SMALL), scenario(*overrides), seeds, fitted)
 
 
 def limited(folder: Path) -> Path:
@@ -51,7 +51,9 @@ def test_times_are_those_of_the_law() -> None:
 
 def test_ties_are_settled_anew_with_every_seed() -> None:
     counted: list[None] = []
-    found = timed(load_run(SMALL), scenario("router.policy=random"), 20, None, lambda: counted.append(None))
+    found = full_simulation(
+        load_run(SMALL), scenario("router.policy=random"), 20, None, lambda: counted.append(None)
+    )
     assert len(counted) == found.seeds == 20
     assert not found.drawn
     assert found.predictions["workers_per_session"].low < found.predictions["workers_per_session"].high
@@ -69,7 +71,7 @@ def test_a_fitted_law_goes_before_the_scenarios_and_is_drawn_anew() -> None:
 def test_coefficients_that_are_known_to_ranges_are_drawn_anew() -> None:
     run = load_run(SMALL)
     ranged, fixed = (
-        timed(run, scenario_of(run, "qwen14b-agg4", ("router.policy=round-robin", *more))[0], 4)
+        full_simulation(run, scenario_of(run, "qwen14b-agg4", ("router.policy=round-robin", *more))[0], 4)
         for more in ((), ("timing.draw=1",))
     )
     assert ranged.drawn

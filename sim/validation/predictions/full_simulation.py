@@ -15,8 +15,8 @@ from sim.measured.summary import summarise
 from sim.scenario.scenario import Scenario
 from sim.simulation.run import run as simulate
 from sim.validation.predictions.fit import Fitted
-from sim.validation.predictions.free import PREDICTED, Prediction, prediction
 from sim.validation.predictions.quantities import Numbers, measured_numbers, predicted_numbers, requests
+from sim.validation.predictions.simulated_routing import PREDICTED, Prediction, prediction
 from sim.validation.refused import Refused, most, refused
 from sim.validation.replay.client import as_the_client_would
 from sim.validation.replay.recording import Recording, recording
@@ -46,7 +46,7 @@ class Timed:
     notes: tuple[str, ...]
 
 
-def timed(
+def full_simulation(
     run: MeasuredRun,
     scenario: Scenario,
     seeds: int,
