@@ -20,6 +20,7 @@ from sim.scenario.load import load_scenario
 from sim.scenario.scenario import Scenario
 from sim.workload.trace_file import load_trace
 from tests import house
+from tests.recipes import steps
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -239,3 +240,32 @@ def test_every_command_in_the_readme_is_understood(line: str) -> None:
     overrides = [following for option, following in pairwise(arguments) if option == "--set"]
     if words[0] == "run" and not any("path=" in override for override in overrides):
         assert load_scenario(arguments[1], overrides).title
+
+
+# CONTRIBUTING.md
+
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+WRITTEN = {step.path for page in re.findall(r"^## (.+)$", CONTRIBUTING, re.MULTILINE) for step in steps(page)}
+"""Files that its pages have one write."""
+PLACE = re.compile(r"(?:sim|tests|scenarios|calibration|docs|notebooks|\.ci)/[\w./-]+")
+
+
+def test_every_path_in_contributing_is_here_or_is_written_by_its_page() -> None:
+    quoted = re.findall(r"`([^`\n]+)`", CONTRIBUTING)
+    named = {place for words in quoted for place in PLACE.findall(words)}
+    named |= {place for line in fenced(CONTRIBUTING, "sh") for place in PLACE.findall(line)}
+    assert len(named) > 30
+    assert [place for place in sorted(named - WRITTEN) if not (ROOT / place).exists()] == []
+
+
+def test_every_room_in_contributing_has_what_the_table_names() -> None:
+    for room, cell in re.findall(r"^\| \d+ \| `(\w+)/` \| (.*) \|$", CONTRIBUTING, re.MULTILINE):
+        for word in re.findall(r"`([\w/]+)`", cell):
+            names = (word.rstrip("/"), f"{word.rstrip('/')}.py")
+            inside = [path for name in names for path in (ROOT / "sim" / room).rglob(name)]
+            assert inside or (ROOT / word).exists(), f"{room}: {word}"
+
+
+def test_lines_of_contributing_fit() -> None:
+    lines = [line for line in CONTRIBUTING.splitlines() if not line.startswith("|")]
+    assert [line for line in lines if len(line) > 120] == []

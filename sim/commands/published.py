@@ -198,7 +198,7 @@ def _sensitivity(cluster: "PublishedCluster", plans: "Plans", maker: "Maker", ou
     return {**to_dict(found.scored), "sentences": found.sentences}, render_sentences(found)
 
 
-def _recorded(traces: list[str], replicates: list["Replicate"]) -> list["Workload"]:
+def _recorded(traces: list[str], replicates: tuple["Replicate", ...]) -> list["Workload"]:
     """Return what `--trace` names."""
     from sim.published.study import GENERATED, Workload
 

@@ -5,11 +5,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, Self
+from typing import Annotated, Self
 
 from pydantic import ValidationError
 
 from sim.base.errors import InputError
+from sim.base.known_name import KnownName
 from sim.base.messages import first_problem
 from sim.base.shipped import PresetKind, coefficients_named, coefficients_path, preset, preset_names
 from sim.hardware.coefficient_file import CoefficientFile, FrontendCoefficients, read_coefficient_file
@@ -17,9 +18,8 @@ from sim.hardware.model import GpuSettings, ModelSettings
 from sim.hardware.step_laws import LAWS
 from sim.hardware.step_time import StepCoefficients, peak_roofline, roofline
 
-Preset = Literal["dynamo-mocker", "roofline", "peak-roofline"]
-"""Times to compare with."""
-Origin = Literal["fitted", "prior"] | Preset
+Preset = Annotated[str, KnownName(lambda: [*LAWS, "roofline", "peak-roofline"])]
+"""Times to compare with: a name in `sim.hardware.step_laws.LAWS`, or a roofline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,10 @@ class Coefficients:
     """What the simulator takes for the times of a model on a GPU, and what that rests on."""
 
     step: StepCoefficients
-    """Without effect if `origin` is the name of a law without coefficients, such as "dynamo-mocker"."""
+    """Without effect if `origin` is a name in `LAWS`."""
     frontend: FrontendCoefficients
-    origin: Origin
+    origin: str
+    """"fitted" or "prior" (from a file), or a `Preset`."""
     summary: str
     """What they rest on, in a line: belongs beside every result."""
     file: CoefficientFile | None = None
@@ -61,9 +62,9 @@ def times(model: ModelSettings, gpu: GpuSettings, preset: Preset | None, file: s
             return roofline_coefficients(model, gpu, "as the scenario wants it")
         case "peak-roofline":
             return peak_roofline_coefficients(model, gpu)
-        case "dynamo-mocker":
-            return replace(coefficients(model, gpu), origin=preset, summary=LAWS[preset].summary)
-    return coefficients(model, gpu, file)
+        case None:
+            return coefficients(model, gpu, file)
+    return replace(coefficients(model, gpu), origin=preset, summary=LAWS[preset].summary)
 
 
 def coefficients(model: ModelSettings, gpu: GpuSettings, file: str | None = None) -> Coefficients:

@@ -28,7 +28,9 @@ class Law(NamedTuple):
     """What its times rest on: belongs beside every result."""
 
 
-LAWS = {"dynamo-mocker": Law(lambda worker: MockerLaw(*worker), SUMMARY)}
+LAWS = {
+    "dynamo-mocker": Law(lambda worker: MockerLaw(*worker), SUMMARY),
+}
 """Laws that take the place of the one of coefficients, by their names in `timing.preset`."""
 
 

@@ -224,4 +224,8 @@ class ArcTier(OffloadTier):
         """Keys keep their place, busy or not."""
 
 
-POLICIES: dict[str, type[OffloadTier]] = {"lru": LruTier, "arc": ArcTier}
+POLICIES: dict[str, type[OffloadTier]] = {
+    "lru": LruTier,
+    "arc": ArcTier,
+}
+"""Every policy that has a name; those that settings may have follow from it."""

@@ -34,7 +34,7 @@ class Workload(NamedTuple):
     """What is sent, and how often."""
 
     name: str
-    replicates: Sequence[Replicate]
+    replicates: tuple[Replicate, ...]
     settings: tuple[str, ...] = ()
     """What it sets in a scenario; empty: the scenario's own, sessions generated anew for every seed."""
 
@@ -103,10 +103,10 @@ class Study:
         ]
 
 
-def replicates(seeds: int, draws: int) -> list[Replicate]:
+def replicates(seeds: int, draws: int) -> tuple[Replicate, ...]:
     """Return every seed from 0 on with every draw from 1 on; without draws, the seeds."""
     numbers = range(1, draws + 1) if draws else [None]
-    return [Replicate(seed, draw) for seed, draw in product(range(seeds), numbers)]
+    return tuple(Replicate(seed, draw) for seed, draw in product(range(seeds), numbers))
 
 
 OnTotal = Callable[[int], Callable[[], None]]

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from sim.base.bounds import LONGEST_S, Weight
+from sim.base.known_name import KnownName
 from sim.base.settings import Settings
-from sim.router.names import KnownName
 from sim.router.overrides import replace_alias
 from sim.router.policies import POLICIES
 

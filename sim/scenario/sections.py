@@ -8,9 +8,11 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from sim.base.bounds import MOST, Count
+from sim.base.known_name import KnownName
 from sim.base.settings import Settings
 from sim.base.units import Bytes, Seconds
 from sim.engine.settings import PoolBlocks
+from sim.kv.offload import POLICIES
 from sim.links.placement import PlacementSettings
 from sim.links.settings import NetworkSettings
 from sim.links.transfer import LinkSettings
@@ -21,6 +23,8 @@ from sim.scenario.faults import FrontendLimits
 MOST_WORKERS = 16_384
 """Of a kind: to set up so many takes some 20 s and 1.3 GB."""
 Workers = Annotated[int, Field(ge=1, le=MOST_WORKERS)]
+EvictionPolicyName = Annotated[str, KnownName(lambda: [*POLICIES])]
+"""A name in `sim.kv.offload.POLICIES`."""
 
 
 class WorkersSettings(Settings):
@@ -53,7 +57,7 @@ class OffloadSettings(Settings):
 
     cpu_bytes: Bytes = Field(gt=0)
     """Host memory for KV blocks, for each worker."""
-    eviction_policy: Literal["lru", "arc"] = "lru"
+    eviction_policy: EvictionPolicyName = "lru"
     """Which blocks make room for others."""
     offload_prompt_only: bool = True
     """Whether only blocks of the prompt are stored, none of generated tokens."""

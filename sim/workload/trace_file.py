@@ -61,9 +61,9 @@ def load_trace(
     chunk_tokens = _chunks(rows, path, chunk_tokens, hash_rounding, notes)
     if rows.n_unnamed:
         notes.append(f"rows without a session, each taken as one of its own: {rows.n_unnamed}")
-    check_time_order(rows, path)
-    check_times(rows, row_format.units_per_s, path)
-    if format == "mooncake-delta":
+    check_time_order(rows, row_format, path)
+    check_times(rows, row_format, path)
+    if row_format.deltas:
         chunk_tokens = to_full_prompts(rows, chunk_tokens)
         notes.append(
             "each row holds what its turn adds: prompts are the prompt and the answer before and that, "

@@ -9,41 +9,43 @@ from numpy.typing import NDArray
 
 from sim.base.bounds import LONGEST_S
 from sim.base.lines import Problems
+from sim.workload.formats.row import RowFormat
 from sim.workload.rows import NO_ROW, RowRequests, Rows, times, whole_numbers
 
 
-def check_time_order(rows: Rows, path: Path) -> None:
+def check_time_order(rows: Rows, row_format: RowFormat, path: Path) -> None:
     """Refuse a session whose first row has no timestamp, or whose turns go back in time.
 
     Raises:
         InputError: lists the rows.
 
     """
-    problems = Problems(path)
+    problems, key = Problems(path), row_format.key("timestamp")
     first = whole_numbers(rows.before) == NO_ROW
     for row in np.flatnonzero(np.isnan(times(rows.timestamp)) == first).tolist():
         before = rows.before[row]
         if before == NO_ROW:
-            problems.add(rows.line[row], "timestamp is missing: the first row of a session needs one")
+            problems.add(rows.line[row], f"{key} is missing: the first row of a session needs one")
         while before != NO_ROW and isnan(rows.timestamp[before]):
             before = rows.before[before]
         if before != NO_ROW and rows.timestamp[row] < rows.timestamp[before]:
             problems.add(
                 rows.line[row],
-                f"timestamp = {shown(rows.timestamp[row])} of session {rows.session_name(row)} lies before "
+                f"{key} = {shown(rows.timestamp[row])} of session {rows.session_name(row)} lies before "
                 f"{shown(rows.timestamp[before])} in line {rows.line[before]}: "
                 "the rows of a session are its turns in order",
             )
     problems.raise_any()
 
 
-def check_times(rows: Rows, units_per_s: float, path: Path) -> None:
+def check_times(rows: Rows, row_format: RowFormat, path: Path) -> None:
     """Refuse times at which clocks lose their precision: more than `LONGEST_S` after the first request.
 
     Raises:
         InputError: lists the rows.
 
     """
+    units_per_s, key = row_format.units_per_s, row_format.key
     longest = LONGEST_S * units_per_s
     timestamps, delays = times(rows.timestamp), np.nan_to_num(times(rows.delay))
     first = float(np.nanmin(timestamps))
@@ -51,16 +53,16 @@ def check_times(rows: Rows, units_per_s: float, path: Path) -> None:
     for row in np.flatnonzero(timestamps - first > longest).tolist():
         problems.add(
             rows.line[row],
-            f"timestamp = {shown(rows.timestamp[row])} is more than {LONGEST_S:g} s after the first, "
-            f"{shown(first)}; is its unit {1 / units_per_s:g} s?",
+            f"{key('timestamp')} = {shown(rows.timestamp[row])} is more than {LONGEST_S:g} s after the "
+            f"first, {shown(first)}; is its unit {1 / units_per_s:g} s?",
         )
     session = whole_numbers(rows.session)
     waited = np.bincount(session, delays, minlength=rows.n_sessions)
     for row in np.flatnonzero((waited > longest)[session] & (delays > 0)).tolist():
         problems.add(
             rows.line[row],
-            f"delay = {shown(rows.delay[row])}: the delays of session {rows.session_name(row)} are more than "
-            f"{LONGEST_S:g} s together; is their unit {1 / units_per_s:g} s?",
+            f"{key('delay')} = {shown(rows.delay[row])}: the delays of session {rows.session_name(row)} are "
+            f"more than {LONGEST_S:g} s together; is their unit {1 / units_per_s:g} s?",
         )
     problems.raise_any()
 

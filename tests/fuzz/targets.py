@@ -17,6 +17,7 @@ from sim.published.cells import points
 from sim.published.cluster import read_cluster
 from sim.published.show import band
 from sim.scenario.load import load_scenario
+from sim.workload.formats import FORMATS
 from sim.workload.settings import ReplaySettings
 from sim.workload.trace_file import load_trace
 from tests.published.recipe import FILES, write_cluster
@@ -88,7 +89,7 @@ def _trace_seeds() -> list[tuple[str, bytes]]:
 def _read_trace(path: Path, draw: random.Random) -> None:
     trace = load_trace(
         path,
-        format=draw.choice(("auto", "auto", "mooncake", "mooncake-delta", "timed_trace")),
+        format=draw.choice(("auto", "auto", *FORMATS)),
         full_prompts=draw.random() < 0.3,
         hash_rounding=draw.choice(("ceil", "ceil", "floor")),
         chunk_tokens=draw.choice((None, None, 16, 64, 512)),

@@ -1,12 +1,12 @@
 """CONTRIBUTING's page about a published cluster, followed to the letter."""
 
-import re
 from pathlib import Path
 
-CONTRIBUTING = (Path(__file__).resolve().parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
-PAGE = CONTRIBUTING.split("## A published cluster\n")[1].split("\n## ")[0]
-FILES = dict(re.findall(r"`(\S+\.(?:toml|csv))`:\n\n```(?:toml|csv)\n(.*?)```", PAGE, re.DOTALL))
-COMMANDS = re.findall(r"^sim (.*)$", PAGE, re.MULTILINE)
+from tests.recipes import commands, steps
+
+PAGE = "A published cluster"
+FILES = {step.path: step.text for step in steps(PAGE)}
+COMMANDS = [command.removeprefix("sim ") for command in commands(PAGE)]
 
 
 def write_cluster(folder: Path, **changed: tuple[str, str]) -> Path:

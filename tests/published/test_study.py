@@ -68,8 +68,8 @@ def test_a_failed_run_names_itself(tmp_path: Path) -> None:
 
 
 def test_replicates() -> None:
-    assert replicates(2, 0) == [Replicate(0, None), Replicate(1, None)]
-    assert replicates(1, 2) == [Replicate(0, 1), Replicate(0, 2)]
+    assert replicates(2, 0) == (Replicate(0, None), Replicate(1, None))
+    assert replicates(1, 2) == (Replicate(0, 1), Replicate(0, 2))
 
 
 def test_a_draw_changes_coefficients() -> None:

@@ -1,7 +1,6 @@
 """CONTRIBUTING's recipe for a policy with a name: what it says is all that it takes."""
 
 import re
-from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
@@ -9,19 +8,18 @@ from pydantic import ValidationError
 from sim import run
 from sim.router import RouterConfig, policies
 from sim.router.policies import POLICIES, Policy
+from tests.recipes import steps
 
-CONTRIBUTING = (Path(__file__).resolve().parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 SMALL = {"workload.sessions": 4, "workload.turns": 4}
 
 
 @pytest.fixture
 def most_overlap(monkeypatch: pytest.MonkeyPatch) -> Policy:
     """The recipe, carried out."""
-    recipe = CONTRIBUTING.split("## A routing policy")[1].split("\n## ")[0]
-    (code,) = re.findall(r"```python\n(.*?)```", recipe, re.DOTALL)
-    ((name, maker),) = re.findall(r"`\"([\w-]+)\": (lambda config: \w+)`", recipe)
+    code, entry = steps("A routing policy")
+    ((name, maker),) = re.findall(r'^ +"([\w-]+)": (lambda config: \w+),$', entry.text, re.MULTILINE)
     written = dict(vars(policies))
-    exec(code, written)
+    exec(code.text, written)
     monkeypatch.setitem(POLICIES, name, eval(maker, written))
     policy: Policy = written["most_overlap"]
     return policy

@@ -53,15 +53,6 @@ def test_agg4_differs_from_agg8_in_its_workers_only() -> None:
 
 
 @pytest.mark.parametrize("name", scenario_names())
-def test_a_shipped_scenario_needs_no_file_of_yours_and_has_a_pool(name: str) -> None:
-    scenario = load_scenario(name)
-    trace = scenario.workload.path
-    assert trace is None or trace.parent == scenario_path(name).parent.resolve() / "traces"
-    assert scenario.title
-    assert scenario.capacity().num_blocks > 2
-
-
-@pytest.mark.parametrize("name", scenario_names())
 def test_the_written_out_scenario_reads_back_equal(name: str, write) -> None:
     scenario = load_scenario(name)
     assert load_scenario(write(scenario.to_toml())) == scenario

@@ -6,10 +6,6 @@ every chunk of the whole prompt, rounded up (512 tokens in Mooncake's own files)
 same keys. Rows of one session are its turns, in file order, each with its full prompt.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import Any
-
 from sim.workload.formats.row import RowFormat
 
 FORMAT = RowFormat(
@@ -25,25 +21,3 @@ FORMAT = RowFormat(
     },
     units_per_s=1000.0,
 )
-
-DELTA = replace(FORMAT, name="mooncake-delta")
-"""The same keys, but a row holds what its turn adds: see `sim.workload.deltas`."""
-
-_OWN_KEYS = {key for keys in FORMAT.keys.values() for key in keys} - {
-    "timestamp",
-    "input_length",
-    "output_length",
-    "hash_ids",
-    "session",
-}
-
-
-def recognises(sample: Iterable[Mapping[str, Any]]) -> bool:
-    """Return whether rows have a key that only this format has, or whole timestamps as milliseconds are."""
-    whole = True
-    for record in sample:
-        if not _OWN_KEYS.isdisjoint(record):
-            return True
-        time = record.get("timestamp")
-        whole = whole and not (isinstance(time, float) and time % 1)
-    return whole

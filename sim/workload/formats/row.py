@@ -33,18 +33,46 @@ class Row(NamedTuple):
 
 
 FIELDS = Row._fields[1:]
+NEEDED = frozenset({"timestamp", "input_length", "output_length", "hash_ids"})
+"""Fields that every format has keys for."""
 Layout = tuple[str | None, ...]
-"""Which key of an object holds each of these fields, if any."""
+"""Which key of an object holds each of these fields, or would; None if the format has none for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowFormat:
-    """A JSONL format with one request a line: its name, its keys, and its unit of time."""
+    """A JSONL format with one request a line: its name, its keys, and its unit of time.
+
+    Raises:
+        ValueError: `keys` has a field that is none, or lacks one that every request needs.
+
+    """
 
     name: str
     keys: Mapping[str, tuple[str, ...]]
-    """Field of `Row` to the keys that may hold it."""
+    """Field of `Row` to the keys that may hold it; the first of them is what messages call it."""
     units_per_s: float
+    """Units of its timestamps and delays in a second."""
+    any_unit: bool = False
+    """Whether `workload.sec_multiplier` may say another unit."""
+    told_by_keys: bool = True
+    """Whether `format = "auto"` may choose it: not if another format has all of its keys."""
+    deltas: bool = False
+    """Whether a row holds what its turn adds to the prompt and the answer before, not the whole prompt."""
+
+    def __post_init__(self) -> None:
+        strange, missing = self.keys.keys() - set(FIELDS), NEEDED - self.keys.keys()
+        if strange or missing:
+            raise ValueError(f"keys of {self.name}: no fields {sorted(strange)}, missing {sorted(missing)}")
+
+    @property
+    def known_keys(self) -> frozenset[str]:
+        """All keys that have a meaning."""
+        return frozenset(key for keys in self.keys.values() for key in keys)
+
+    def key(self, field: str) -> str:
+        """Return what messages call a field."""
+        return self.keys.get(field, (field,))[0]
 
 
 class RowReader:
@@ -83,8 +111,8 @@ class RowReader:
             None if request_id is None else _name(keys[1], request_id),
             None if timestamp is None else _time(keys[2], timestamp, -LARGEST_TIME),
             None if delay is None else _time(keys[3], delay, 0),
-            _length("input_length", keys[4], input_length, 1),
-            _length("output_length", keys[5], output_length, 0),
+            _length(keys[4], input_length, 1),
+            _length(keys[5], output_length, 0),
             hash_ids,
         )
 
@@ -93,7 +121,7 @@ class RowReader:
             raise foreign
         known = self._format.keys
         if len(self.unknown_keys) < MOST_KEYS:
-            self.unknown_keys.update(set(record).difference(*known.values()))
+            self.unknown_keys.update(record.keys() - self._format.known_keys)
         found = [[key for key in known.get(field, ()) if key in record] for field in FIELDS]
         plain = all(len(keys) < 2 for keys in found)
         if not plain:
@@ -101,15 +129,16 @@ class RowReader:
         for keys in found:
             if len(keys) > 1:
                 raise InputError(f"{' and '.join(keys)} mean the same: give one")
-        layout = tuple(keys[0] if keys else None for keys in found)
+        firsts = (known.get(field, (None,))[0] for field in FIELDS)
+        layout = tuple(keys[0] if keys else first for keys, first in zip(found, firsts, strict=True))
         if plain and len(self._layouts) < MOST_KEYS:
             self._layouts[tuple(record)] = layout
         return layout
 
 
-def _length(field: str, key: str | None, value: Any, at_least: int) -> int:
+def _length(key: str | None, value: Any, at_least: int) -> int:
     if value is None:
-        raise InputError(f"{field} is missing: every row needs a whole number of tokens")
+        raise InputError(f"{key} is missing: every row needs a whole number of tokens")
     if type(value) is not int or not at_least <= value <= LARGEST_LENGTH:
         raise InputError(
             f"{key} = {shown(value)}: must be a whole number of tokens from {at_least} to {LARGEST_LENGTH:,}"
@@ -141,7 +170,7 @@ def _name(key: str | None, value: Any) -> str:
 
 def _ids(key: str | None, value: Any, *, empty: bool) -> "array[int]":
     if value is None:
-        raise InputError("hash_ids is missing: without it no reuse of prefixes can be simulated")
+        raise InputError(f"{key} is missing: without it no reuse of prefixes can be simulated")
     if type(value) is not list or not (value or empty):
         raise InputError(
             f"{key} = {shown(value)}: must be a list of whole numbers, one for every chunk "

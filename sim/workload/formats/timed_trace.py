@@ -8,19 +8,15 @@ prompt (the client's `--timed-trace-chunk-hash-size`). Timestamps are seconds af
 
 from sim.workload.formats.row import RowFormat
 
-NAME = "timed_trace"
-
-
-def timed_trace(sec_multiplier: float = 1.0) -> RowFormat:
-    """Return the format for timestamps of `sec_multiplier` seconds."""
-    return RowFormat(
-        name=NAME,
-        keys={
-            "timestamp": ("timestamp",),
-            "input_length": ("input_length",),
-            "output_length": ("output_length",),
-            "hash_ids": ("hash_ids",),
-            "session": ("session_id", "session"),
-        },
-        units_per_s=1 / sec_multiplier,
-    )
+FORMAT = RowFormat(
+    name="timed_trace",
+    keys={
+        "timestamp": ("timestamp",),
+        "input_length": ("input_length",),
+        "output_length": ("output_length",),
+        "hash_ids": ("hash_ids",),
+        "session": ("session_id", "session"),
+    },
+    units_per_s=1.0,
+    any_unit=True,
+)
