@@ -36,7 +36,11 @@ def violation(
 ) -> InvariantError:
     """Return what is found wrong in a run in which something is broken at a time."""
     cluster = build(settings or aggregated(), check=True)
-    cluster.clock.at(at_s, Phase.ARRIVAL, 1 << 20, lambda: breakage(cluster))
+
+    def act() -> None:
+        breakage(cluster)
+
+    cluster.clock.at(at_s, Phase.ARRIVAL, 1 << 20, act)
     with pytest.raises(InvariantError) as caught:
         cluster.run()
     error = caught.value

@@ -32,7 +32,11 @@ def test_a_block_that_the_index_invents_is_seen_at_the_decision():
     watched = cluster._watch._indexes[0]
     watched._every = watched._until_look = 1
     router = cluster.frontend.pools[0].router
-    invent = lambda: [router.stored(rank, None, [0, 1], "device") for rank in (0, 1)]  # noqa: E731
+
+    def invent():
+        for rank in (0, 1):
+            router.stored(rank, None, [0, 1], "device")
+
     cluster.clock.at(30, Phase.ARRIVAL, 1 << 20, invent)
     with pytest.raises(InvariantError) as caught:
         cluster.run()
