@@ -31,6 +31,8 @@ def local(processes: int | None = None) -> Engine:
             return
         # joblib starts a process anew that has grown, and warns of it as if work could be lost.
         warnings.filterwarnings("ignore", "A worker stopped while some jobs were given", UserWarning)
+        # It also warns of those that end early, of which this one's caller tells.
+        warnings.filterwarnings("ignore", ".*tasks which were still being processed", UserWarning)
         try:
             with closing(_in_processes(jobs, processes)) as ended:
                 for place, run in ended:
