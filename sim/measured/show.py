@@ -1,4 +1,4 @@
-"""What a person reads of a recorded run: its files and its numbers, made for a terminal of 100 columns."""
+"""What a person reads of a recorded run: its files and its numbers."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -41,9 +41,9 @@ class Recording:
     times: Mapping[int, Times]
     """Of completed requests that the client timed."""
     ranks: Mapping[int, int]
-    """MeasuredWorker of the first leg, counted from 0 in its pool; of requests whose worker is known."""
+    """The worker of the first stage, counted from 0 in its pool; of requests whose worker is known."""
     decode_ranks: Mapping[int, int]
-    """The same of the decode leg."""
+    """The same of the decode stage."""
     required_tokens: int
     """Prompt tokens of completed requests that no completed one before contained."""
     start_s: float
