@@ -23,7 +23,7 @@ from sim.cluster.migration import Migration, MigrationRules, lease_expired
 from sim.cluster.recorder import Recorder
 from sim.cluster.stage import Desk
 from sim.cluster.transport import Transport
-from sim.cluster.watcher import MakeWatcher
+from sim.cluster.watcher import BlockBytes, MakeWatcher
 from sim.cluster.worker import Worker
 from sim.engine.connector import OffloadingConnector
 from sim.engine.engine import Engine
@@ -34,7 +34,7 @@ from sim.events.lazy_updates import LazyUpdates
 from sim.hardware.capacity import Capacity
 from sim.hardware.coefficients import Coefficients
 from sim.hardware.mocker_law import Stage
-from sim.hardware.step_laws import LawOf, TimedWorker, laws
+from sim.hardware.step_laws import TimedWorker, laws
 from sim.hardware.step_time import StepTime
 from sim.kv.hybrid import KvCache
 from sim.kv.offload import POLICIES
@@ -42,6 +42,7 @@ from sim.kv.prefix import PrefixTable
 from sim.links.host_link import HostLink
 from sim.links.network import Network
 from sim.links.placement import place
+from sim.links.pull_shape import PullShape, pull_shape
 from sim.router import Policy
 from sim.scenario.scenario import Scenario
 from sim.scenario.sections import KvRole
@@ -88,18 +89,27 @@ class Cluster:
         """
         self.clock = Clock()
         self.capacity = capacity
+        """Of an aggregated or a prefill worker."""
+        self.decode_capacity = scenario.decode_capacity() if scenario.workers.decode else capacity
         self.scenario = scenario
         self.hangs: dict[int, Hang] = {}
         """Workers, by index, that never end what they have; known when the run is over."""
         self.workers: list[Worker] = []
         self._trace = trace
         self._delays = delays or constant_delays(scenario.frontend, times.frontend)
-        self._law_of: LawOf = laws(times.origin, times.step) if step_time is None else lambda _: step_time
+        decode_times = times
+        if scenario.workers.decode_parallel != scenario.workers.parallel:
+            decode_times = scenario.decode_coefficients()
+        self._laws = [
+            laws(found.origin, found.step) if step_time is None else lambda _: step_time
+            for found in (times, decode_times)
+        ]
+        """Of the workers that compute prompts, and of the decode workers."""
         self._attention_group = scenario.model.state_groups
         self._on_progress: Progress | None = None
         self.client = make_client(self.clock, trace, scenario.replay, self._send)
         self.recorder = Recorder(
-            scenario.workers.gpus,
+            scenario.workers.ranks,
             self._attention_group,
             capacity.block_tokens,
             scenario.output.tables,
@@ -110,8 +120,8 @@ class Cluster:
             self.recorder,
             len(trace.requests),
             slots(trace, scenario.replay),
-            scenario.workers.gpus,
-            capacity.block_bytes,
+            scenario.workers.ranks,
+            BlockBytes(capacity.host_block_bytes, self._pull_shape().n_bytes),
         )
         self.scene = Scene(self.clock, scenario.faults, scenario.seed)
         self._lazy_updates = LazyUpdates()
@@ -165,9 +175,11 @@ class Cluster:
     def _transfers(self, transport: Transport | None) -> Pulls:
         scenario, joined, watch = self.scenario, self.scenario.disaggregation, self._watch
         if transport is None:
-            workers = scenario.workers
-            placement = place(joined.placement, workers.prefill or 0, workers.decode or 0)
-            transport = Network(scenario.network(), placement.nodes, network_outages(scenario.faults))
+            first, then = scenario.workers.first, scenario.workers.then
+            nodes = place(joined.placement, first, then).nodes
+            gpus = [first.parallel.gpus_per_rank] * first.ranks + [then.parallel.gpus_per_rank] * then.ranks
+            transport = Network(scenario.network(), nodes, network_outages(scenario.faults), gpus)
+        shape = self._pull_shape()
         expired, failed = partial(lease_expired, self.recorder), self.scene.pull_failed
         listeners = PullListeners(self.recorder.pulled, expired, failed)
         if watch is not None:
@@ -176,10 +188,20 @@ class Cluster:
             self.clock,
             transport,
             Lease(joined.lease_s, joined.heartbeat_interval_s, joined.lease_extension_s),
-            block_bytes=self.capacity.block_bytes,
-            pieces_per_block=scenario.model.full_attention_layers,
+            block_bytes=shape.n_bytes,
+            pieces_per_block=shape.pieces,
             workers=self.workers,
             listeners=listeners,
+        )
+
+    def _pull_shape(self) -> PullShape:
+        workers, model = self.scenario.workers, self.scenario.model
+        return pull_shape(
+            workers.parallel,
+            workers.decode_parallel,
+            block_bytes=self.decode_capacity.block_bytes,
+            layers=model.full_attention_layers,
+            shared=False,
         )
 
     def _front_door(self, times: Coefficients) -> FrontDoor:
@@ -194,35 +216,34 @@ class Cluster:
 
     def _add_workers(self) -> None:
         workers, joined = self.scenario.workers, self.scenario.disaggregation
-        for _ in range(workers.count or 0):
-            self._add_worker("aggregated", offloads=True)
-        for _ in range(workers.prefill or 0):
-            self._add_worker("prefill", offloads=True, kv_role=joined.prefill_kv_role)
-        for _ in range(workers.decode or 0):
-            self._add_worker("decode", kv_role=joined.decode_kv_role, kv_blocks=joined.decode_kv_blocks)
+        if not workers.decode:
+            for _ in range(workers.ranks):
+                self._add_worker("aggregated", self.capacity, offloads=True)
+            return
+        for _ in range(workers.first.ranks):
+            self._add_worker("prefill", self.capacity, offloads=True, kv_role=joined.prefill_kv_role)
+        for _ in range(workers.then.ranks):
+            self._add_worker("decode", self.decode_capacity, kv_role=joined.decode_kv_role)
 
     def _add_worker(
         self,
         stage: Stage,
+        capacity: Capacity,
         *,
         offloads: bool = False,
         kv_role: KvRole | None = None,
-        kv_blocks: int | None = None,
     ) -> None:
         scenario, index = self.scenario, len(self.workers)
-        kv_blocks = kv_blocks or self.capacity.num_blocks
-        make = partial(self._engine, offloads=offloads, kv_role=kv_role, kv_blocks=kv_blocks)
-        timed = TimedWorker(
-            stage, kv_blocks * self.capacity.block_tokens, scenario.engine.max_num_batched_tokens
-        )
+        make = partial(self._engine, capacity, offloads=offloads, kv_role=kv_role)
+        timed = TimedWorker(stage, capacity.pool_tokens, scenario.engine.max_num_batched_tokens)
         worker = Worker(
             self.clock,
             index,
             make(),
-            step_time=self.scene.enter(make, self._law_of(timed)),
+            step_time=self.scene.enter(make, self._laws[stage == "decode"](timed)),
             link=HostLink(
-                scenario.host_link(),
-                self.capacity.block_bytes,
+                scenario.host_link().of_gpus(capacity.host_links),
+                capacity.host_block_bytes,
                 scenario.model.full_attention_layers,
                 host_outages(scenario.faults, index),
             ),
@@ -234,9 +255,9 @@ class Cluster:
         )
         self.workers.append(worker)
 
-    def _engine(self, *, offloads: bool, kv_role: KvRole | None, kv_blocks: int) -> Engine:
-        scenario, capacity, offload = self.scenario, self.capacity, self.scenario.offload
-        cache = KvCache(kv_blocks, capacity.block_tokens, self._attention_group)
+    def _engine(self, capacity: Capacity, *, offloads: bool, kv_role: KvRole | None) -> Engine:
+        scenario, offload = self.scenario, self.scenario.offload
+        cache = KvCache(capacity.num_blocks, capacity.block_tokens, self._attention_group)
         connector = nixl = None
         if offloads and offload is not None:
             tier = POLICIES[offload.eviction_policy](capacity.host[0].blocks)

@@ -37,7 +37,7 @@ def lay_out(
     if scenario.workers.prefill:
         return _disaggregated(scenario, prefixes, workers, policies, desk)
     routing = StageRouting(scenario.router, NO_OVERRIDES, "decode")
-    members = range(scenario.workers.gpus)
+    members = range(scenario.workers.ranks)
     pool = Pool(_router(routing, prefixes, members, policies.first), workers, members)
     return Layout([Stage("aggregated", pool, partial(whole, prefixes), desk)])
 
@@ -45,10 +45,10 @@ def lay_out(
 def _disaggregated(
     scenario: Scenario, prefixes: PrefixTable, workers: Sequence[PoolWorker], policies: Policies, desk: Desk
 ) -> Layout:
-    conditional, count = scenario.disaggregation.conditional, scenario.workers.prefill or 0
+    conditional, count = scenario.disaggregation.conditional, scenario.workers.first.ranks
     to_prefill = prefill_stage(scenario.router)
     to_decode = (conditional_decode_stage if conditional else decode_stage)(scenario.router)
-    first, then = range(count), range(count, scenario.workers.gpus)
+    first, then = range(count), range(count, scenario.workers.ranks)
     prefill_pool = Pool(_router(to_prefill, prefixes, first, policies.first), workers, first)
     decode_pool = Pool(_router(to_decode, prefixes, then, policies.decode), workers, then)
     ask = partial(whole, prefixes)

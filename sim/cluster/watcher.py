@@ -1,7 +1,7 @@
 """Who hears all that the parts of a cluster tell each other, and changes nothing of it."""
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from sim.cluster.client import Act, Client
 from sim.cluster.frontend import Frontend
@@ -76,6 +76,15 @@ class Watcher(Observer, Protocol):
         """The recorder has closed its books."""
 
 
-MakeWatcher = Callable[[Recorder, int, float, int, int], Watcher]
+class BlockBytes(NamedTuple):
+    """What a block takes."""
+
+    host: int
+    """In a CPU tier."""
+    pulled: int
+    """Where a decode worker reads it."""
+
+
+MakeWatcher = Callable[[Recorder, int, float, int, BlockBytes], Watcher]
 """Makes one from the recorder to pass all on to, how many requests there are, how many of them may be in
-flight, how many workers there are, and the bytes of a block."""
+flight, how many workers there are, and what a block takes."""

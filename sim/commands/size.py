@@ -21,7 +21,15 @@ def size(
         int | None,
         typer.Option(min=1, metavar="N", help="Sessions of the workload, in place of the scenario's."),
     ] = None,
-    max_gpus: Annotated[int, typer.Option(min=1, metavar="N", help="GPUs of the largest cluster.")] = 16,
+    max_gpus: Annotated[
+        int, typer.Option("--max-gpus", "--gpus", min=1, metavar="N", help="GPUs of the largest cluster.")
+    ] = 16,
+    tensor_parallel: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZES", help="GPUs of an engine, to choose from: 1,2,4. If absent: the scenario's."
+        ),
+    ] = None,
     host_ram: Annotated[
         str | None,
         typer.Option(
@@ -52,7 +60,14 @@ def size(
     fixed = [*overrides, *([f"workload.sessions={sessions}"] if sessions else [])]
     with runner(out, jobs, "sizing", None) as run:
         sized = find_smallest(
-            scenario, slo, run, fixed=fixed, most_gpus=max_gpus, host_ram=host_ram, repeat=repeat
+            scenario,
+            slo,
+            run,
+            fixed=fixed,
+            most_gpus=max_gpus,
+            host_ram=host_ram,
+            tensor_parallel=tensor_parallel,
+            repeat=repeat,
         )
         if out is not None:
             write_sized(sized, out)

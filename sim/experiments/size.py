@@ -12,6 +12,7 @@ from sim.base.units import SIZE
 from sim.experiments.jobs.counts import check_counts
 from sim.experiments.jobs.execute import Runner
 from sim.experiments.jobs.job import seeded
+from sim.hardware.parallel import Parallel
 from sim.results.quantities import check_number, names_before_runs, names_in
 from sim.runs.layouts import Configuration, Search, aggregated, split
 from sim.runs.sizing import Sized
@@ -36,6 +37,27 @@ def read_host_sizes(texts: str | None, base: Scenario) -> list[int]:
         return [int(SIZE.parse(text.strip())) for text in texts.split(",")]
     except ValueError as error:
         raise InputError(f"--host-ram {texts}: {error}") from error
+
+
+def read_tensor_sizes(texts: str | None, base: Scenario) -> list[Parallel]:
+    """Return the sizes of engines: of a list such as "1,2,4", else the scenario's.
+
+    Raises:
+        InputError: one of them is no size.
+
+    """
+    own = base.workers.parallel
+    if texts is None:
+        return [own]
+    sizes = [text.strip() for text in texts.split(",")]
+    if not all(text.isdecimal() and int(text) for text in sizes):
+        raise InputError(f"--tensor-parallel {texts}: give GPUs of an engine, such as 1,2,4")
+    return [own._replace(tensor=size) for size in dict.fromkeys(map(int, sizes))]
+
+
+def _of_decode(parallels: Sequence[Parallel], base: Scenario) -> Sequence[Parallel]:
+    """Return the sizes of decode engines: all of those, or the scenario's own if there is no choice."""
+    return parallels if len(parallels) > 1 else [base.workers.decode_parallel]
 
 
 class _Tries:
@@ -74,6 +96,7 @@ def size(
     fixed: Sequence[str] = (),
     most_gpus: int = 16,
     host_ram: str | None = None,
+    tensor_parallel: str | None = None,
     repeat: int = 3,
 ) -> Sized:
     """Find the smallest clusters that hold.
@@ -85,6 +108,7 @@ def size(
         fixed: `key=value` for every run.
         most_gpus: of a cluster.
         host_ram: sizes for each worker that computes prompts, such as "0,64GiB".
+        tensor_parallel: GPUs of an engine to choose from, such as "1,2,4"; None: the scenario's.
         repeat: seeds, from the scenario's own on.
 
     Raises:
@@ -97,9 +121,20 @@ def size(
     base = load_scenario(source, fixed)
     sizes = read_host_sizes(host_ram, base)
     tries = _Tries(source, fixed, limits, range(base.seed, base.seed + repeat), run)
-    searches: list[Search] = [aggregated(most_gpus, sizes)]
-    if most_gpus > 1:
-        searches += [split(prefill, decode, most_gpus, sizes) for prefill, decode in RATIOS]
+    parallels = read_tensor_sizes(tensor_parallel, base)
+    searches: list[Search] = [
+        aggregated(most_gpus, sizes, parallel) for parallel in parallels if parallel.gpus <= most_gpus
+    ]
+    searches += [
+        split(prefill, decode, most_gpus, sizes, parallel=parallel, decode_parallel=decode_parallel)
+        for parallel in parallels
+        for decode_parallel in _of_decode(parallels, base)
+        if parallel.gpus + decode_parallel.gpus <= most_gpus
+        for prefill, decode in RATIOS
+    ]
+    if not searches:
+        smallest = min(parallel.gpus for parallel in parallels)
+        raise InputError(f"--max-gpus {most_gpus}: one engine has {smallest} GPUs")
     found = [tries.made[configuration] for configuration in _search(searches, tries, limits)]
     return Sized(
         source,

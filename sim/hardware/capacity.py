@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from sim.base.errors import InputError
 from sim.base.units import format_bytes
 from sim.hardware.model import KERNEL_BLOCK_TOKENS, GpuSettings, ModelSettings
+from sim.hardware.parallel import ONE_GPU, Parallel
 
 MAX_BLOCKS = 10_000_000
 """More than any GPU holds: a number above it is a slip of the pen."""
@@ -79,6 +80,16 @@ class Capacity:
     """One entry for each offload size asked about."""
 
     @property
+    def host_block_bytes(self) -> int:
+        """A block in host memory, of all GPUs of a rank."""
+        return self.block_bytes
+
+    @property
+    def host_links(self) -> int:
+        """GPUs that each copy an equal part of a block."""
+        return 1
+
+    @property
     def pool_tokens(self) -> int:
         """Tokens of a single plain sequence that all blocks together would hold."""
         return self.num_blocks * self.block_tokens
@@ -94,6 +105,7 @@ def capacity(
     max_num_batched_tokens: int = 8192,
     offload_bytes: Sequence[int] = (),
     session_tokens: int | None = None,
+    parallel: Parallel = ONE_GPU,
 ) -> Capacity:
     """Return how the memory of one GPU is divided, and how many sessions of `session_tokens` fit.
 

@@ -36,21 +36,30 @@ class Network:
     """All links between the workers, and the transfers on them. Times must not decrease from call to call."""
 
     def __init__(
-        self, settings: NetworkSettings, nodes: Sequence[int], outages: Sequence["LinkOut"] = ()
+        self,
+        settings: NetworkSettings,
+        nodes: Sequence[int],
+        outages: Sequence["LinkOut"] = (),
+        gpus: Sequence[int] = (),
     ) -> None:
         """Build the links.
 
-        Each worker has NVLink of its own: NVSwitch joins the GPUs of a node at full rate, so transfers meet
-        only at a GPU that they leave or enter. The workers of a node have its card in common.
+        Each GPU has NVLink of its own: NVSwitch joins the GPUs of a node at full rate, so transfers meet
+        only at a worker that they leave or enter, whose GPUs each carry an equal part. The workers of a node
+        have its card in common.
 
         Args:
             settings: of the links.
-            nodes: the node of each worker, from 0; each worker is one GPU.
+            nodes: the node of each worker, from 0.
             outages: when which links carry nothing.
+            gpus: of each worker; one if left out.
         """
         self._nodes = nodes
         self._nvlink, self._roce = settings.nvlink, settings.roce
-        self._links = [_Link("nvlink", i // 2, i % 2, self._nvlink) for i in range(2 * len(nodes))]
+        self._links = [
+            _Link("nvlink", i // 2, i % 2, self._nvlink, gpus[i // 2] if gpus else 1)
+            for i in range(2 * len(nodes))
+        ]
         self._first_card = len(self._links)
         cards = max(nodes) + 1 if max(nodes) else 0
         self._links += [_Link("roce", i // 2, i % 2, self._roce) for i in range(2 * cards)]
@@ -191,9 +200,11 @@ class _Link:
 
     __slots__ = ("_inward", "bandwidth", "busy_s", "kind", "n_bytes", "owner", "transfers", "waiting_s")
 
-    def __init__(self, kind: Literal["nvlink", "roce"], owner: int, inward: int, wire: Wire) -> None:
+    def __init__(
+        self, kind: Literal["nvlink", "roce"], owner: int, inward: int, wire: Wire, wires: int = 1
+    ) -> None:
         self.kind, self.owner, self._inward = kind, owner, inward
-        self.bandwidth = wire.bandwidth_bytes_per_s
+        self.bandwidth = wires * wire.bandwidth_bytes_per_s
         self.transfers = self.n_bytes = 0
         self.busy_s = self.waiting_s = 0.0
 

@@ -5,7 +5,7 @@ in the order they were submitted. Nothing here waits: a submitted job has its co
 """
 
 from collections.abc import Sequence
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, Self
 
 from pydantic import Field
 
@@ -28,6 +28,12 @@ class LinkSettings(Settings):
     """Once for each job, before its first byte."""
     per_piece_s: Annotated[Seconds, Range(0.2e-6, 0.5e-6)] = 0.3e-6
     """For each contiguous piece: one block has a piece in every layer of its cache group."""
+
+    def of_gpus(self, gpus: int) -> Self:
+        """Return the links of several GPUs as one, over which each copies an equal part at the same time."""
+        if gpus == 1:
+            return self
+        return self.model_copy(update={"bandwidth_bytes_per_s": gpus * self.bandwidth_bytes_per_s})
 
 
 class Outage(NamedTuple):

@@ -41,7 +41,8 @@ def render_page(result: "RunResult") -> str:
         lstrip_blocks=True,
     )
     scenario, rows, summary = result.scenario, result.rows, result.to_dict()
-    names = WorkerNames(scenario.workers.gpus, scenario.workers.prefill)
+    workers = scenario.workers
+    names = WorkerNames(workers.ranks, workers.first.ranks if workers.decode else None)
     requests = rows.frame("requests")
     maps, more_sessions = _maps(templates, requests, names)
     return templates.get_template("page.html").render(
@@ -132,10 +133,7 @@ def _rooms(scenario: "Scenario") -> list[Capacity]:
     """Return how many blocks each worker has."""
     capacity, workers = scenario.capacity(), scenario.workers
     cpu_blocks = capacity.host[0].blocks if scenario.offload else None
-    blocks = capacity.num_blocks - 1
-    if workers.prefill is None:
-        return [Capacity(blocks, cpu_blocks)] * workers.gpus
-    decode_blocks = (scenario.disaggregation.decode_kv_blocks or capacity.num_blocks) - 1
-    return [Capacity(blocks, cpu_blocks)] * workers.prefill + [Capacity(decode_blocks, None)] * (
-        workers.decode or 0
-    )
+    rooms = [Capacity(capacity.num_blocks - 1, cpu_blocks)] * workers.first.ranks
+    if workers.decode:
+        rooms += [Capacity(scenario.decode_capacity().num_blocks - 1, None)] * workers.then.ranks
+    return rooms

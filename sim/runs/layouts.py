@@ -1,4 +1,4 @@
-"""Clusters that a size search tries: how many GPUs, aggregated or split, and how much host RAM.
+"""Clusters that a size search tries: how many workers of how many GPUs, aggregated or split, how much host RAM.
 
 Searches are generators: they yield what is to be tried, are sent whether it holds, and return what they
 found. Nothing here knows how a try is made.
@@ -8,20 +8,24 @@ from collections.abc import Callable, Generator, Sequence
 from typing import NamedTuple
 
 from sim.base.units import format_bytes
+from sim.hardware.parallel import ONE_GPU, Engines, Parallel, cluster_name
 
 
 class Layout(NamedTuple):
-    """The engines of a cluster, each on a GPU of its own."""
+    """The engines of a cluster."""
 
     prefill: int
     """Workers that compute prompts; of an aggregated cluster, all."""
     decode: int = 0
     """0: an aggregated cluster."""
+    parallel: Parallel = ONE_GPU
+    """How each of them is spread over GPUs, decode workers as `decode_parallel` says."""
+    decode_parallel: Parallel = ONE_GPU
 
     @property
     def gpus(self) -> int:
-        """Workers of all kinds."""
-        return self.prefill + self.decode
+        """GPUs of the cluster."""
+        return self.prefill * self.parallel.gpus + self.decode * self.decode_parallel.gpus
 
     @property
     def kind(self) -> str:
@@ -29,7 +33,7 @@ class Layout(NamedTuple):
         return "disaggregated" if self.decode else "aggregated"
 
     def __str__(self) -> str:
-        return f"{self.prefill}P{self.decode}D" if self.decode else str(self.prefill)
+        return cluster_name(Engines(self.prefill, self.parallel), Engines(self.decode, self.decode_parallel))
 
 
 class Configuration(NamedTuple):
@@ -42,42 +46,71 @@ class Configuration(NamedTuple):
     @property
     def total_host_bytes(self) -> int:
         """Host RAM of the whole cluster: decode workers have none."""
-        return self.layout.prefill * self.host_bytes
+        return self.layout.prefill * self.layout.parallel.data * self.host_bytes
 
     def __str__(self) -> str:
         return f"{self.layout}, {format_bytes(self.host_bytes) if self.host_bytes else 'no'} host RAM"
 
     def overrides(self) -> list[str]:
         """Return the `key=value` that make a scenario have this cluster; nodes are filled in order."""
-        prefill, decode = self.layout
-        workers = f"{{prefill={prefill}, decode={decode}}}" if decode else f"{{count={prefill}}}"
+        workers = f"{{{', '.join(self._workers())}}}"
         host = f"offload.cpu_bytes={self.host_bytes}" if self.host_bytes else "offload=none"
         nodes = [f"disaggregation.placement.{pool}_nodes=none" for pool in ("prefill", "decode")]
         return [f"workers={workers}", host, *nodes]
+
+    def _workers(self) -> list[str]:
+        prefill, decode, parallel, decode_parallel = self.layout
+        counts = [f"prefill={prefill}", f"decode={decode}"] if decode else [f"count={prefill}"]
+        counts += [
+            f"{name}_parallel={str(size).lower()}"
+            for name, size, one in zip(Parallel._fields, parallel, ONE_GPU, strict=True)
+            if size != one
+        ]
+        if decode and decode_parallel != parallel:
+            own = decode_parallel._asdict().items()
+            counts += [
+                f"decode_{name}_parallel={str(size).lower()}" for name, size in own if name != "pipeline"
+            ]
+        return counts
 
 
 Search = Generator[Configuration, bool, list[Configuration]]
 """Yields what to try, is sent whether it holds, and returns the smallest that hold."""
 
 
-def aggregated(most: int, host_bytes: Sequence[int]) -> Search:
-    """Find the fewest aggregated workers, up to `most`, for each size of host RAM."""
+def aggregated(most_gpus: int, host_bytes: Sequence[int], parallel: Parallel = ONE_GPU) -> Search:
+    """Find the fewest aggregated workers, on up to `most_gpus`, for each size of host RAM."""
+
+    def layout(workers: int) -> Layout:
+        return Layout(workers, 0, parallel)
+
     found, guess = [], 0
     for size in sorted(host_bytes, reverse=True):
-        fewest = yield from _fewest(Layout, size, 1, most, guess)
+        fewest = yield from _fewest(layout, size, 1, most_gpus // parallel.gpus, guess)
         if fewest:
-            found.append(Configuration(Layout(fewest), size))
+            found.append(Configuration(layout(fewest), size))
             guess = fewest
     return found
 
 
-def split(prefill: int, decode: int, most: int, host_bytes: Sequence[int]) -> Search:
-    """Find small clusters of about this ratio: the fewest GPUs, then a worker less as long as that holds."""
+def split(
+    prefill: int,
+    decode: int,
+    most_gpus: int,
+    host_bytes: Sequence[int],
+    *,
+    parallel: Parallel = ONE_GPU,
+    decode_parallel: Parallel = ONE_GPU,
+) -> Search:
+    """Find small clusters of about this ratio of workers: the fewest, then one less as long as that holds."""
 
-    def layout(gpus: int) -> Layout:
-        first = min(gpus - 1, max(1, round(gpus * prefill / (prefill + decode))))
-        return Layout(first, gpus - first)
+    def layout(workers: int) -> Layout:
+        first = min(workers - 1, max(1, round(workers * prefill / (prefill + decode))))
+        return Layout(first, workers - first, parallel, decode_parallel)
 
+    most = 1
+    while layout(most + 1).gpus <= most_gpus:
+        most += 1
     found, guess = [], 0
     for size in sorted(host_bytes, reverse=True):
         fewest = yield from _fewest(layout, size, 2, most, guess)
@@ -90,11 +123,13 @@ def split(prefill: int, decode: int, most: int, host_bytes: Sequence[int]) -> Se
 def _fewest(
     layout: Callable[[int], Layout], host_bytes: int, least: int, most: int, guess: int
 ) -> Generator[Configuration, bool, int | None]:
-    """Find the fewest GPUs by bisection, starting with a guess if there is one (not 0).
+    """Find the fewest workers by bisection, starting with a guess if there is one (not 0).
 
-    That more GPUs are better is likely but not certain: one and two fewer than what was found are tried as
+    That more workers are better is likely but not certain: one and two fewer than what was found are tried as
     well, and half of `most` where that does not hold.
     """
+    if most < least:
+        return None
     fails, holds = least - 1, most + 1
     probe = guess or most
     while holds - fails > 1:
@@ -120,8 +155,8 @@ def _fewest(
 
 def _without_spare_workers(start: Configuration) -> Generator[Configuration, bool, Configuration]:
     """Take out a prefill or a decode worker as long as what is left holds."""
-    (prefill, decode), size = start
-    for smaller in (Layout(prefill - 1, decode), Layout(prefill, decode - 1)):
+    (prefill, decode, *sizes), size = start
+    for smaller in (Layout(prefill - 1, decode, *sizes), Layout(prefill, decode - 1, *sizes)):
         if smaller.prefill and smaller.decode and (yield Configuration(smaller, size)):
             return (yield from _without_spare_workers(Configuration(smaller, size)))
     return start

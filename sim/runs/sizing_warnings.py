@@ -57,5 +57,6 @@ def _without_waiting(waiting: Sequence[Tried], tried: Sequence[Tried]) -> str:
 
 def _named(configuration: Configuration) -> str:
     layout, host_bytes = configuration
-    kind = str(layout) if layout.decode else f"{layout.gpus} {plural(layout.gpus, 'worker')}"
+    workers = f"{layout.gpus} {plural(layout.gpus, 'worker')}"
+    kind = str(layout) if layout.decode or layout.parallel.gpus > 1 else workers
     return f"{kind} with {format_bytes(host_bytes)} of host RAM each" if host_bytes else kind

@@ -20,6 +20,7 @@ from sim.engine.settings import EngineSettings
 from sim.hardware.capacity import Capacity, capacity, cpu_blocks
 from sim.hardware.coefficients import Coefficients, times
 from sim.hardware.model import KERNEL_BLOCK_TOKENS
+from sim.hardware.parallel import Parallel
 from sim.hardware.presets import GpuChoice, ModelChoice
 from sim.hardware.timing import TimingSettings
 from sim.links.placement import place
@@ -114,11 +115,11 @@ class Scenario(Settings):
         if not self.faults:
             return
         nodes = 1
-        if workers.prefill and workers.decode:
-            nodes = 1 + max(place(self.disaggregation.placement, workers.prefill, workers.decode).nodes)
+        if workers.decode:
+            nodes = 1 + max(place(self.disaggregation.placement, workers.first, workers.then).nodes)
         reason = disagreement_of(
             self.faults,
-            workers=workers.gpus,
+            workers=workers.ranks,
             nodes=nodes,
             disaggregated=workers.prefill is not None,
             offload=self.offload is not None,
@@ -142,17 +143,32 @@ class Scenario(Settings):
         return self.engine.max_model_len or self.model.max_model_len
 
     def capacity(self) -> Capacity:
-        """Return how the memory of one worker is divided.
+        """Return how the memory of a GPU of an aggregated or a prefill worker is divided.
 
         Raises:
             InputError: weights and runtime leave no room for a KV pool.
 
         """
+        return self._capacity(self.workers.parallel, self.engine.kv_blocks)
+
+    def decode_capacity(self) -> Capacity:
+        """Return the same of a decode worker: unless it says otherwise, its pool is that of a prefill worker.
+
+        Raises:
+            InputError: weights and runtime leave no room for a KV pool.
+
+        """
+        return self._capacity(
+            self.workers.decode_parallel, self.disaggregation.decode_kv_blocks or self.engine.kv_blocks
+        )
+
+    def _capacity(self, parallel: Parallel, kv_blocks: int | None) -> Capacity:
         return capacity(
             self.model.model_copy(update={"max_model_len": self.max_model_len}),
             self.gpu,
+            parallel=parallel,
             gpu_memory_utilization=self.engine.gpu_memory_utilization,
-            kv_blocks=self.engine.kv_blocks,
+            kv_blocks=kv_blocks,
             block_size=self.engine.block_size or KERNEL_BLOCK_TOKENS,
             max_num_batched_tokens=self.engine.max_num_batched_tokens,
             offload_bytes=() if self.offload is None else (self.offload.cpu_bytes,),
@@ -165,6 +181,13 @@ class Scenario(Settings):
             InputError: the file of coefficients cannot be used, or there is none to draw from.
 
         """
+        return self._coefficients(self.workers.parallel)
+
+    def decode_coefficients(self) -> Coefficients:
+        """Return the same of a decode worker, which may be spread over another number of GPUs."""
+        return self._coefficients(self.workers.decode_parallel)
+
+    def _coefficients(self, parallel: Parallel) -> Coefficients:
         found = times(self.model, self.gpu, self.timing.preset, self.timing.coefficients)
         if self.timing.draw:
             found = found.drawn(self.timing.draw)

@@ -12,6 +12,7 @@ from sim.base.known_name import KnownName
 from sim.base.settings import Settings
 from sim.base.units import Bytes, Seconds
 from sim.engine.settings import PoolBlocks
+from sim.hardware.parallel import Engines, Parallel, cluster_name
 from sim.kv.offload import POLICIES
 from sim.links.placement import PlacementSettings
 from sim.links.settings import NetworkSettings
@@ -23,12 +24,17 @@ from sim.scenario.faults import FrontendLimits
 MOST_WORKERS = 16_384
 """Of a kind: to set up so many takes some 20 s and 1.3 GB."""
 Workers = Annotated[int, Field(ge=1, le=MOST_WORKERS)]
+ParallelSize = Annotated[int, Field(ge=1, le=1_024)]
 EvictionPolicyName = Annotated[str, KnownName(lambda: [*POLICIES])]
 """A name in `sim.kv.offload.POLICIES`."""
 
 
 class WorkersSettings(Settings):
-    """The engines of the cluster, each on a GPU of its own: aggregated, or prefill and decode apart."""
+    """The engines of the cluster, aggregated, or prefill and decode apart, and the GPUs of each.
+
+    Every data-parallel rank of an engine has a scheduler and a KV pool of its own: the router chooses among
+    ranks, and results number ranks as workers, engine after engine.
+    """
 
     count: Workers | None = None
     """Aggregated workers: each computes prompts and answers."""
@@ -36,27 +42,79 @@ class WorkersSettings(Settings):
     """Disaggregated: workers that compute prompts."""
     decode: Workers | None = None
     """Disaggregated: workers that pull the prompts' KV blocks and compute the answers."""
+    tensor_parallel: ParallelSize = 1
+    """GPUs that share every matrix and the KV heads of an engine (vLLM's `--tensor-parallel-size`)."""
+    pipeline_parallel: ParallelSize = 1
+    """Stages that share the layers of an engine (`--pipeline-parallel-size`)."""
+    data_parallel: ParallelSize = 1
+    """Attention ranks of an engine, each with its own scheduler and KV pool (`--data-parallel-size`)."""
+    expert_parallel: bool = False
+    """Whether each expert stands whole on one GPU of an engine (`--enable-expert-parallel`)."""
+    decode_tensor_parallel: ParallelSize | None = None
+    """Of a decode worker; unset: as a prefill worker has it."""
+    decode_data_parallel: ParallelSize | None = None
+    """Of a decode worker; unset: as a prefill worker has it."""
+    decode_expert_parallel: bool | None = None
+    """Of a decode worker; unset: as a prefill worker has it."""
 
     @model_validator(mode="after")
     def _one_layout(self) -> Self:
         if (self.count is None) == (self.prefill is None) or (self.prefill is None) != (self.decode is None):
             raise ValueError("give either count (aggregated workers), or both prefill and decode")
+        own = [key for key in type(self).model_fields if key.startswith("decode_")]
+        given = [key for key in own if getattr(self, key) is not None]
+        if given and not self.decode:
+            raise ValueError(f"{', '.join(given)}: there are no decode workers; leave it out")
         return self
 
     def __str__(self) -> str:
-        return str(self.count) if self.count else f"{self.prefill}P{self.decode}D"
+        return cluster_name(self.first, self.then)
+
+    @property
+    def parallel(self) -> Parallel:
+        """How an aggregated or a prefill worker is spread over GPUs."""
+        return Parallel(
+            self.tensor_parallel, self.pipeline_parallel, self.data_parallel, self.expert_parallel
+        )
+
+    @property
+    def decode_parallel(self) -> Parallel:
+        """How a decode worker is spread over GPUs."""
+        own = {"tensor": self.decode_tensor_parallel, "data": self.decode_data_parallel}
+        own |= {"expert": self.decode_expert_parallel}
+        return self.parallel._replace(**{key: size for key, size in own.items() if size is not None})
+
+    @property
+    def first(self) -> Engines:
+        """The aggregated or the prefill workers."""
+        return Engines(self.count or self.prefill or 0, self.parallel)
+
+    @property
+    def then(self) -> Engines:
+        """The decode workers; none in an aggregated cluster."""
+        return Engines(self.decode or 0, self.decode_parallel)
+
+    @property
+    def first_decode(self) -> int:
+        """The first rank that decodes, as results number workers: 0 in an aggregated cluster."""
+        return self.first.ranks if self.decode else 0
+
+    @property
+    def ranks(self) -> int:
+        """Ranks of all workers: what the router chooses among and results call workers."""
+        return self.first.ranks + self.then.ranks
 
     @property
     def gpus(self) -> int:
-        """Workers of all kinds."""
-        return self.count or (self.prefill or 0) + (self.decode or 0)
+        """GPUs of the cluster."""
+        return self.first.gpus + self.then.gpus
 
 
 class OffloadSettings(Settings):
     """The CPU tier of each engine: vLLM's OffloadingConnector."""
 
     cpu_bytes: Bytes = Field(gt=0)
-    """Host memory for KV blocks, for each worker."""
+    """Host memory for KV blocks, for each worker: its GPUs have it together, each data-parallel rank its own."""
     eviction_policy: EvictionPolicyName = "lru"
     """Which blocks make room for others."""
     offload_prompt_only: bool = True

@@ -93,15 +93,14 @@ def summary_of(cluster: Cluster) -> dict[str, Any]:
     """Return the numbers of a cluster that has run: see `sim.results.metrics`."""
     recorder, capacity, scenario = cluster.recorder, cluster.capacity, cluster.scenario
     end_s = recorder.last_end_s
-    prefill = scenario.workers.prefill or scenario.workers.gpus
+    prefill = scenario.workers.first.ranks
     pool = occupancy(recorder.pool[:prefill], capacity.num_blocks - 1, end_s)
     cpu_tier = None
     if scenario.offload:
         cpu_tier = occupancy(recorder.cpu_tier[:prefill], capacity.host[0].blocks, end_s)
     decode_pool = pulls = None
     if scenario.workers.decode:
-        blocks = scenario.disaggregation.decode_kv_blocks or capacity.num_blocks
-        decode_pool = occupancy(recorder.pool[prefill:], blocks - 1, end_s)
+        decode_pool = occupancy(recorder.pool[prefill:], cluster.decode_capacity.num_blocks - 1, end_s)
         pulls = recorder.pulls
     facts = RunFacts(
         end_s,
@@ -120,7 +119,7 @@ def summary_of(cluster: Cluster) -> dict[str, Any]:
 def _most_tokens(cluster: Cluster) -> dict[str, int]:
     """Return how long a prompt may be, by the reason for which longer ones are refused (`Engine.fits`)."""
     scenario, capacity = cluster.scenario, cluster.capacity
-    decode_blocks = scenario.disaggregation.decode_kv_blocks or capacity.num_blocks
+    decode_blocks = cluster.decode_capacity.num_blocks
     states = 2 * scenario.model.state_groups
     return {
         "exceeds_max_model_len": scenario.max_model_len,

@@ -16,8 +16,7 @@ from sim.scenario.scenario import Scenario
 class Pool(NamedTuple):
     """The KV pool of a kind of worker."""
 
-    num_blocks: int
-    """The null block included: so vLLM counts."""
+    capacity: Capacity
     given_by: str | None
     """The key that gives the blocks; None if they are derived from the GPU's memory."""
 
@@ -34,9 +33,9 @@ def check_startup(scenario: Scenario, capacity: Capacity) -> list[str]:
     """
     notes = []
     for pool in _pools(scenario, capacity):
-        lack = _lack(capacity, pool)
+        lack = _lack(pool)
         if lack and (pool.given_by is None or scenario.engine.max_model_len is not None):
-            raise InputError(f"vLLM 0.28.0 does not start: {lack}. {_remedy(scenario, capacity, pool)}")
+            raise InputError(f"vLLM 0.28.0 does not start: {lack}. {_remedy(scenario, pool)}")
         if lack:
             notes.append(
                 f"vLLM 0.28.0 would not start with these blocks unless max_model_len is lowered: {lack}; say "
@@ -52,10 +51,10 @@ def longest_tokens(capacity: Capacity, num_blocks: int) -> int:
 
 
 def _pools(scenario: Scenario, capacity: Capacity) -> list[Pool]:
-    pools = [Pool(capacity.num_blocks, "engine.kv_blocks" if capacity.blocks_given else None)]
-    decode = scenario.disaggregation.decode_kv_blocks
-    if scenario.workers.decode and decode is not None:
-        pools.append(Pool(decode, "disaggregation.decode_kv_blocks"))
+    pools = [Pool(capacity, "engine.kv_blocks" if capacity.blocks_given else None)]
+    given = scenario.disaggregation.decode_kv_blocks
+    if scenario.workers.decode and (given or scenario.workers.decode_parallel != scenario.workers.parallel):
+        pools.append(Pool(scenario.decode_capacity(), "disaggregation.decode_kv_blocks" if given else None))
     return pools
 
 
@@ -64,22 +63,25 @@ def _needed(capacity: Capacity) -> int:
     return sequence_blocks(model.max_model_len, capacity.block_tokens, model.state_groups)
 
 
-def _lack(capacity: Capacity, pool: Pool) -> str:
+def _lack(pool: Pool) -> str:
     """Say what a pool lacks for one sequence of the greatest length; "" if nothing."""
+    capacity = pool.capacity
     needed, size = _needed(capacity), capacity.block_bytes
-    if needed <= pool.num_blocks:
+    if needed <= capacity.num_blocks:
         return ""
-    longest = longest_tokens(capacity, pool.num_blocks)
+    longest = longest_tokens(capacity, capacity.num_blocks)
     fits = f"the longest that fits has {longest:,} tokens" if longest else "not even one token fits"
     given = f"{pool.given_by} = " if pool.given_by else ""
     return (
         f"to serve at least one request with max_model_len {capacity.model.max_model_len:,}, "
         f"{format_bytes(needed * size)} of KV cache is needed ({needed:,} blocks), which is larger than the "
-        f"available {format_bytes(pool.num_blocks * size)} ({given}{pool.num_blocks:,} blocks); {fits}"
+        f"available {format_bytes(capacity.num_blocks * size)} ({given}{capacity.num_blocks:,} blocks); "
+        f"{fits}"
     )
 
 
-def _remedy(scenario: Scenario, capacity: Capacity, pool: Pool) -> str:
+def _remedy(scenario: Scenario, pool: Pool) -> str:
+    capacity = pool.capacity
     if pool.given_by:
         return f"Lower engine.max_model_len or raise {pool.given_by}"
     needs = _needed(capacity) * capacity.block_bytes + capacity.model.weights_bytes + capacity.runtime_bytes

@@ -75,7 +75,7 @@ def _blocks(run: MeasuredRun, scenario: Scenario, told: Found) -> Iterator[Engin
     """Compare the size of a block and the number of blocks of each engine."""
     pools = {"aggregated": scenario.capacity().num_blocks}
     pools["prefill"] = pools["aggregated"]
-    pools["decode"] = scenario.disaggregation.decode_kv_blocks or pools["aggregated"]
+    pools["decode"] = scenario.decode_capacity().num_blocks if scenario.workers.decode else pools["prefill"]
     block_tokens = run.block_tokens
     if block_tokens not in (None, scenario.block_tokens):
         sizes = [worker.name for worker in run.workers if worker.block_tokens]

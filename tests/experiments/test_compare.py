@@ -47,7 +47,7 @@ def test_points_are_slowest_then_seeds_then_scenarios() -> None:
     ]
     assert jobs[0].written == {"workload.sessions": "2"}
     assert {job.scenario.workload.turns for job in jobs} == {2}
-    assert jobs[0].settings["workers"] == {"count": 8}
+    assert jobs[0].settings["workers"]["count"] == 8
 
 
 def test_all_scenarios_run_with_the_seeds_of_the_first(tmp_path: Path) -> None:

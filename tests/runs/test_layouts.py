@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sim.hardware.parallel import Parallel
 from sim.runs.layouts import Configuration, Layout, Search, aggregated, split
 from sim.scenario.load import load_scenario
 
@@ -81,6 +82,17 @@ def test_both_sides_have_a_worker() -> None:
     assert {str(c.layout) for c in tried} == {"1P1D"}
 
 
+def test_engines_of_several_gpus_are_searched_by_workers_within_the_gpus() -> None:
+    two, four = Parallel(tensor=2), Parallel(tensor=4)
+    found, tried = go(aggregated(9, [0], two), lambda c: c.layout.prefill >= 2)
+    assert [str(c.layout) for c in found] == ["2 x TP2"]
+    assert str(tried[0].layout) == "4 x TP2"
+    assert go(aggregated(3, [0], four), lambda c: True) == ([], [])
+    found, tried = go(split(1, 1, 8, [0], parallel=two), lambda c: c.layout.decode >= 2)
+    assert [str(c.layout) for c in found] == ["1P TP2 + 2D"]
+    assert max(c.layout.gpus for c in tried) <= 8
+
+
 @pytest.mark.parametrize("name", ["agg8", "2p6d", "1p3d-no-offload"])
 @pytest.mark.parametrize(
     ("configuration", "workers", "cpu_bytes"),
@@ -88,6 +100,12 @@ def test_both_sides_have_a_worker() -> None:
         (Configuration(Layout(3), 0), "3", None),
         (Configuration(Layout(3), GIB), "3", GIB),
         (Configuration(Layout(1, 4), GIB), "1P4D", GIB),
+        (Configuration(Layout(2, 0, Parallel(tensor=4)), GIB), "2 x TP4", GIB),
+        (
+            Configuration(Layout(2, 4, Parallel(tensor=2), Parallel(tensor=1)), 0),
+            "2P TP2 + 4D",
+            None,
+        ),
     ],
 )
 def test_a_scenario_gets_the_cluster(

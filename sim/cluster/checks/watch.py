@@ -23,7 +23,7 @@ from sim.cluster.frontend import CANNOT_CONNECT, Frontend
 from sim.cluster.pool import Pool
 from sim.cluster.recorder import Recorder
 from sim.cluster.request_state import RequestState
-from sim.cluster.watcher import Watched
+from sim.cluster.watcher import BlockBytes, Watched
 from sim.engine.active import ActiveRequest
 from sim.engine.decode_run import DecodeRun
 from sim.engine.engine import Engine
@@ -44,7 +44,14 @@ SUM_EVERY = 32
 class Watch:
     """The checks of one run: a `Watcher`, and the `Outbox` of every worker."""
 
-    def __init__(self, recorder: Recorder, count: int, slots: float, workers: int, block_bytes: int) -> None:
+    def __init__(
+        self,
+        recorder: Recorder,
+        count: int,
+        slots: float,
+        workers: int,
+        block_bytes: BlockBytes,
+    ) -> None:
         """Build the rules for `count` requests of which `slots` may be in flight; `join` is to follow."""
         self._recorder = recorder
         self._records = recorder.records
@@ -52,8 +59,8 @@ class Watch:
         self._times = Times(workers)
         self._tokens = Tokens(count, recorder.records)
         self._flight = Flight(count)
-        self._host_links = HostLinks(workers, block_bytes)
-        self._transfers = Transfers(block_bytes)
+        self._host_links = HostLinks(workers, block_bytes.host)
+        self._transfers = Transfers(block_bytes.pulled)
         self._blocks = [Blocks(worker, SCAN_EVERY) for worker in range(workers)]
         self._queues = [WorkerQueues(worker) for worker in range(workers)]
         self._dead: set[int] = set()

@@ -53,7 +53,7 @@ def _clusters(sized: Sized) -> Table:
         layout, host_bytes = tried.configuration
         rows.add_row(
             f"{layout.gpus:4}" + (" !" if tried.holds and tried.broken_from_due else ""),
-            str(layout) if layout.decode else "aggregated",
+            str(layout) if layout.decode or layout.parallel.gpus > 1 else "aggregated",
             format_bytes(host_bytes) if host_bytes else "none",
             format_bytes(tried.configuration.total_host_bytes) if host_bytes else "none",
             words.percent(tried.margin),
@@ -84,7 +84,7 @@ def _notes(sized: Sized) -> Iterator[str]:
             yield "a cluster holds only if every request completes; here none completes all"
     yield "margin: of the worst seed, as a share of the limit; the other numbers are means over the seeds"
     yield (
-        "by bisection, as if more GPUs were always better; then one and two fewer, or half of the most if "
+        "by bisection, as if more workers were always better; then one and two fewer, or half of the most if "
         "that does not hold; of split ones also a prefill or a decode worker less; shown are those beside "
         "which none of their kind needs no more GPUs and host RAM"
     )

@@ -24,7 +24,7 @@ def compare_choices(replayed: Replay) -> dict[str, Choices]:
     """Return the comparison by leg; nothing of a leg without logged costs."""
     recorded = replayed.recording
     costs = _costs(replayed)
-    first_decode = replayed.scenario.workers.prefill or 0
+    first_decode = replayed.scenario.workers.first_decode
     counts: dict[str, list[int]] = {}
     for (index, leg), by_worker in costs.items():
         request = recorded.requests[index]

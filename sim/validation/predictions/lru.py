@@ -61,7 +61,7 @@ def hits(
 def routed(trace: Trace, scenario: Scenario) -> Iterator[tuple[Request, int, int]]:
     """Yield the same where each request goes to the worker that has most of it; ties: to the emptiest."""
     room = _blocks(scenario)
-    workers = [Lru(room) for _ in range(scenario.workers.prefill or scenario.workers.gpus)]
+    workers = [Lru(room) for _ in range(scenario.workers.first.ranks)]
 
     def fullest(request: Request, prompt: Sequence[int]) -> int:
         found = [worker.hit(prompt) for worker in workers]
@@ -89,7 +89,7 @@ def cached_tokens(recording: Recording, scenario: Scenario, *, decode: bool = Fa
     block, ranks, room = scenario.block_tokens, recording.ranks, _blocks(scenario)
     if decode:
         ranks = recording.decode_ranks
-        room = (scenario.disaggregation.decode_kv_blocks or scenario.capacity().num_blocks) - 1
+        room = scenario.decode_capacity().num_blocks - 1
     workers = [Lru(room) for _ in range(max(ranks.values(), default=-1) + 1)]
     found = {}
     for request, _, tokens in hits(recording.trace, block, workers, lambda one, _: ranks.get(one.index)):

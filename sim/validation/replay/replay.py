@@ -88,7 +88,7 @@ def replay(
     logs = engine_logs(recording, scenario.block_tokens) if forced else []
     engines = engine_times(logs, changed.frontend.dispatch_s)
     capacity, times = scenario.capacity(), changed.coefficients()
-    published: list[list[tuple[float, KvEvent]]] = [[] for _ in range(scenario.workers.gpus)]
+    published: list[list[tuple[float, KvEvent]]] = [[] for _ in range(scenario.workers.ranks)]
     policy = make_policy(scenario.router)
     cluster = Cluster(
         changed,
@@ -116,7 +116,7 @@ def replay(
 
 def numbered(recording: Recording, scenario: Scenario) -> Iterator[tuple[str, int]]:
     """Yield each engine of the run with its number among the workers of the replay."""
-    for pool, first in zip(pools(recording.run), (0, scenario.workers.prefill or 0), strict=True):
+    for pool, first in zip(pools(recording.run), (0, scenario.workers.first_decode), strict=True):
         yield from ((worker.name, first + rank) for rank, worker in enumerate(pool))
 
 
@@ -164,7 +164,7 @@ def _check_faults(scenario: Scenario) -> None:
 
 def check_workers(recording: Recording, scenario: Scenario) -> None:
     """Raise InputError if the scenario has fewer workers than the run."""
-    counts = scenario.workers.prefill or scenario.workers.count or 0, scenario.workers.decode or 0
+    counts = scenario.workers.first.ranks, scenario.workers.then.ranks
     keys = "prefill" if scenario.workers.prefill else "count", "decode"
     for pool, count, key in zip(pools(recording.run), counts, keys, strict=True):
         if len(pool) > count:

@@ -14,7 +14,7 @@ class ReplayedOverlap:
 
     def __init__(self, replayed: Replay) -> None:
         recorded, router = replayed.recording, replayed.scenario.router
-        first_decode = replayed.scenario.workers.prefill or 0
+        first_decode = replayed.scenario.workers.first_decode
         self._workers = {
             worker.worker_id: first + rank
             for pool, first in zip(pools(recorded.run), (0, first_decode), strict=True)
