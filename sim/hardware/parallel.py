@@ -1,5 +1,6 @@
 """How one engine is spread over GPUs: tensor, pipeline, data and expert parallel, as vLLM 0.28.0 has them."""
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 
@@ -38,7 +39,8 @@ class Parallel(NamedTuple):
 ONE_GPU = Parallel()
 
 
-class Engines(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Engines:
     """Engines of one kind, all spread in the same way."""
 
     count: int

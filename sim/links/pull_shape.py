@@ -1,8 +1,8 @@
 """What one pulled block is where prefill and decode engines may have unequal numbers of GPUs (vLLM 0.28.0).
 
 Every GPU of a decode engine reads its own share. With more tensor ranks than the prefill engine, several read
-parts of one GPU's block; with fewer, each reads from several GPUs. What all ranks hold alike (MLA, or more ranks
-than KV heads) is read by every decode GPU, from one prefill GPU. Source: `nixl/base_worker.py`,
+parts of one GPU's block; with fewer, each reads from several GPUs. What all ranks hold alike (MLA, or more
+ranks than KV heads) is read by every decode GPU, from one prefill GPU. Source: `nixl/base_worker.py`,
 `nixl/pull_worker.py` and `TransferTopology` of `kv_connector/utils.py`.
 """
 

@@ -1,4 +1,4 @@
-"""Clusters that a size search tries: how many workers of how many GPUs, aggregated or split, how much host RAM.
+"""Clusters that a size search tries: how many workers of how many GPUs, aggregated or split, and host RAM.
 
 Searches are generators: they yield what is to be tried, are sent whether it holds, and return what they
 found. Nothing here knows how a try is made.

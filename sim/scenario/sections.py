@@ -80,9 +80,13 @@ class WorkersSettings(Settings):
     @property
     def decode_parallel(self) -> Parallel:
         """How a decode worker is spread over GPUs."""
-        own = {"tensor": self.decode_tensor_parallel, "data": self.decode_data_parallel}
-        own |= {"expert": self.decode_expert_parallel}
-        return self.parallel._replace(**{key: size for key, size in own.items() if size is not None})
+        expert = self.decode_expert_parallel
+        return Parallel(
+            self.decode_tensor_parallel or self.tensor_parallel,
+            self.pipeline_parallel,
+            self.decode_data_parallel or self.data_parallel,
+            self.expert_parallel if expert is None else expert,
+        )
 
     @property
     def first(self) -> Engines:
@@ -114,7 +118,7 @@ class OffloadSettings(Settings):
     """The CPU tier of each engine: vLLM's OffloadingConnector."""
 
     cpu_bytes: Bytes = Field(gt=0)
-    """Host memory for KV blocks, for each worker: its GPUs have it together, each data-parallel rank its own."""
+    """Host memory for KV blocks, for each worker: its GPUs share it, each data-parallel rank has its own."""
     eviction_policy: EvictionPolicyName = "lru"
     """Which blocks make room for others."""
     offload_prompt_only: bool = True
