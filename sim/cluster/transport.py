@@ -2,7 +2,12 @@
 
 from typing import Protocol
 
-from sim.links.network import LinkUse
+from sim.cluster.faults.links import network_outages
+from sim.hardware.capacity import Capacity
+from sim.links.network import LinkUse, Network
+from sim.links.placement import place
+from sim.links.pull_shape import PullShape, pull_shape
+from sim.scenario.scenario import Scenario
 
 
 class Transport(Protocol):
@@ -24,3 +29,23 @@ class Transport(Protocol):
 
     def links(self, now_s: float) -> list[LinkUse]:
         """Return every link and what it carried until now."""
+
+
+def network_of(scenario: Scenario) -> Network:
+    """Return the links between a scenario's prefill and decode workers."""
+    first, then = scenario.workers.first, scenario.workers.then
+    nodes = place(scenario.disaggregation.placement, first, then).nodes
+    gpus = [first.parallel.gpus_per_rank] * first.ranks + [then.parallel.gpus_per_rank] * then.ranks
+    return Network(scenario.network(), nodes, network_outages(scenario.faults), gpus)
+
+
+def pull_shape_of(scenario: Scenario, decode_capacity: Capacity) -> PullShape:
+    """Return what a decode worker reads for one block."""
+    workers, model = scenario.workers, scenario.model
+    return pull_shape(
+        workers.parallel,
+        workers.decode_parallel,
+        block_bytes=decode_capacity.block_bytes,
+        layers=model.full_attention_layers,
+        shared=False,
+    )

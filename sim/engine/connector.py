@@ -3,49 +3,39 @@
 A chunk is one engine block. Stores are planned with each step, loads at admission; both are jobs that
 somebody else carries out and reports with `complete`. Source blocks of a store are not pinned: when one is
 taken for other content before the copy is done, the job must be finished before the step runs (a flush).
+
+Only the first tier exchanges blocks with the GPU; `sim.engine.lower_tiers` says what goes on from there.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from sim.engine.active import ActiveRequest
+from sim.engine.lower_tiers import LowerTiers
 from sim.engine.offload_state import OffloadState
+from sim.engine.transfer_job import TransferJob, TransferJobs
 from sim.kv.events import KvEvent
 from sim.kv.hybrid import KvCache
 from sim.kv.offload import Key, OffloadTier
+from sim.kv.tier_events import removed_events, stored_events
 from sim.kv.tier_hit import tier_hit
 
 
-@dataclass(slots=True)
-class TransferJob:
-    """Blocks copied between GPU and CPU for one request."""
-
-    job_id: int
-    request_id: int
-    load: bool
-    blocks: dict[Key, int]
-    """Key to GPU block, in planned order."""
-    parents: dict[Key, int | None]
-    """Stores: the hash before each attention key, None at the start of the prompt."""
-
-    def blocks_by_group(self, groups: int) -> list[int]:
-        """How many blocks of each cache group move."""
-        counts = [0] * groups
-        for _, group in self.blocks:
-            counts[group] += 1
-        return counts
-
-
 class OffloadingConnector:
-    """The connector of one engine. `prompt_only`: blocks of generated tokens are not stored (default)."""
+    """The connector of one engine, whose tiers are asked in order.
 
-    def __init__(self, cache: KvCache, tier: OffloadTier, *, prompt_only: bool = True) -> None:
-        self.tier = tier
+    `prompt_only`: blocks of generated tokens are not stored (default).
+    """
+
+    def __init__(self, cache: KvCache, tiers: Sequence[OffloadTier], *, prompt_only: bool = True) -> None:
+        self.tiers = [*tiers]
+        self.tier = tiers[0]
+        """The first."""
         self.events: list[KvEvent] = []
-        """host-tier events not yet published."""
+        """Events of all tiers that nobody has taken."""
         self.failed_stores = 0
-        """Calls that found no room (vllm:kv_offload_allocation_failure)."""
-        self.jobs: dict[int, TransferJob] = {}
+        """Calls that found no room in the first tier (vllm:kv_offload_allocation_failure)."""
+        self._jobs = TransferJobs()
+        self.jobs = self._jobs.under_way
         """Jobs planned and not yet reported complete."""
         self.ended: list[tuple[ActiveRequest, int]] = []
         """Requests that ended since the last step, and how many of their tokens may be stored.
@@ -58,12 +48,18 @@ class OffloadingConnector:
         self._tracked: dict[int, OffloadState] = {}
         self._pending_sources: dict[int, set[int]] = {}
         """Block to the stores that read it and must be finished when it is taken."""
-        self._next_job = 0
+        below = self.tiers[1:]
+        self._lower = LowerTiers(self.tier, below, self._jobs, self.events) if below else None
+
+    @property
+    def changes(self) -> int:
+        """Changes of what the tiers hold: see `OffloadTier`."""
+        return sum([tier.changes for tier in self.tiers])
 
     # -- admission ------------------------------------------------------------------------------------------
 
     def lookup(self, request: ActiveRequest, local_tokens: int) -> int | None:
-        """Tokens the host tier adds to a local hit; None: ask again later.
+        """Tokens the tiers add to a local hit; None: ask again later.
 
         Touches the request's keys, whatever the answer. "Later" is the answer, without touching, while the
         request has transfers of its own.
@@ -77,7 +73,10 @@ class OffloadingConnector:
         tracked.extend_keys(request.block_ids, request.hashed_tokens // cache.block_tokens)
         start = local_tokens // cache.block_tokens
         limit = (request.num_tokens - 1 if cache.recurrent else request.num_tokens) // cache.block_tokens
-        end = tier_hit(self.tier, tracked.keys, start, limit)
+        if self._lower is None:
+            end = tier_hit(self.tier, tracked.keys, start, limit)
+        else:
+            end = self._lower.hit(request.request_id, tracked.keys, start, limit)
         tracked.hit_blocks = start if end is None else end
         self._touch(tracked)
         return None if end is None else (end - start) * cache.block_tokens
@@ -85,9 +84,10 @@ class OffloadingConnector:
     def _touch(self, tracked: OffloadState) -> None:
         *recurrent, attention = tracked.keys
         first_state = max(tracked.hit_blocks - 1, 0)
-        for keys in recurrent:
-            self.tier.touch(keys[first_state:])
-        self.tier.touch(attention)
+        for tier in self.tiers:
+            for keys in recurrent:
+                tier.touch(keys[first_state:])
+            tier.touch(attention)
 
     def start_load(self, request: ActiveRequest, local_tokens: int, external_tokens: int) -> TransferJob:
         """Read what `lookup` promised into the blocks that were allocated for it."""
@@ -179,20 +179,16 @@ class OffloadingConnector:
             return None
         fresh, evicted = room
         tracked.considered = end
-        self._publish_evicted(evicted)
+        self.events += removed_events(self.tier.name, evicted)
         self._touch(tracked)
         before = request.block_ids[start - 1] if start else None
         attention = tracked.keys[self._cache.attention_group][start:end]
         parents = dict(zip(attention, [before, *(key[0] for key in attention[:-1])], strict=True))
         return self._new_job(request, False, {key: sources[key] for key in fresh}, parents)
 
-    def _publish_evicted(self, evicted: Iterable[Key]) -> None:
-        by_group: dict[int, list[int]] = {}
-        for block_id, group in evicted:
-            by_group.setdefault(group, []).append(block_id)
-        self.events += [
-            KvEvent(False, group, None, block_ids, self.tier.name) for group, block_ids in by_group.items()
-        ]
+    def moves(self) -> list[TransferJob]:
+        """Return the copies between tiers that begin with this step."""
+        return self._lower.take_planned() if self._lower is not None else []
 
     # -- ends -----------------------------------------------------------------------------------------------
 
@@ -213,6 +209,10 @@ class OffloadingConnector:
         vLLM walks a Python set there, so the real order is arbitrary; it matters only under eviction.
         """
         job = self.jobs.pop(job_id)
+        if not job.of_gpu:
+            assert self._lower is not None
+            self._lower.ended(job)
+            return job
         keys = list(job.blocks) if order is None else order
         self._tracked[job.request_id].jobs.discard(job_id)
         self._forget_if_over(job.request_id)
@@ -220,8 +220,10 @@ class OffloadingConnector:
             self.tier.loaded(keys)
             return job
         self.tier.stored(keys)
-        self.events += [KvEvent(True, key[1], job.parents.get(key), [key[0]], self.tier.name) for key in keys]
+        self.events += stored_events(self.tier.name, keys, job.parents)
         self._unguard(job)
+        if self._lower is not None:
+            self._lower.stored(job, keys)
         return job
 
     # -- bookkeeping ----------------------------------------------------------------------------------------
@@ -252,8 +254,6 @@ class OffloadingConnector:
     def _new_job(
         self, request: ActiveRequest, load: bool, blocks: dict[Key, int], parents: dict[Key, int | None]
     ) -> TransferJob:
-        job = TransferJob(self._next_job, request.request_id, load, blocks, parents)
-        self._next_job += 1
-        self.jobs[job.job_id] = job
+        job = self._jobs.add(request.request_id, load, blocks, parents, tier=self.tier.name, of_gpu=True)
         self._track(request).jobs.add(job.job_id)
         return job

@@ -1,0 +1,105 @@
+"""The kinds of workers that a scenario has, aggregated or prefill and decode, and their engines."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sim.engine.connector import OffloadingConnector
+from sim.engine.engine import Engine
+from sim.engine.nixl import NixlConnector
+from sim.hardware.capacity import Capacity
+from sim.hardware.coefficients import Coefficients
+from sim.hardware.mocker_law import Stage
+from sim.hardware.step_laws import TimedWorker, laws
+from sim.hardware.step_time import StepTime
+from sim.kv.hybrid import KvCache
+from sim.links.tier import Tier
+from sim.scenario.scenario import Scenario
+from sim.scenario.sections import KvRole
+
+
+class WorkerKind(NamedTuple):
+    """Workers that are alike: data-parallel ranks, each with a scheduler and a KV pool of its own."""
+
+    stage: Stage
+    ranks: int
+    capacity: Capacity
+    step_time: StepTime
+    tiers: Sequence[Tier] = ()
+    kv_role: KvRole | None = None
+    """In transfers between workers; None if there are none."""
+
+
+class Capacities(NamedTuple):
+    """How the memory of the workers is divided."""
+
+    first: Capacity
+    """Of an aggregated or a prefill worker."""
+    decode: Capacity
+
+
+def worker_kinds(
+    scenario: Scenario,
+    capacities: Capacities,
+    times: Coefficients,
+    tiers: Sequence[Tier],
+    step_time: StepTime | None = None,
+) -> list[WorkerKind]:
+    """Return the kinds in the order in which results number their workers.
+
+    `times` are those of an aggregated or a prefill worker; `step_time`, if given, is the law of all.
+    """
+    workers, joined = scenario.workers, scenario.disaggregation
+
+    def law(stage: Stage, capacity: Capacity, found: Coefficients) -> StepTime:
+        if step_time is not None:
+            return step_time
+        timed = TimedWorker(stage, capacity.pool_tokens, scenario.engine.max_num_batched_tokens)
+        return laws(found.origin, found.step)(timed)
+
+    if not workers.decode:
+        alone = capacities.first
+        return [WorkerKind("aggregated", workers.ranks, alone, law("aggregated", alone, times), tiers)]
+    prefill, decode = capacities
+    decode_times = times
+    if workers.decode_parallel != workers.parallel:
+        decode_times = scenario.decode_coefficients()
+    return [
+        WorkerKind(
+            "prefill",
+            workers.first.ranks,
+            prefill,
+            law("prefill", prefill, times),
+            tiers,
+            joined.prefill_kv_role,
+        ),
+        WorkerKind(
+            "decode",
+            workers.then.ranks,
+            decode,
+            law("decode", decode, decode_times),
+            kv_role=joined.decode_kv_role,
+        ),
+    ]
+
+
+def make_engine(scenario: Scenario, kind: WorkerKind) -> Engine:
+    """Return a new engine of a kind, as it is when it has started."""
+    capacity, offload = kind.capacity, scenario.offload
+    cache = KvCache(capacity.num_blocks, capacity.block_tokens, scenario.model.state_groups)
+    connector = nixl = None
+    if kind.tiers:
+        kept = [tier.policy(tier.blocks, tier.name) for tier in kind.tiers]
+        connector = OffloadingConnector(
+            cache, kept, prompt_only=offload is None or offload.offload_prompt_only
+        )
+    if kind.kv_role is not None:
+        producer, consumer = kind.kv_role != "kv_consumer", kind.kv_role != "kv_producer"
+        nixl = NixlConnector(cache, producer=producer, consumer=consumer)
+    return Engine(
+        cache,
+        scenario.engine.model_copy(update={"max_model_len": scenario.max_model_len}),
+        connector,
+        nixl,
+        offload_first=scenario.disaggregation.connector_order[0] == "offload",
+        tells_growth=scenario.router.track_output_blocks,
+    )
