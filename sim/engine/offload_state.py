@@ -24,7 +24,7 @@ class OffloadState:
         self.considered = 0
         """Positions that were stored, loaded or found present."""
         self.hit_blocks = 0
-        """Length of its hit, GPU and host tier together."""
+        """Length of its hit, GPU memory and tiers together."""
         self.jobs: set[int] = set()
         self.ended = False
 
