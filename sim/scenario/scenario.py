@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, Self
 
-from pydantic import model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from sim.base.bounds import Seed
 from sim.base.errors import InputError
@@ -21,6 +21,7 @@ from sim.hardware.capacity import Capacity, capacity, cpu_blocks
 from sim.hardware.coefficients import Coefficients, times
 from sim.hardware.model import KERNEL_BLOCK_TOKENS
 from sim.hardware.presets import GpuChoice, ModelChoice
+from sim.hardware.server_defaults import server_defaults
 from sim.hardware.timing import TimingSettings
 from sim.links.placement import place
 from sim.links.settings import NetworkSettings
@@ -57,8 +58,8 @@ class Scenario(Settings):
     """A preset, or a table of one and what differs."""
     workers: WorkersSettings
     """The engines of the cluster."""
-    engine: EngineSettings = EngineSettings()
-    """How each engine is started."""
+    engine: EngineSettings = Field(default=EngineSettings(), validate_default=True)
+    """How each engine is started; limits of a step that are not given are those of vLLM's server on this GPU."""
     offload: OffloadSettings | None = None
     """The engines' CPU tier; unset: there is none."""
     disaggregation: DisaggregationSettings = DisaggregationSettings()
@@ -75,6 +76,15 @@ class Scenario(Settings):
     """What is kept."""
     faults: Faults = ()
     """What goes wrong, and when; none if empty."""
+
+    @field_validator("engine", mode="after")
+    @classmethod
+    def _as_the_server(cls, engine: EngineSettings, info: ValidationInfo) -> EngineSettings:
+        gpu = info.data.get("gpu")
+        if gpu is None:  # it is wrong itself
+            return engine
+        unset = server_defaults(gpu)._asdict().items()
+        return engine.model_copy(update={k: v for k, v in unset if k not in engine.model_fields_set})
 
     @model_validator(mode="after")
     def _parts_agree(self) -> Self:
@@ -155,6 +165,8 @@ class Scenario(Settings):
             kv_blocks=self.engine.kv_blocks,
             block_size=self.engine.block_size or KERNEL_BLOCK_TOKENS,
             max_num_batched_tokens=self.engine.max_num_batched_tokens,
+            max_num_seqs=self.engine.max_num_seqs,
+            async_scheduling=self.engine.async_scheduling,
             offload_bytes=() if self.offload is None else (self.offload.cpu_bytes,),
         )
 
