@@ -60,6 +60,8 @@ def from_hf_config(path: Path, hf_id: str | None = None) -> ModelSettings:
     values = _plain(config, text, dtype)
     values |= {"name": path.parent.name or path.stem, "hf_id": hf_id or _own_name(config)}
     values |= layer_settings(text, kind, dtype) | expert_settings(text, kind) | _latent(text)
+    if "latent" in values:
+        values["head_dim"] = values["latent"]["qk_nope_head_dim"] + values["latent"]["qk_rope_head_dim"]
     formats = quantization(config, text, dtype)
     if (experts_dtype := formats.pop("experts_dtype", None)) and "experts" in values:
         values["experts"]["weights_dtype"] = experts_dtype

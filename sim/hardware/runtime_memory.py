@@ -112,7 +112,7 @@ def layer_bytes_per_token(part: ModelSettings, stage: Stage) -> int:
     wide = 3 if part.attention_output_gate else 2
     made = [part.head_dim * (part.attention_heads * wide + 2 * part.kv_heads)]
     if part.latent:
-        made.append(part.attention_heads * 2 * (part.latent.key_width + part.latent.v_head_dim))
+        made = [2 * part.attention_heads * (part.latent.key_width + part.latent.v_head_dim)]
     matrices = 2 + part.gated_mlp
     if stage.count("dense"):
         made.append(matrices * part.intermediate_size)

@@ -29,10 +29,14 @@ class GpuShare:
     """Line by line, as computed."""
     weights_bytes: int
     """Of them all; where weights are known as loaded, so much more or less."""
+    kv_layers: int
+    """Full-attention layers here."""
     kv_bytes_per_token: int
-    """Cache of a token in the full-attention layers here."""
+    """Cache of a token in them."""
+    state_layers: int
+    """Layers with a recurrent state here."""
     state_bytes_per_sequence: int
-    """Recurrent state of a sequence in the layers here."""
+    """Recurrent state of a sequence in them."""
 
     @property
     def weights_computed_bytes(self) -> int:
@@ -76,7 +80,9 @@ def _share(model: ModelSettings, part: ModelSettings, stage: Stage, index: int) 
         layers=len(stage.layers),
         weight_parts=parts,
         weights_bytes=computed,
+        kv_layers=stage.count("full"),
         kv_bytes_per_token=latent_or_heads_bytes(part) * stage.count("full"),
+        state_layers=states,
         state_bytes_per_sequence=state_bytes(part) * states,
     )
 

@@ -20,7 +20,9 @@ from sim.engine.settings import EngineSettings
 from sim.hardware.capacity import Capacity, capacity, cpu_blocks
 from sim.hardware.coefficients import Coefficients, times
 from sim.hardware.model import KERNEL_BLOCK_TOKENS
+from sim.hardware.parallel import ONE_GPU, Parallel
 from sim.hardware.presets import GpuChoice, ModelChoice
+from sim.hardware.runtime_memory import RELEASE
 from sim.hardware.server_defaults import server_defaults
 from sim.hardware.timing import TimingSettings
 from sim.links.placement import place
@@ -151,11 +153,15 @@ class Scenario(Settings):
         """Longest sequence that an engine serves, prompt and output together."""
         return self.engine.max_model_len or self.model.max_model_len
 
-    def capacity(self) -> Capacity:
+    def capacity(self, parallel: Parallel = ONE_GPU, release: str = RELEASE) -> Capacity:
         """Return how the memory of one worker is divided.
 
+        Args:
+            parallel: how the worker is spread over GPUs.
+            release: of vLLM, whose way of counting working memory applies.
+
         Raises:
-            InputError: weights and runtime leave no room for a KV pool.
+            InputError: weights and runtime leave no room for a KV pool, or vLLM refuses the parallel sizes.
 
         """
         return capacity(
@@ -168,6 +174,8 @@ class Scenario(Settings):
             max_num_seqs=self.engine.max_num_seqs,
             async_scheduling=self.engine.async_scheduling,
             offload_bytes=() if self.offload is None else (self.offload.cpu_bytes,),
+            parallel=parallel,
+            release=release,
         )
 
     def coefficients(self) -> Coefficients:
