@@ -6,21 +6,22 @@ import typer
 
 from sim.commands.options import Overrides
 
-def capacity(
+
+def capacity(  # noqa: PLR0917 - options, which typer passes by name
     scenario: Annotated[
         str, typer.Argument(metavar="[SCENARIO]", help="A TOML file, or the name of a shipped scenario.")
     ] = "agg8",
     model: Annotated[
         str | None,
-        typer.Option(
-            help="In place of the scenario's: a preset, a name on Hugging Face, or a config.json or its folder."
-        ),
+        typer.Option(help="In place of the scenario's: a preset, a name on Hugging Face, or a config.json."),
     ] = None,
     gpu: Annotated[str | None, typer.Option(help="In place of the scenario's: a preset.")] = None,
     tp: Annotated[int, typer.Option("--tp", min=1, help="Tensor-parallel GPUs.")] = 1,
     pp: Annotated[int, typer.Option("--pp", min=1, help="Stages of a pipeline.")] = 1,
     dp: Annotated[int, typer.Option("--dp", min=1, help="Data-parallel attention ranks.")] = 1,
-    ep: Annotated[bool, typer.Option("--ep", help="Whole experts on each GPU instead of parts of all.")] = False,
+    ep: Annotated[
+        bool, typer.Option("--ep", help="Whole experts on each GPU instead of parts of all.")
+    ] = False,
     vllm: Annotated[
         str | None, typer.Option(help="Release of vLLM whose way of counting working memory applies.")
     ] = None,

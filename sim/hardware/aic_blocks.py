@@ -20,8 +20,8 @@ SYSTEMS = {
 def estimate(result: Capacity, max_num_batched_tokens: int, max_num_seqs: int) -> int | str | None:
     """Return its number of blocks for the same engine, why it has none, or None if there is nobody to ask.
 
-    It counts 3.5 GiB of a GPU as taken besides weights and activation ("for safer deployment"), and its own size of
-    the GPU's memory unless that is given, as it is here.
+    It counts 3.5 GiB of a GPU as taken besides weights and activation ("for safer deployment"), and its own
+    size of the GPU's memory unless that is given, as it is here.
     """
     model, gpu, parallel = result.model, result.gpu, result.engine.parallel
     system = SYSTEMS.get(gpu.name)
@@ -46,6 +46,6 @@ def estimate(result: Capacity, max_num_batched_tokens: int, max_num_seqs: int) -
             kvcache_quant_mode="fp8" if model.kv_dtype == "fp8" else None,
             **experts,
         )
-    except Exception as error:  # noqa: BLE001 - whatever it raises, it only stands beside
+    except Exception as error:
         return str(error).splitlines()[0][:150] if str(error) else type(error).__name__
     return int(found)

@@ -34,7 +34,8 @@ class LatentAttention(Settings):
 
 
 class WindowedAttention(Settings):
-    """Layers that read the last tokens only: a sliding window (Mistral, gpt-oss, Gemma) or a chunk (Llama 4)."""
+    """Layers that read the last tokens only: a sliding window (Mistral, gpt-oss, Gemma) or a chunk (Llama
+    4)."""
 
     layers: Count
     """How many of the model's layers."""

@@ -1,8 +1,9 @@
 """The cache groups that vLLM 0.28.0 makes of a model's layers (`v1/core/kv_cache_utils.py`).
 
-Layers of one kind are a bucket. Pages, the blocks of one layer, are made equal: a smaller page gets more tokens, a
-recurrent state's is padded. Buckets are dealt into groups of as many layers as the smallest bucket has (the largest,
-if that is less than 1.5 times as many), and every group draws blocks of that many pages from one pool.
+Layers of one kind are a bucket. Pages, the blocks of one layer, are made equal: a smaller page gets more
+tokens, a recurrent state's is padded. Buckets are dealt into groups of as many layers as the smallest bucket
+has (the largest, if that is less than 1.5 times as many), and every group draws blocks of that many pages
+from one pool.
 """
 
 from typing import NamedTuple
@@ -151,8 +152,10 @@ def _equal_pages(
     large, small = max(full_bytes, window_bytes), min(full_bytes, window_bytes)
     if large % small:
         raise InputError(
-            f"{model.name}: page size is not divisible by the maximum page size and cannot be padded: a block of "
-            f"{block_size} tokens takes {format_bytes(block_size * full_bytes)} in a full-attention layer and "
+            f"{model.name}: page size is not divisible by the maximum page size and cannot be padded: a "
+            "block of "
+            f"{block_size} tokens takes {format_bytes(block_size * full_bytes)} in a full-attention layer "
+            "and "
             f"{format_bytes(block_size * window_bytes)} in a windowed one; take another tensor_parallel"
         )
     longer = block_size * (large // small)

@@ -5,7 +5,8 @@ from sim.hardware.shape import ModelShape
 
 
 def latent_or_heads_bytes(model: ModelShape) -> int:
-    """Return the bytes of a token in one full-attention layer: a latent vector, or key and value of every head."""
+    """Return the bytes of a token in one full-attention layer: a latent vector, or key and value of every
+    head."""
     width = model.latent.cached_width if model.latent else 2 * model.kv_heads * model.head_dim
     return width * DTYPE_BYTES[model.kv_dtype]
 

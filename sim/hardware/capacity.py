@@ -1,8 +1,8 @@
 """From GPU memory to KV blocks to sessions: the arithmetic of the talk, line by line.
 
-The pool is what remains of a GPU after weights and runtime, and of the GPUs of an engine the one with least room counts.
-A hybrid model's sequence takes attention blocks for its tokens, and a block in every state group for each recurrent
-state it keeps; one of a windowed model takes what its windows read (vLLM 0.28.0).
+The pool is what remains of a GPU after weights and runtime, and of the GPUs of an engine the one with least
+room counts. A hybrid model's sequence takes attention blocks for its tokens, and a block in every state group
+for each recurrent state it keeps; one of a windowed model takes what its windows read (vLLM 0.28.0).
 """
 
 from collections.abc import Sequence
@@ -116,7 +116,8 @@ def capacity(
         release: of vLLM, whose way of counting working memory applies.
 
     Raises:
-        InputError: weights and runtime leave no room for the pool (says by how much and what to change), the sizes do
+        InputError: weights and runtime leave no room for the pool (says by how much and what to change), the
+        sizes do
             not go together (`check_parallel`), or an argument is out of range.
 
     """
@@ -143,7 +144,7 @@ def capacity(
         pool = usable - share.weights_bytes - taken[tightest].total
         num_blocks = pool // block_bytes
         if num_blocks < 2:
-            raise _too_small(model, gpu, gpu_memory_utilization, share, taken[tightest], 2 * block_bytes - pool)
+            raise _too_small(model, gpu, gpu_memory_utilization, share, taken[tightest], block_bytes)
     elif kv_blocks < 2:
         raise InputError(f"kv_blocks = {kv_blocks}: a pool has 2 blocks or more, one of them the null block")
     else:
@@ -187,15 +188,21 @@ def _blocks_on(engine: Sharded, taken: Sequence[Runtime], usable: int, stage: in
     return room / size if size else float("inf")
 
 
-def _too_small(
-    model: ModelSettings, gpu: GpuSettings, utilization: float, share: GpuShare, taken: Runtime, lack: int
+def _too_small(  # noqa: PLR0917 - all that the refusal says
+    model: ModelSettings,
+    gpu: GpuSettings,
+    utilization: float,
+    share: GpuShare,
+    taken: Runtime,
+    block_bytes: int,
 ) -> InputError:
-    whole = share.weights_bytes == model.weights_bytes
-    on = gpu.name if whole else f"a {gpu.name} of the engine"
+    usable = int(gpu.memory_bytes * utilization)
+    lack = share.weights_bytes + taken.total + 2 * block_bytes - usable
+    on = gpu.name if share.weights_bytes == model.weights_bytes else f"a {gpu.name} of the engine"
     return InputError(
         f"{model.name} does not fit on {on}: {format_bytes(share.weights_bytes)} of weights, "
         f"{format_bytes(taken.total)} of runtime and two KV blocks need "
-        f"{format_bytes(lack)} more than the {format_bytes(int(gpu.memory_bytes * utilization))} usable "
+        f"{format_bytes(lack)} more than the {format_bytes(usable)} usable "
         f"({format_bytes(gpu.memory_bytes)} x gpu_memory_utilization {utilization}); use "
         "a GPU with more memory, more tensor_parallel, a smaller model or weights_dtype, a higher "
         "gpu_memory_utilization (at most 1), or give kv_blocks as the engine's log has it"

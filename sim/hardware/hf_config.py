@@ -1,7 +1,7 @@
 """Read a model's shape from a Hugging Face `config.json`.
 
-The language model of a multimodal configuration is its `text_config`. What the simulator has no rule for is refused,
-never guessed (`sim.hardware.hf.architectures`).
+The language model of a multimodal configuration is its `text_config`. What the simulator has no rule for is
+refused, never guessed (`sim.hardware.hf.architectures`).
 """
 
 from pathlib import Path
@@ -38,8 +38,8 @@ _VISION = (
 def from_hf_config(path: Path, hf_id: str | None = None) -> ModelSettings:
     """Return the settings of the model that `path` (a `config.json`, or a folder that holds one) describes.
 
-    The file does not say how the KV cache is stored: it gets the model's own format, vLLM's default, unless the
-    checkpoint has scales for an FP8 cache.
+    The file does not say how the KV cache is stored: it gets the model's own format, vLLM's default, unless
+    the checkpoint has scales for an FP8 cache.
 
     Args:
         path: the file or folder.

@@ -46,9 +46,9 @@ def layers_of(model: ModelShape) -> tuple[Layer, ...]:
 
 
 def stages(model: ModelShape, pipeline: int) -> tuple[Stage, ...]:
-    """Return the stages of a pipeline: equal shares, what is over goes to the last but one and those before it.
+    """Return the stages of a pipeline: equal shares, what is over goes to the last but one and those before.
 
-    `get_pp_indices` of `vllm/distributed/utils.py`. Layers for multi-token prediction stand on the last stage.
+    As `get_pp_indices` of `vllm/distributed/utils.py`. Layers for multi-token prediction stand on the last.
     """
     layers = layers_of(model)
     plain = len(layers) - model.mtp_layers

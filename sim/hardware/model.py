@@ -69,7 +69,8 @@ class ModelSettings(ModelShape):
 
     @property
     def flop_per_token(self) -> int:
-        """Operations of the layers' matrices for one token, and of its look into windows; no other attention."""
+        """Operations of the layers' matrices for one token, and of its look into windows; no other
+        attention."""
         params = sum(part.params for part in layer_parts(self, self._whole, self, of_token=True))
         return 2 * params + self._window_flop
 
@@ -111,7 +112,8 @@ class ModelSettings(ModelShape):
 
     @property
     def state_groups(self) -> int:
-        """KV cache groups of layers with a recurrent state; the full-attention layers are one group beside them.
+        """KV cache groups of layers with a recurrent state; the full-attention layers are one group beside
+        them.
 
         A group has as many layers as there are full-attention layers (vLLM 0.28.0), so that all blocks of the
         pool have one size.
@@ -121,8 +123,8 @@ class ModelSettings(ModelShape):
     def block_tokens(self, block_size: int = KERNEL_BLOCK_TOKENS) -> int:
         """Return the tokens of one cache block when the engine is started with `--block-size block_size`.
 
-        In a hybrid model vLLM 0.28.0 enlarges the block until the attention page holds a recurrent state. Where
-        groups differ, of the full-attention layers, which alone a router sees.
+        In a hybrid model vLLM 0.28.0 enlarges the block until the attention page holds a recurrent state.
+        Where groups differ, of the full-attention layers, which alone a router sees.
         """
         return cache_layout(self, block_size).block_tokens
 

@@ -1,10 +1,11 @@
-"""Formats of weights, KV cache and recurrent states, and the bytes that a number takes, its scales included."""
+"""Formats of weights, KV cache and recurrent states, and the bytes that a number takes, its scales
+included."""
 
 from typing import Literal
 
 WeightsDtype = Literal["fp8", "bf16", "fp16", "fp8_block", "mxfp4", "nvfp4", "int4"]
-"""FP8 has a scale a tensor or a channel; "fp8_block" one for 128 x 128 numbers, "mxfp4" one for 32, "nvfp4" for 16,
-"int4" for 128 (AWQ, GPTQ and their kin)."""
+"""FP8 has a scale a tensor or a channel; "fp8_block" one for 128 x 128 numbers, "mxfp4" one for 32, "nvfp4"
+for 16, "int4" for 128 (AWQ, GPTQ and their kin)."""
 KvDtype = Literal["fp8", "bf16", "fp16"]
 StateDtype = Literal["bf16", "fp16", "fp32"]
 
@@ -19,5 +20,5 @@ WEIGHT_BYTES: dict[str, float] = {
     "nvfp4": (4 + 8 / 16) / 8,
     "int4": (4 + 16 / 128) / 8,
 }
-"""Of a weight with its share of the scales: FP32 for FP8 blocks, 8 bits for FP4 (OCP MX 1.0; NVFP4 has one FP32 more
-a tensor), 16 bits for INT4."""
+"""Of a weight with its share of the scales: FP32 for FP8 blocks, 8 bits for FP4 (OCP MX 1.0; NVFP4 has one
+FP32 more a tensor), 16 bits for INT4."""

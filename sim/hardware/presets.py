@@ -4,7 +4,7 @@
 
     "qwen3.8-27b-fp8"                                    a preset
     "Qwen/Qwen3-32B"                                     a model by its name on Hugging Face
-    "path/to/config.json", "path/to/model/"              a Hugging Face configuration, or its folder (models only)
+    "path/to/config.json", "path/to/model/"              a Hugging Face configuration or its folder (models)
     {preset = "qwen3.8-27b-fp8", kv_dtype = "bf16"}      a preset, fields overridden
     {config = "path/to/config.json", kv_dtype = "fp8"}   the same for a configuration
     {name = ..., hidden_size = ..., ...}                 all fields
@@ -48,7 +48,9 @@ def resolve(kind: PresetKind, choice: object) -> object:
 
 
 def _is_configuration(choice: str) -> bool:
-    return choice.endswith(".json") or (choice not in preset_names("models") and Path(choice, "config.json").is_file())
+    return choice.endswith(".json") or (
+        choice not in preset_names("models") and Path(choice, "config.json").is_file()
+    )
 
 
 def _named(kind: PresetKind, name: str) -> dict[str, Any]:

@@ -1,7 +1,9 @@
-"""What an engine takes of a GPU beside weights and KV cache: context, communication, working memory, CUDA graphs.
+"""What an engine takes of a GPU beside weights and KV cache: context, communication, working memory, CUDA
+graphs.
 
-A rule from the shapes: vLLM's profile run computes a whole budget of tokens, and then samples for as many sequences as
-may run. The two peaks do not come together; while logits are made, the tokens' last hidden states stay.
+A rule from the shapes: vLLM's profile run computes a whole budget of tokens, and then samples for as many
+sequences as may run. The two peaks do not come together; while logits are made, the tokens' last hidden
+states stay.
 
 Fitted are, for each release, the bytes a logit takes, a captured graph and what is taken before (`ACCOUNTS`).
 """
@@ -20,7 +22,8 @@ LARGEST_GRAPH = 512
 """Most sequences of a captured graph (`compilation_config.max_cudagraph_capture_size`)."""
 COMMUNICATION_BYTES = {1: 0, 2: 342 * _MIB}
 MORE_COMMUNICATION_BYTES = 392 * _MIB
-"""NCCL's buffers for 2 GPUs, and for more: the values of AIConfigurator's core 0.12, measured on NVIDIA's nodes."""
+"""NCCL's buffers for 2 GPUs, and for more: the values of AIConfigurator's core 0.12, measured on NVIDIA's
+nodes."""
 
 
 class Account(NamedTuple):
@@ -35,13 +38,13 @@ class Account(NamedTuple):
 
 
 ACCOUNTS = {
-    # One start-up log: Qwen3.8-27B on an H100 (the talk, slide 10), taken to run with the server's defaults. 2.10 GiB
-    # less 80 MiB of hidden states are 8.5 bytes for each of 1,024 x 248,320 logits; 0.96 GiB of graphs are 316 kB for
-    # each of 51 sizes and 64 layers.
+    # One start-up log: Qwen3.8-27B on an H100 (the talk, slide 10), taken to run with the server's defaults.
+    # 2.10 GiB less 80 MiB of hidden states are 8.5 bytes for each of 1,024 x 248,320 logits; 0.96 GiB of
+    # graphs are 316 kB for each of 51 sizes and 64 layers.
     "0.28.0": Account(8.54, 315_800, None),
-    # Its sampler sorts: BF16 and FP32 logits (6 bytes), sorted values and their places (12), the places before and CUB's
-    # second buffer (20). What is left of the log of Llama-3.1-70B FP8 on an H200 (0.90, 8,192 tokens, 1,024 sequences:
-    # 53.15 GiB of KV cache) is the context. Graphs count since 0.21.
+    # Its sampler sorts: BF16 and FP32 logits (6 bytes), sorted values and their places (12), the places
+    # before and CUB's second buffer (20). What is left of the log of Llama-3.1-70B FP8 on an H200 (0.90,
+    # 8,192 tokens, 1,024 sequences: 53.15 GiB of KV cache) is the context. Graphs count since 0.21.
     "0.14.1": Account(38, 0, int(0.21 * _GIB)),
 }
 """By release of vLLM."""
@@ -77,7 +80,8 @@ def runtime(
     account = ACCOUNTS[release]
     activation, graphs = model.peak_activation_bytes, model.cuda_graphs_bytes
     if activation is None:
-        activation = _activation(model, parallel, stage, max_num_batched_tokens, max_num_seqs, account)
+        part, limits = tensor_share(model, parallel), (max_num_batched_tokens, max_num_seqs)
+        activation = _activation(model, part, stage, limits, account)
     if graphs is None:
         graphs = account.graph_bytes * captured_sizes(max_num_seqs) * len(stage.layers)
     context = gpu.cuda_context_bytes if account.context_bytes is None else account.context_bytes
@@ -87,18 +91,20 @@ def runtime(
 
 
 def captured_sizes(max_num_seqs: int) -> int:
-    """Return how many sizes vLLM 0.28.0 captures: 1, 2, 4, every 8 below 256, every 16 up to twice the sequences."""
+    """Return how many sizes vLLM 0.28.0 captures: 1, 2, 4, every 8 below 256, every 16 up to twice the
+    sequences."""
     largest = min(2 * max_num_seqs, LARGEST_GRAPH)
     sizes = [1, 2, 4, *range(8, 256, 8), *range(256, LARGEST_GRAPH + 1, 16)]
     return sum(size <= largest for size in sizes)
 
 
 def _activation(
-    model: ModelSettings, parallel: Parallel, stage: Stage, tokens: int, sequences: int, account: Account
+    model: ModelSettings, part: ModelSettings, stage: Stage, limits: tuple[int, int], account: Account
 ) -> int:
-    """Return the larger of the two peaks."""
+    """Return the larger of the two peaks, for limits of tokens and sequences."""
+    tokens, sequences = limits
     width = DTYPE_BYTES[model.dtype]
-    layers = tokens * layer_bytes_per_token(tensor_share(model, parallel), stage)
+    layers = tokens * layer_bytes_per_token(part, stage)
     if not stage.last:
         return layers
     logits = min(sequences, tokens) * model.vocab_size
@@ -122,7 +128,8 @@ def layer_bytes_per_token(part: ModelSettings, stage: Stage) -> int:
         made.append(part.experts.per_token * one)
     if stage.count("linear"):
         key, value = (
-            getattr(part, f"linear_{kind}_heads") * getattr(part, f"linear_{kind}_head_dim") for kind in ("key", "value")
+            getattr(part, f"linear_{kind}_heads") * getattr(part, f"linear_{kind}_head_dim")
+            for kind in ("key", "value")
         )
         made.append(2 * (2 * key + value) + 2 * value)
     if part.mamba and stage.count("mamba"):

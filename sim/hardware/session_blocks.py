@@ -10,9 +10,9 @@ from sim.kv.group_spec import GroupSpec
 class SessionBlocks:
     """Pool blocks of one session of `tokens` tokens.
 
-    *Cold*: its whole prompt was computed at once, every chunk left a checkpoint of the recurrent state, and all that
-    left a window is still there. *Grown*: it got there turn by turn, and only its newest checkpoint or window is left.
-    Equal for a plain model.
+    *Cold*: its whole prompt was computed at once, every chunk left a checkpoint of the recurrent state, and
+    all that left a window is still there. *Grown*: it got there turn by turn, and only its newest checkpoint
+    or window is left. Equal for a plain model.
     """
 
     tokens: int
@@ -31,7 +31,8 @@ class SessionBlocks:
 def longest_blocks(groups: Sequence[GroupSpec], tokens: int, in_flight_tokens: int) -> int:
     """Return the blocks that vLLM counts for one running sequence of `tokens` tokens at most.
 
-    Two states in every recurrent group; of a window, what it reads and what may be scheduled but not yet computed.
+    Two states in every recurrent group; of a window, what it reads and what may be scheduled but not yet
+    computed.
 
     Args:
         groups: of the model.
@@ -56,7 +57,8 @@ def _longest(group: GroupSpec, tokens: int, in_flight: int) -> int:
 def longest_tokens(
     groups: Sequence[GroupSpec], num_blocks: int, most_tokens: int, in_flight_tokens: int
 ) -> int:
-    """Return the longest sequence, `most_tokens` at most, whose `longest_blocks` are no more than `num_blocks`."""
+    """Return the longest sequence, `most_tokens` at most, whose `longest_blocks` are no more than
+    `num_blocks`."""
     low, high = 0, most_tokens
     while low < high:
         middle = (low + high + 1) // 2
@@ -102,7 +104,8 @@ def session_blocks(
 
 
 def _windowed_session(groups: Sequence[GroupSpec], tokens: int, budget: int) -> SessionBlocks:
-    """Blocks leave a window on the basis of what was computed: a chunk in flight, asynchronously two, stay."""
+    """Blocks leave a window on the basis of what was computed: a chunk in flight, asynchronously two,
+    stay."""
     decode = sum(_held(group, tokens, 0) for group in groups)
     return SessionBlocks(
         tokens=tokens,

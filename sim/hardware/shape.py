@@ -1,7 +1,8 @@
 """A model's shape and number formats as settings: what a `config.json` says, in the simulator's words.
 
-A decoder whose layers have grouped-query or latent attention, alone or beside layers that read a window or keep a
-recurrent state, and an MLP or experts. What follows from a shape stands in `weights`, `cache_groups` and `sharding`.
+A decoder whose layers have grouped-query or latent attention, alone or beside layers that read a window or
+keep a recurrent state, and an MLP or experts. What follows from a shape stands in `weights`, `cache_groups`
+and `sharding`.
 """
 
 from typing import Literal, Self
@@ -66,7 +67,8 @@ class ModelShape(Settings):
     weights_loaded_bytes: Bytes | None = None
     """Weights of all GPUs as the engine reports them after loading; unset: as computed from the shape."""
     peak_activation_bytes: Bytes | None = None
-    """Largest working memory of a step, as the engine reports it; unset: as `sim.hardware.runtime_memory` has it."""
+    """Largest working memory of a step, as the engine reports it; unset: as `sim.hardware.runtime_memory` has
+    it."""
     cuda_graphs_bytes: Bytes | None = None
     """Memory of the captured CUDA graphs, likewise."""
     hf_id: str | None = None
@@ -84,9 +86,9 @@ class ModelShape(Settings):
     gated_mlp: bool = True
     """Whether MLP and experts have three matrices (SwiGLU), not two."""
     layer_pattern: str | None = Field(default=None, pattern=r"^[FWLM\-E]+$", max_length=10_000)
-    """One letter a layer, repeated as often as needed: F full, W windowed, L linear attention, M Mamba-2; with - (an
-    MLP) or E (experts) as layers of their own, the others have neither. Unset: the full-attention layers at even
-    distances, the last one at the end."""
+    """One letter a layer, repeated as often as needed: F full, W windowed, L linear attention, M Mamba-2;
+    with - (an MLP) or E (experts) as layers of their own, the others have neither. Unset: the full-attention
+    layers at even distances, the last one at the end."""
     mtp_layers: CountOrZero = 0
     """Layers for multi-token prediction that are loaded: 0 unless the engine drafts with them."""
 
@@ -102,10 +104,13 @@ class ModelShape(Settings):
             _check_windows(self, self.windows)
         if self.experts and self.experts.per_token > self.experts.routed:
             raise ValueError(
-                f"experts.per_token = {self.experts.per_token}: there are {self.experts.routed} to choose from"
+                f"experts.per_token = {self.experts.per_token}: there are {self.experts.routed} to choose "
+                "from"
             )
         if self.mamba and self.linear_attention_layers:
-            raise ValueError("mamba: beside linear_attention_layers there is no rule for it; give one of them")
+            raise ValueError(
+                "mamba: beside linear_attention_layers there is no rule for it; give one of them"
+            )
         if self.mamba and self.mamba.heads % self.mamba.groups:
             raise ValueError(
                 f"mamba.heads = {self.mamba.heads} is not a multiple of mamba.groups = {self.mamba.groups}"
@@ -131,7 +136,9 @@ class ModelShape(Settings):
 
 def _check_windows(model: ModelShape, windows: WindowedAttention) -> None:
     if model.state_layers:
-        raise ValueError("windows: beside layers with a recurrent state there is no rule for them; give one of them")
+        raise ValueError(
+            "windows: beside layers with a recurrent state there is no rule for them; give one of them"
+        )
     if model.latent:
         raise ValueError("windows: beside latent attention there is no rule for them; give one of them")
     heads = windows.kv_heads or model.kv_heads
@@ -141,8 +148,10 @@ def _check_windows(model: ModelShape, windows: WindowedAttention) -> None:
         )
     if model.full_attention_layers >= 1.5 * windows.layers:
         raise ValueError(
-            f"full_attention_layers = {model.full_attention_layers} must be less than 1.5 times windows.layers = "
-            f"{windows.layers}: above that vLLM makes several groups of full-attention layers, which is not modelled"
+            f"full_attention_layers = {model.full_attention_layers} must be less than 1.5 times "
+            "windows.layers = "
+            f"{windows.layers}: above that vLLM makes several groups of full-attention layers, which is not "
+            "modelled"
         )
 
 
@@ -175,7 +184,8 @@ def _check_pattern(model: ModelShape, pattern: str) -> None:
     for letter, (key, layers) in wanted.items():
         if repeated.count(letter) != layers:
             raise ValueError(
-                f"layer_pattern has {repeated.count(letter)} layers {letter} in {model.layers}, {key} = {layers}"
+                f"layer_pattern has {repeated.count(letter)} layers {letter} in {model.layers}, {key} = "
+                f"{layers}"
             )
     if "E" in repeated and not model.experts:
         raise ValueError("layer_pattern has layers E: a model of experts has a table experts")

@@ -1,5 +1,6 @@
 """An engine of several GPUs: what each holds, and which sizes vLLM 0.28.0 refuses."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -7,7 +8,7 @@ from sim.base.errors import InputError
 from sim.hardware.cache_groups import KERNEL_BLOCK_TOKENS, CacheLayout, cache_layout
 from sim.hardware.cache_page import latent_or_heads_bytes, state_bytes
 from sim.hardware.gpu import GpuSettings
-from sim.hardware.layers import Stage, stages
+from sim.hardware.layers import Stage, layers_of, stages
 from sim.hardware.model import ModelSettings
 from sim.hardware.parallel import Parallel
 from sim.hardware.tensor_share import tensor_share
@@ -59,9 +60,7 @@ class Sharded(NamedTuple):
         return max(self.shares, key=lambda share: share.weights_bytes)
 
 
-def sharded(
-    model: ModelSettings, parallel: Parallel, block_size: int = KERNEL_BLOCK_TOKENS
-) -> Sharded:
+def sharded(model: ModelSettings, parallel: Parallel, block_size: int = KERNEL_BLOCK_TOKENS) -> Sharded:
     """Return what every GPU of an engine holds; check the sizes with `check_parallel` before."""
     part = tensor_share(model, parallel)
     found = stages(model, parallel.pipeline)
@@ -94,99 +93,100 @@ def check_parallel(model: ModelSettings, gpu: GpuSettings, parallel: Parallel) -
         InputError: names the sizes that do not go together, and what to give instead.
 
     """
-    for key, size in (("tensor", parallel.tensor), ("pipeline", parallel.pipeline), ("data", parallel.data)):
+    for key in ("tensor", "pipeline", "data"):
+        size = getattr(parallel, key)
         if size < 1:
             raise InputError(f"{key}_parallel = {size}: must be 1 or more")
     tensor = parallel.tensor
     if tensor > gpu.gpus_per_node:
         raise InputError(
-            f"tensor_parallel = {tensor}: a node has {gpu.gpus_per_node} GPUs ({gpu.name}), and matrices shared between "
-            f"nodes are not modelled; use pipeline_parallel, or set gpu.gpus_per_node"
+            f"tensor_parallel = {tensor}: a node has {gpu.gpus_per_node} GPUs ({gpu.name}), and matrices that "
+            "nodes share are not modelled; use pipeline_parallel, or set gpu.gpus_per_node"
         )
     if parallel.pipeline > model.layers:
         raise InputError(
-            f"pipeline_parallel = {parallel.pipeline}: {model.name} has {model.layers} layers, and every stage "
-            "holds one at least; give less"
+            f"pipeline_parallel = {parallel.pipeline}: {model.name} has {model.layers} layers, and every "
+            "stage holds one at least; give less"
         )
-    for why in (_heads(model, tensor), _matrices(model, tensor), _experts(model, parallel)):
-        if why:
-            raise InputError(f"{model.name} with tensor_parallel = {tensor}: {why}")
+    for problem in (*_heads(model, tensor), *_matrices(model, tensor), *_experts(model, parallel)):
+        raise InputError(f"{model.name} with tensor_parallel = {tensor}: {problem}")
 
 
-def _heads(model: ModelSettings, tensor: int) -> str:
-    """Say which heads cannot be divided; "" if all can."""
+def _heads(model: ModelSettings, tensor: int) -> Iterator[str]:
+    """Say which heads cannot be divided."""
     if model.attention_heads % tensor:
-        return (
-            f"Total number of attention heads ({model.attention_heads}) must be divisible by tensor parallel size "
-            f"({tensor}); {_divisors(model.attention_heads)}"
+        yield (
+            f"Total number of attention heads ({model.attention_heads}) must be divisible by tensor parallel "
+            f"size ({tensor}); {_divisors(model.attention_heads)}"
         )
     heads = [] if model.latent else [("kv_heads", model.kv_heads)]
     if model.windows:
         heads.append(("windows.kv_heads", model.windows.kv_heads or model.kv_heads))
     for key, count in heads:
         if count % tensor and tensor % count:
-            return f"{key} = {count} can be divided neither by it nor copied evenly; give a divisor or a multiple"
+            yield f"{key} = {count} can neither be divided nor copied evenly; give a divisor or a multiple"
     states = []
     if model.linear_attention_layers:
-        states = [(f"linear_{kind}_heads", getattr(model, f"linear_{kind}_heads")) for kind in ("key", "value")]
-    if model.mamba:
-        states.append(("mamba.heads", model.mamba.heads))
-        if model.mamba.groups % tensor and model.mamba.groups != 1:
-            return (
+        states += [("linear_key_heads", model.linear_key_heads)]
+        states += [("linear_value_heads", model.linear_value_heads)]
+    if mamba := model.mamba:
+        states.append(("mamba.heads", mamba.heads))
+        if mamba.groups % tensor and mamba.groups != 1:
+            yield (
                 "If tensor parallel world size does not divide num_groups, then num_groups must equal 1; "
-                f"mamba.groups = {model.mamba.groups}, {_divisors(model.mamba.groups)}"
+                f"mamba.groups = {mamba.groups}, {_divisors(mamba.groups)}"
             )
     for key, count in states:
         if count % tensor:
-            return f"{key}: {count} is not divisible by {tensor}; {_divisors(count)}"
-    return ""
+            yield f"{key}: {count} is not divisible by {tensor}; {_divisors(count)}"
 
 
-def _matrices(model: ModelSettings, tensor: int) -> str:
-    """Say which matrix cannot be cut; "" if all can."""
-    dense = any(layer.mlp == "dense" for stage in stages(model, 1) for layer in stage.layers)
+def _matrices(model: ModelSettings, tensor: int) -> Iterator[str]:
+    """Say which matrix cannot be cut."""
+    dense = any(layer.mlp == "dense" for layer in layers_of(model))
     widths = [("intermediate_size", model.intermediate_size)] if dense else []
     if model.experts and model.experts.shared_intermediate_size:
         widths.append(("experts.shared_intermediate_size", model.experts.shared_intermediate_size))
     for key, width in widths:
         if width % tensor:
-            return f"{key}: {width} is not divisible by {tensor}; {_divisors(width)}"
-        if model.weights_dtype == "fp8_block" and width // tensor % FP8_BLOCK:
-            return (
-                f"Weight output_partition_size = {width // tensor} is not divisible by weight quantization block_n = "
-                f"{FP8_BLOCK} ({key}); give less"
+            yield f"{key}: {width} is not divisible by {tensor}; {_divisors(width)}"
+        elif model.weights_dtype == "fp8_block" and width // tensor % FP8_BLOCK:
+            yield (
+                f"Weight output_partition_size = {width // tensor} is not divisible by weight quantization "
+                f"block_n = {FP8_BLOCK} ({key}); give less"
             )
-    return ""
 
 
-def _experts(model: ModelSettings, parallel: Parallel) -> str:
-    """Say why experts cannot be spread like this; "" if they can."""
+def _experts(model: ModelSettings, parallel: Parallel) -> Iterator[str]:
+    """Say why experts cannot be spread like this."""
     experts, ranks = model.experts, parallel.tensor * parallel.data
     if experts is None:
         if parallel.expert:
-            return (
-                "Number of experts in the model must be greater than 0 when expert parallelism is enabled; leave "
-                "expert_parallel out for a dense model"
+            yield (
+                "Number of experts in the model must be greater than 0 when expert parallelism is enabled; "
+                "leave expert_parallel out for a dense model"
             )
-        return ""
+        return
     if parallel.tensor > experts.routed:
-        return f"Tensor parallel size {parallel.tensor} is greater than the number of experts {experts.routed}; give less"
+        yield (
+            f"Tensor parallel size {parallel.tensor} is greater than the number of experts {experts.routed}; "
+            "give less"
+        )
     if parallel.expert:
         if ranks > experts.routed:
-            return f"{experts.routed} experts over {ranks} GPUs: some would have none; give less data_parallel"
-        return ""
-    if experts.intermediate_size % ranks:
-        return (
-            f"experts.intermediate_size: {experts.intermediate_size} is not divisible by {ranks} (tensor x data); "
-            "use expert_parallel"
+            yield f"{experts.routed} experts over {ranks} GPUs: some would have none; give less data_parallel"
+        return
+    width, rest = divmod(experts.intermediate_size, ranks)
+    if rest:
+        yield (
+            f"experts.intermediate_size: {experts.intermediate_size} is not divisible by {ranks}, tensor x "
+            "data; use expert_parallel"
         )
-    width = experts.intermediate_size // ranks
-    if (experts.weights_dtype or model.weights_dtype) == "fp8_block" and width % FP8_BLOCK:
-        return (
-            f"The output_size of gate's and up's weight = {width} is not divisible by weight quantization block_n = "
-            f"{FP8_BLOCK} (experts.intermediate_size); give less, or use expert_parallel"
+    elif (experts.weights_dtype or model.weights_dtype) == "fp8_block" and width % FP8_BLOCK:
+        yield (
+            f"The output_size of gate's and up's weight = {width} is not divisible by weight quantization "
+            f"block_n = {FP8_BLOCK} (experts.intermediate_size); give less, or use expert_parallel"
         )
-    return ""
 
 
 def _divisors(count: int, most: int = 64) -> str:

@@ -1,7 +1,7 @@
 """What one GPU has of every layer: heads, matrices and experts divided as vLLM 0.28.0 divides them.
 
-KV heads are divided and, where there are fewer than GPUs, each GPU has one; a latent cache is whole on each; heads of a
-recurrent state are divided; experts are cut over tensor x data GPUs, or whole ones dealt to them.
+KV heads are divided and, where there are fewer than GPUs, each GPU has one; a latent cache is whole on each;
+heads of a recurrent state are divided; experts are cut over tensor x data GPUs, or whole ones dealt to them.
 """
 
 from typing import Any, TypeVar

@@ -105,9 +105,7 @@ def _attention_parts(part: ModelShape, stage: Stage) -> list[WeightPart]:
     return found
 
 
-def _grouped(
-    label: str, part: ModelShape, kv: tuple[int, int], layers: int, width: float
-) -> WeightPart:
+def _grouped(label: str, part: ModelShape, kv: tuple[int, int], layers: int, width: float) -> WeightPart:
     """Query and output (and gate) have the width of the query heads; key and value that of the KV heads."""
     kv_heads, head_dim = kv
     wide = 3 if part.attention_output_gate else 2
@@ -132,7 +130,8 @@ def _latent(part: ModelShape, layers: int, width: float) -> WeightPart:
     return WeightPart(
         "latent attention",
         f"({query} + {hidden:,} x {latent.cached_width} + {latent.kv_lora_rank} x {heads} x "
-        f"{latent.qk_nope_head_dim + latent.v_head_dim} + {heads} x {latent.v_head_dim} x {hidden:,}) x {layers}",
+        f"{latent.qk_nope_head_dim + latent.v_head_dim} + {heads} x {latent.v_head_dim} x {hidden:,}) x "
+        f"{layers}",
         (
             query_params
             + hidden * latent.cached_width

@@ -61,7 +61,8 @@ class Scenario(Settings):
     workers: WorkersSettings
     """The engines of the cluster."""
     engine: EngineSettings = Field(default=EngineSettings(), validate_default=True)
-    """How each engine is started; limits of a step that are not given are those of vLLM's server on this GPU."""
+    """How each engine is started; limits of a step that are not given are those of vLLM's server on this
+    GPU."""
     offload: OffloadSettings | None = None
     """The engines' CPU tier; unset: there is none."""
     disaggregation: DisaggregationSettings = DisaggregationSettings()

@@ -79,7 +79,9 @@ def _lack(capacity: Capacity, pool: Pool) -> str:
 def _remedy(scenario: Scenario, capacity: Capacity, pool: Pool) -> str:
     if pool.given_by:
         return f"Lower engine.max_model_len or raise {pool.given_by}"
-    needs = capacity.longest_blocks * capacity.block_bytes + capacity.share.weights_bytes + capacity.runtime_bytes
+    needs = (
+        capacity.longest_blocks * capacity.block_bytes + capacity.share.weights_bytes + capacity.runtime_bytes
+    )
     share = ceil(1000 * (needs + 1) / capacity.gpu.memory_bytes) / 1000
     now = scenario.engine.gpu_memory_utilization
     more = f"raise engine.gpu_memory_utilization from {now} to {share}, " if share <= 1 else ""

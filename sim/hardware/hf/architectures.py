@@ -26,7 +26,8 @@ NOT_READ = {
     "GlmMoeDsaForCausalLM": _INDEX,
     "DeepseekV4ForCausalLM": "its caches are compressed and packed, each layer's in another way",
     "MiniMaxM3ForCausalLM": "its attention picks blocks of the cache, which is not modelled",
-    "MiniMaxM3SparseForConditionalGeneration": "its attention picks blocks of the cache, which is not modelled",
+    "MiniMaxM3SparseForConditionalGeneration": "its attention picks blocks of the cache, which is not "
+    "modelled",
     "MiMoV2FlashForCausalLM": "its keys and values have different widths",
     "Step3p7FlashForCausalLM": "its windowed layers have other query heads than the others",
     "DeciLMForCausalLM": "every layer has a shape of its own",
@@ -57,10 +58,12 @@ def architecture(config: ConfigPart) -> str | None:
         return None
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise config.refusal("architectures", "must be a list of names")
-    known = next((name for name in names if name in READ), None)
+    known: str | None = next((name for name in names if name in READ), None)
     if known is not None:
         return known
-    name = names[0]
+    name: str = names[0]
     if why := NOT_READ.get(name):
         raise InputError(f"{config.path}: {name} is not modelled: {why}; {_INSTEAD}")
-    raise InputError(f"{config.path}: no rule for the architecture {name!r}{did_you_mean(name, READ)}; {_INSTEAD}")
+    raise InputError(
+        f"{config.path}: no rule for the architecture {name!r}{did_you_mean(name, READ)}; {_INSTEAD}"
+    )

@@ -15,7 +15,9 @@ def expert_settings(text: ConfigPart, architecture: str | None) -> dict[str, Any
     if key is None:
         return {}
     routed = text.integer(key)
-    width = text.integer("moe_intermediate_size" if text.values.get("moe_intermediate_size") else "intermediate_size")
+    width = text.integer(
+        "moe_intermediate_size" if text.values.get("moe_intermediate_size") else "intermediate_size"
+    )
     found: dict[str, Any] = {
         "routed": routed,
         "per_token": text.first(*_PER_TOKEN),
@@ -37,7 +39,9 @@ def _shared(text: ConfigPart, architecture: str | None, width: int) -> int:
     if text.values.get("shared_expert_intermediate_size"):
         return text.integer("shared_expert_intermediate_size")
     if text.values.get("n_shared_experts"):
-        return text.integer("n_shared_experts") * text.integer_or("moe_shared_expert_intermediate_size", width)
+        return text.integer("n_shared_experts") * text.integer_or(
+            "moe_shared_expert_intermediate_size", width
+        )
     if architecture and architecture.startswith(("Llama4", "Gemma4")):
         # One shared expert as wide as the others; a plain MLP beside the experts.
         return text.integer("intermediate_size")

@@ -51,14 +51,17 @@ def without_usual_pattern(model: ModelShape) -> bool:
 
 
 def _letters(text: ConfigPart, architecture: str | None) -> list[str]:
+    """Return one letter a layer, by the first key that says anything of their order."""
     if text.values.get("hybrid_override_pattern"):
         return _nemotron(text)
     if "layers_block_type" in text.values:
         return _named(text)
     layers = text.integer("num_hidden_layers", MOST_LAYERS)
     kinds = text.values.get("layer_types")
-    if kinds is not None:
-        return _listed(text, kinds, layers)
+    return _listed(text, kinds, layers) if kinds is not None else _regular(text, architecture, layers)
+
+
+def _regular(text: ConfigPart, architecture: str | None, layers: int) -> list[str]:
     if "full_attention_interval" in text.values:
         return _every(layers, text.integer("full_attention_interval"), "L")
     if text.values.get("attention_chunk_size"):
@@ -96,7 +99,11 @@ def _nemotron(text: ConfigPart) -> list[str]:
 
 def _named(text: ConfigPart) -> list[str]:
     names = text.values["layers_block_type"]
-    if not isinstance(names, list) or not set(map(str, names)) <= set(_NEMOTRON_NAMES) or len(names) > MOST_LAYERS:
+    if (
+        not isinstance(names, list)
+        or not set(map(str, names)) <= set(_NEMOTRON_NAMES)
+        or len(names) > MOST_LAYERS
+    ):
         raise text.refusal("layers_block_type", f"must be a list of {', '.join(_NEMOTRON_NAMES)}")
     return [_NEMOTRON_NAMES[name] for name in names]
 

@@ -49,7 +49,8 @@ class ConfigPart:
         return value
 
     def first(self, *keys: str) -> int:
-        """Return the whole number under the first of `keys` that is set; raises as `integer`, of the first key."""
+        """Return the whole number under the first of `keys` that is set; raises as `integer`, of the first
+        key."""
         return self.integer(next((key for key in keys if self.values.get(key)), keys[0]))
 
     def integer_or(self, key: str, otherwise: int) -> int:

@@ -1,4 +1,5 @@
-"""Number formats of the weights: `quantization_config`, or the `hf_quant_config.json` that ModelOpt writes beside."""
+"""Number formats of the weights: `quantization_config`, or the `hf_quant_config.json` that ModelOpt writes
+beside."""
 
 import json
 from collections.abc import Iterable
@@ -21,7 +22,8 @@ _INSTEAD = f"allowed: {_METHODS}; or set model.weights_dtype over a configuratio
 
 
 def quantization(config: ConfigPart, text: ConfigPart, dtype: str) -> dict[str, Any]:
-    """Return weights_dtype and, where they differ from it, attention_weights_dtype, experts_dtype and kv_dtype."""
+    """Return weights_dtype and, where they differ from it, attention_weights_dtype, experts_dtype and
+    kv_dtype."""
     holder = config if config.values.get("quantization_config") is not None else text
     content = holder.values.get("quantization_config")
     beside = config.path.parent / config.path.name.replace("config.json", "hf_quant_config.json")
@@ -112,7 +114,8 @@ def _compressed(holder: ConfigPart, content: dict[str, Any]) -> str:
 
 
 def _keeps(content: dict[str, Any], what: str) -> bool:
-    """Whether no such matrix is quantised: it is named for all layers, or for many, among what is left out."""
+    """Whether no such matrix is quantised: it is named for all layers, or for many, among what is left
+    out."""
     names: list[str] = []
     for key in ("ignore", "exclude_modules", "modules_to_not_convert"):
         listed = content.get(key)

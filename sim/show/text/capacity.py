@@ -85,7 +85,11 @@ def _engine_lines(result: Capacity) -> list[Line]:
     found = [Line("GPUs of a worker", str(parallel.gpus), _sizes(parallel))]
     if parallel.pipeline > 1:
         found += [
-            Line(f"  stage {share.stage}", format_bytes(share.weights_bytes), f"weights a GPU, {share.layers} layers")
+            Line(
+                f"  stage {share.stage}",
+                format_bytes(share.weights_bytes),
+                f"weights a GPU, {share.layers} layers",
+            )
             for share in shares
         ]
         found.append(Line("counted below", f"stage {result.share.stage}", "it has least room for KV blocks"))
@@ -100,7 +104,11 @@ def _sizes(parallel: Parallel) -> str:
 def _weight_lines(result: Capacity) -> list[Line]:
     model, share = result.model, result.share
     parts = [
-        Line(f"  {part.label}", f"{part.params / 1e9:.2f}B", f"{part.formula}, {part.bytes_per_param:.4g} B each")
+        Line(
+            f"  {part.label}",
+            f"{part.params / 1e9:.2f}B",
+            f"{part.formula}, {part.bytes_per_param:.4g} B each",
+        )
         for part in share.weight_parts
     ]
     unknown = model.weights_loaded_bytes is None
@@ -117,7 +125,11 @@ def _weight_lines(result: Capacity) -> list[Line]:
 
 def _as_loaded(result: Capacity) -> str:
     whole = result.engine.parallel.gpus == 1
-    return "from the engine's log; these count" if whole else "as much more as the log of one GPU has; these count"
+    return (
+        "from the engine's log; these count"
+        if whole
+        else "as much more as the log of one GPU has; these count"
+    )
 
 
 def _pool_lines(result: Capacity) -> list[Line]:
@@ -188,7 +200,9 @@ def _cache_lines(share: GpuShare, result: Capacity) -> list[Line]:
     for number, (spec, layers) in enumerate(groups):
         window = f" of {spec.window_tokens:,}" if spec.window_tokens else ""
         kind = _KINDS[spec.kind].format(window)
-        found.append(Line(f"cache group {number}", f"{layers} layers", f"{kind}, blocks of {spec.block_tokens} tokens"))
+        found.append(
+            Line(f"cache group {number}", f"{layers} layers", f"{kind}, blocks of {spec.block_tokens} tokens")
+        )
     return found
 
 
@@ -199,7 +213,10 @@ def _session_lines(result: Capacity) -> list[Line]:
     state = f" + {format_bytes(share.state_bytes_per_sequence, 1)}" if share.state_layers else ""
     arithmetic = f"{session.tokens:,} x {format_bytes(share.kv_bytes_per_token)}{state}"
     if result.model.windows:
-        size, arithmetic = session.grown * result.block_bytes, f"{session.grown:,} blocks, with what its windows read"
+        size, arithmetic = (
+            session.grown * result.block_bytes,
+            f"{session.grown:,} blocks, with what its windows read",
+        )
     found = [Line(f"session of {session.tokens:,} tokens", format_bytes(size, 1), arithmetic)]
     places = [("GPU", result.idle, f"{result.num_blocks - 1:,}")]
     places += [(f"{format_bytes(tier.n_bytes)} of host", tier, f"{tier.blocks:,}") for tier in result.host]
