@@ -51,5 +51,5 @@ class GpuSettings(Settings):
     """GPUs of a node."""
     joined_by: Literal["nvlink", "pcie"] = "nvlink"
     """What joins the GPUs of a node."""
-    pcie_generation: Literal[3, 4, 5, 6] = 5
+    pcie_generation: int = Field(default=5, ge=3, le=6)
     """Of the 16 lanes between a GPU and its host."""
