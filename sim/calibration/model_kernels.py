@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from sim.base.errors import InputError
 from sim.hardware.model import DTYPE_BYTES, ModelSettings
 
 
@@ -17,7 +18,18 @@ class Matrix(NamedTuple):
 
 
 def matrices(model: ModelSettings) -> list[Matrix]:
-    """Return the matrices of the layers, and last the output head."""
+    """Return the matrices of the layers, and last the output head.
+
+    Raises:
+        InputError: the model has parts that the kernel tables are not read for.
+
+    """
+    parts = {"experts": model.experts, "latent attention": model.latent, "Mamba-2": model.mamba}
+    if others := [name for name, part in (*parts.items(), ("windows", model.windows)) if part is not None]:
+        raise InputError(
+            f"{model.name} has {' and '.join(others)}: kernel tables are read for plain and gated-delta-net "
+            "models"
+        )
     hidden, dtype = model.hidden_size, model.weights_dtype
     heads = model.attention_heads * model.head_dim
     # An output gate is made beside the queries.

@@ -1,4 +1,4 @@
-"""`sim capacity`: how many KV blocks and sessions fit into a GPU, line by line."""
+"""`sim capacity`: how many KV blocks and sessions fit into the GPUs of a worker, line by line."""
 
 from typing import Annotated
 
@@ -7,14 +7,24 @@ import typer
 from sim.commands.options import Overrides
 
 
-def capacity(
+def capacity(  # noqa: PLR0917 - options, which typer passes by name
     scenario: Annotated[
         str, typer.Argument(metavar="[SCENARIO]", help="A TOML file, or the name of a shipped scenario.")
     ] = "agg8",
     model: Annotated[
-        str | None, typer.Option(help="In place of the scenario's: a preset, or a Hugging Face config.json.")
+        str | None,
+        typer.Option(help="In place of the scenario's: a preset, a name on Hugging Face, or a config.json."),
     ] = None,
     gpu: Annotated[str | None, typer.Option(help="In place of the scenario's: a preset.")] = None,
+    tp: Annotated[int, typer.Option("--tp", min=1, help="Tensor-parallel GPUs.")] = 1,
+    pp: Annotated[int, typer.Option("--pp", min=1, help="Stages of a pipeline.")] = 1,
+    dp: Annotated[int, typer.Option("--dp", min=1, help="Data-parallel attention ranks.")] = 1,
+    ep: Annotated[
+        bool, typer.Option("--ep", help="Whole experts on each GPU instead of parts of all.")
+    ] = False,
+    vllm: Annotated[
+        str | None, typer.Option(help="Release of vLLM whose way of counting working memory applies.")
+    ] = None,
     overrides: Overrides = [],  # noqa: B006 - typer only reads it
 ) -> None:
     """Print how the memory of one worker is divided, and how many sessions fit.
@@ -24,16 +34,21 @@ def capacity(
     from sim.base.errors import InputError
     from sim.base.shown import WIDTH
     from sim.commands.console import console
+    from sim.hardware.aic_blocks import estimate
+    from sim.hardware.parallel import Parallel
+    from sim.hardware.runtime_memory import RELEASE
     from sim.scenario.load import load_scenario
-    from sim.show.text.capacity import render
+    from sim.show.text.capacity import beside, render
     from sim.simulation.startup import check_startup
 
     chosen = [f"{key}={name}" for key, name in (("model", model), ("gpu", gpu)) if name is not None]
     loaded = load_scenario(scenario, [*chosen, *overrides])
-    result, screen = loaded.capacity(), console(WIDTH)
+    result = loaded.capacity(Parallel(tp, pp, dp, ep), vllm or RELEASE)
+    limits = loaded.engine.max_num_batched_tokens, loaded.engine.max_num_seqs
+    also, screen = beside(result, *limits, estimate(result, *limits)), console(WIDTH)
     try:
         notes = check_startup(loaded, result)
     except InputError:
-        render(result, screen)
+        render(result, screen, also)
         raise
-    render(result, screen, notes)
+    render(result, screen, [*notes, *also])

@@ -1,7 +1,8 @@
 """From GPU memory to KV blocks to sessions: the arithmetic of the talk, line by line.
 
-The pool is what remains of the GPU after weights and runtime. A hybrid model's sequence takes attention
-blocks for its tokens, and a block in every state group for each recurrent state it keeps (vLLM 0.28.0).
+The pool is what remains of a GPU after weights and runtime, and of the GPUs of an engine the one with least
+room counts. A hybrid model's sequence takes attention blocks for its tokens, and a block in every state group
+for each recurrent state it keeps; one of a windowed model takes what its windows read (vLLM 0.28.0).
 """
 
 from collections.abc import Sequence
@@ -9,8 +10,12 @@ from dataclasses import dataclass
 
 from sim.base.errors import InputError
 from sim.base.units import format_bytes
+from sim.hardware.layers import stages
 from sim.hardware.model import KERNEL_BLOCK_TOKENS, GpuSettings, ModelSettings
 from sim.hardware.parallel import ONE_GPU, Parallel
+from sim.hardware.runtime_memory import ACCOUNTS, RELEASE, Runtime, runtime
+from sim.hardware.session_blocks import SessionBlocks, longest_blocks, session_of
+from sim.hardware.sharding import GpuShare, Sharded, check_parallel, sharded
 
 MAX_BLOCKS = 10_000_000
 """More than any GPU holds: a number above it is a slip of the pen."""
@@ -19,27 +24,6 @@ HOST_PAGE_BYTES = 4096
 
 TALK_SESSION_TOKENS = 213_000
 """Median prompt of the talk's sessions."""
-
-
-@dataclass(frozen=True, slots=True)
-class SessionBlocks:
-    """Pool blocks of one session of `tokens` tokens.
-
-    *Cold*: its whole prompt was computed at once and every chunk left a checkpoint of the recurrent state.
-    *Grown*: it got there turn by turn and only its newest checkpoint is left. Equal for a plain model.
-    """
-
-    tokens: int
-    grown: int
-    """Idle, grown; also running, for an engine that schedules synchronously."""
-    cold: int
-    """Idle, cold: the blocks that carry a hash."""
-    cold_prefill_sync: int
-    """Most it holds while its prompt is computed, scheduling synchronously: two states a group."""
-    cold_prefill_async: int
-    """The same with asynchronous scheduling, which holds every checkpoint until the request ends."""
-    cold_decode_async: int
-    """What it holds while it decodes, with asynchronous scheduling."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +38,18 @@ class Tier:
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """The memory of one GPU, divided. Sizes in bytes."""
+    """The memory of one engine, divided. Sizes in bytes, on the GPU with least room for blocks."""
 
     model: ModelSettings
     gpu: GpuSettings
     gpu_memory_utilization: float
     usable_bytes: int
-    runtime_bytes: int
+    engine: Sharded
+    """What each GPU holds."""
+    share: GpuShare
+    """What the GPU with least room holds."""
+    runtime: Runtime
+    """What it takes beside weights and KV cache."""
     pool_bytes: int
     """Derived: usable less weights less runtime. Given blocks: blocks times their size."""
     blocks_given: bool
@@ -68,6 +57,10 @@ class Capacity:
     """Blocks of the pool as the engine's log counts them; one of them, the null block, holds no tokens."""
     block_tokens: int
     block_bytes: int
+    in_flight_tokens: int
+    """Tokens that may be scheduled but not yet computed."""
+    longest_blocks: int
+    """Blocks that the engine counts for a sequence of the model's greatest length."""
     max_concurrency: float
     """Sequences of the model's greatest length that fit, as the engine's log says it."""
     session: SessionBlocks
@@ -94,6 +87,11 @@ class Capacity:
         """Tokens of a single plain sequence that all blocks together would hold."""
         return self.num_blocks * self.block_tokens
 
+    @property
+    def runtime_bytes(self) -> int:
+        """What a GPU takes beside weights and KV cache."""
+        return self.runtime.total
+
 
 def capacity(
     model: ModelSettings,
@@ -103,45 +101,60 @@ def capacity(
     kv_blocks: int | None = None,
     block_size: int = KERNEL_BLOCK_TOKENS,
     max_num_batched_tokens: int = 8192,
+    max_num_seqs: int = 1024,
+    async_scheduling: bool = True,
     offload_bytes: Sequence[int] = (),
     session_tokens: int | None = None,
     parallel: Parallel = ONE_GPU,
+    release: str = RELEASE,
 ) -> Capacity:
-    """Return how the memory of one GPU is divided, and how many sessions of `session_tokens` fit.
+    """Return how the memory of an engine is divided, and how many sessions of `session_tokens` fit.
 
     Args:
-        model: the model served on one GPU.
-        gpu: the GPU.
-        gpu_memory_utilization: share of the GPU's memory the engine may use (vLLM 0.28.0's default).
+        model: the model served by one engine.
+        gpu: its GPUs.
+        gpu_memory_utilization: share of a GPU's memory the engine may use (vLLM 0.28.0's default).
         kv_blocks: the pool's blocks as an engine's log gives them, instead of deriving them.
         block_size: tokens of a block before a hybrid model's alignment.
         max_num_batched_tokens: the token budget of a step: how far apart a cold prompt's checkpoints are.
+        max_num_seqs: the most sequences of a step.
+        async_scheduling: whether two steps may be on their way.
         offload_bytes: host memory sizes to answer for.
         session_tokens: length of the sessions to count; unset: the talk's 213,000, or the longest sequence of
             the model if that is shorter.
+        parallel: how the engine is spread over GPUs; of data-parallel ranks, one is counted.
+        release: of vLLM, whose way of counting working memory applies.
 
     Raises:
-        InputError: weights and runtime leave no room for the pool (says by how much and what to change), or
-            an argument is out of range.
+        InputError: weights and runtime leave no room for the pool (says by how much and what to change), the
+        sizes do
+            not go together (`check_parallel`), or an argument is out of range.
 
     """
     if not 0 < gpu_memory_utilization <= 1:
         raise InputError(f"gpu_memory_utilization = {gpu_memory_utilization}: must be above 0 and at most 1")
+    if release not in ACCOUNTS:
+        raise InputError(f"vLLM {release}: its working memory is not known; known: {', '.join(ACCOUNTS)}")
+    check_parallel(model, gpu, parallel)
+    engine = sharded(model, parallel, block_size)
+    taken = [
+        runtime(
+            *(model, gpu, parallel, stage),
+            max_num_batched_tokens=max_num_batched_tokens,
+            max_num_seqs=max_num_seqs,
+            release=release,
+        )
+        for stage in stages(model, parallel.pipeline)
+    ]
     usable = int(gpu.memory_bytes * gpu_memory_utilization)
-    runtime = gpu.cuda_context_bytes + model.peak_activation_bytes + model.cuda_graphs_bytes
-    block_tokens, block_bytes = model.block_tokens(block_size), model.block_bytes(block_size)
+    tightest = min(range(len(taken)), key=lambda stage: _blocks_on(engine, taken, usable, stage))
+    share, layout = engine.shares[tightest], engine.layout
+    block_tokens, block_bytes = layout.block_tokens, layout.bytes_on(tightest) or layout.block_bytes
     if kv_blocks is None:
-        pool = usable - model.weights_bytes - runtime
+        pool = usable - share.weights_bytes - taken[tightest].total
         num_blocks = pool // block_bytes
         if num_blocks < 2:
-            raise InputError(
-                f"{model.name} does not fit on {gpu.name}: {format_bytes(model.weights_bytes)} of weights, "
-                f"{format_bytes(runtime)} of runtime and two KV blocks need "
-                f"{format_bytes(2 * block_bytes - pool)} more than the {format_bytes(usable)} usable "
-                f"({format_bytes(gpu.memory_bytes)} x gpu_memory_utilization {gpu_memory_utilization}); use "
-                "a GPU with more memory, a smaller model or weights_dtype, a higher gpu_memory_utilization "
-                "(at most 1), or give kv_blocks as the engine's log has it"
-            )
+            raise _too_small(model, gpu, gpu_memory_utilization, share, taken[tightest], block_bytes)
     elif kv_blocks < 2:
         raise InputError(f"kv_blocks = {kv_blocks}: a pool has 2 blocks or more, one of them the null block")
     else:
@@ -151,20 +164,24 @@ def capacity(
             f"{num_blocks:,} KV blocks of {block_tokens} tokens on {gpu.name}: at most {MAX_BLOCKS:,}; check "
             "gpu.memory_bytes and engine.kv_blocks"
         )
-    session = _session(model, session_tokens, block_tokens, max_num_batched_tokens)
-    free = num_blocks - 1
-    longest = sequence_blocks(model.max_model_len, block_tokens, model.state_groups)
+    session = _session(model, session_tokens, engine, max_num_batched_tokens)
+    free, in_flight = num_blocks - 1, (1 + async_scheduling) * max_num_batched_tokens
+    longest = longest_blocks(layout.specs, model.max_model_len, in_flight)
     return Capacity(
         model=model,
         gpu=gpu,
         gpu_memory_utilization=gpu_memory_utilization,
         usable_bytes=usable,
-        runtime_bytes=runtime,
+        engine=engine,
+        share=share,
+        runtime=taken[tightest],
         pool_bytes=pool,
         blocks_given=kv_blocks is not None,
         num_blocks=num_blocks,
         block_tokens=block_tokens,
         block_bytes=block_bytes,
+        in_flight_tokens=in_flight,
+        longest_blocks=longest,
         max_concurrency=num_blocks / longest,
         session=session,
         idle=Tier(num_blocks * block_bytes, num_blocks, free // session.cold, free // session.grown),
@@ -174,43 +191,38 @@ def capacity(
     )
 
 
-def sequence_blocks(tokens: int, block_tokens: int, state_groups: int) -> int:
-    """Return the blocks that vLLM 0.28.0 counts for one running sequence: two states in every group."""
-    return -(-tokens // block_tokens) + 2 * state_groups
+def _blocks_on(engine: Sharded, taken: Sequence[Runtime], usable: int, stage: int) -> float:
+    """Return how many blocks a GPU of a stage has room for; a stage without a cache has room for all."""
+    size = engine.layout.bytes_on(stage)
+    room = usable - engine.shares[stage].weights_bytes - taken[stage].total
+    return room / size if size else float("inf")
 
 
-def session_blocks(
-    tokens: int, block_tokens: int, state_groups: int, max_num_batched_tokens: int
-) -> SessionBlocks:
-    """Return the blocks of a session (vLLM 0.28.0, align mode).
-
-    A lone cold prompt is computed in chunks of whole blocks within the token budget. Each chunk's end is a
-    checkpoint in every state group, the last one at the prompt's last block boundary; a partial block after
-    it has a state of its own but no hash.
-    """
-    attention = -(-tokens // block_tokens)
-    if not state_groups:
-        return SessionBlocks(tokens, *[attention] * 5)
-    chunk_blocks = max(max_num_batched_tokens // block_tokens, 1)
-    full_blocks = tokens // block_tokens
-    checkpoints = -(-full_blocks // chunk_blocks)
-    states = checkpoints + (1 if tokens % block_tokens else 0)
-    # Chunks of one block leave no gap between states; only then does an asynchronous engine free old ones.
-    kept = checkpoints if chunk_blocks > 1 else 1
-    return SessionBlocks(
-        tokens=tokens,
-        grown=attention + state_groups,
-        cold=full_blocks + checkpoints * state_groups,
-        cold_prefill_sync=attention + min(states, 2) * state_groups,
-        cold_prefill_async=attention + (states if chunk_blocks > 1 else min(states, 3)) * state_groups,
-        cold_decode_async=attention + kept * state_groups,
+def _too_small(  # noqa: PLR0917 - all that the refusal says
+    model: ModelSettings,
+    gpu: GpuSettings,
+    utilization: float,
+    share: GpuShare,
+    taken: Runtime,
+    block_bytes: int,
+) -> InputError:
+    usable = int(gpu.memory_bytes * utilization)
+    lack = share.weights_bytes + taken.total + 2 * block_bytes - usable
+    on = gpu.name if share.weights_bytes == model.weights_bytes else f"a {gpu.name} of the engine"
+    return InputError(
+        f"{model.name} does not fit on {on}: {format_bytes(share.weights_bytes)} of weights, "
+        f"{format_bytes(taken.total)} of runtime and two KV blocks need "
+        f"{format_bytes(lack)} more than the {format_bytes(usable)} usable "
+        f"({format_bytes(gpu.memory_bytes)} x gpu_memory_utilization {utilization}); use "
+        "a GPU with more memory, more tensor_parallel, a smaller model or weights_dtype, a higher "
+        "gpu_memory_utilization (at most 1), or give kv_blocks as the engine's log has it"
     )
 
 
 def _session(
-    model: ModelSettings, tokens: int | None, block_tokens: int, max_num_batched_tokens: int
+    model: ModelSettings, tokens: int | None, engine: Sharded, max_num_batched_tokens: int
 ) -> SessionBlocks:
-    name = "session_tokens"
+    name, block_tokens = "session_tokens", engine.layout.block_tokens
     if tokens is None:
         name, tokens = "max_model_len", min(TALK_SESSION_TOKENS, model.max_model_len)
     if tokens < block_tokens:
@@ -218,7 +230,7 @@ def _session(
             f"{name} = {tokens}: a session shorter than a block, here {block_tokens} tokens, leaves "
             "nothing in the cache to count"
         )
-    return session_blocks(tokens, block_tokens, model.state_groups, max_num_batched_tokens)
+    return session_of(engine.layout.specs, tokens, max_num_batched_tokens)
 
 
 def cpu_blocks(offload_bytes: int, block_bytes: int) -> int:

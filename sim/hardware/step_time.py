@@ -26,7 +26,9 @@ from sim.base.settings import Settings
 from sim.base.units import Seconds
 from sim.hardware.model import AchievedShares, GpuSettings, ModelSettings
 
-SMOOTH_MAX_P = {"fp8": 1.61, "bf16": 3.6, "fp16": 3.6}
+SMOOTH_MAX_P = {"fp8": 1.61, "fp8_block": 1.61} | dict.fromkeys(
+    ("bf16", "fp16", "mxfp4", "nvfp4", "int4"), 3.6
+)
 """Exponent by format of the weights: fits to the H100 kernel tables of NVIDIA AISimulate 0.13."""
 
 

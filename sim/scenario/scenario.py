@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, Self
 
-from pydantic import model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from sim.base.bounds import Seed
 from sim.base.errors import InputError
@@ -22,6 +22,8 @@ from sim.hardware.coefficients import Coefficients, times
 from sim.hardware.model import KERNEL_BLOCK_TOKENS
 from sim.hardware.parallel import Parallel
 from sim.hardware.presets import GpuChoice, ModelChoice
+from sim.hardware.runtime_memory import RELEASE
+from sim.hardware.server_defaults import server_defaults
 from sim.hardware.timing import TimingSettings
 from sim.links.placement import place
 from sim.links.settings import NetworkSettings
@@ -58,8 +60,9 @@ class Scenario(Settings):
     """A preset, or a table of one and what differs."""
     workers: WorkersSettings
     """The engines of the cluster."""
-    engine: EngineSettings = EngineSettings()
-    """How each engine is started."""
+    engine: EngineSettings = Field(default=EngineSettings(), validate_default=True)
+    """How each engine is started; limits of a step that are not given are those of vLLM's server on this
+    GPU."""
     offload: OffloadSettings | None = None
     """The engines' CPU tier; unset: there is none."""
     disaggregation: DisaggregationSettings = DisaggregationSettings()
@@ -76,6 +79,15 @@ class Scenario(Settings):
     """What is kept."""
     faults: Faults = ()
     """What goes wrong, and when; none if empty."""
+
+    @field_validator("engine", mode="after")
+    @classmethod
+    def _as_the_server(cls, engine: EngineSettings, info: ValidationInfo) -> EngineSettings:
+        gpu = info.data.get("gpu")
+        if gpu is None:  # it is wrong itself
+            return engine
+        unset = server_defaults(gpu)._asdict().items()
+        return engine.model_copy(update={k: v for k, v in unset if k not in engine.model_fields_set})
 
     @model_validator(mode="after")
     def _parts_agree(self) -> Self:
@@ -142,36 +154,42 @@ class Scenario(Settings):
         """Longest sequence that an engine serves, prompt and output together."""
         return self.engine.max_model_len or self.model.max_model_len
 
-    def capacity(self) -> Capacity:
+    def capacity(self, release: str = RELEASE) -> Capacity:
         """Return how the memory of a GPU of an aggregated or a prefill worker is divided.
 
+        Args:
+            release: of vLLM, whose way of counting working memory applies.
+
         Raises:
-            InputError: weights and runtime leave no room for a KV pool.
+            InputError: weights and runtime leave no room for a KV pool, or vLLM refuses the parallel sizes.
 
         """
-        return self._capacity(self.workers.parallel, self.engine.kv_blocks)
+        return self._capacity(self.workers.parallel, self.engine.kv_blocks, release)
 
     def decode_capacity(self) -> Capacity:
         """Return the same of a decode worker: unless it says otherwise, its pool is that of a prefill worker.
 
         Raises:
-            InputError: weights and runtime leave no room for a KV pool.
+            InputError: weights and runtime leave no room for a KV pool, or vLLM refuses the parallel sizes.
 
         """
         return self._capacity(
             self.workers.decode_parallel, self.disaggregation.decode_kv_blocks or self.engine.kv_blocks
         )
 
-    def _capacity(self, parallel: Parallel, kv_blocks: int | None) -> Capacity:
+    def _capacity(self, parallel: Parallel, kv_blocks: int | None, release: str = RELEASE) -> Capacity:
         return capacity(
             self.model.model_copy(update={"max_model_len": self.max_model_len}),
             self.gpu,
-            parallel=parallel,
             gpu_memory_utilization=self.engine.gpu_memory_utilization,
             kv_blocks=kv_blocks,
             block_size=self.engine.block_size or KERNEL_BLOCK_TOKENS,
             max_num_batched_tokens=self.engine.max_num_batched_tokens,
+            max_num_seqs=self.engine.max_num_seqs,
+            async_scheduling=self.engine.async_scheduling,
             offload_bytes=() if self.offload is None else (self.offload.cpu_bytes,),
+            parallel=parallel,
+            release=release,
         )
 
     def coefficients(self) -> Coefficients:

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from sim.base.errors import InputError
 from sim.base.units import format_bytes
-from sim.hardware.capacity import Capacity, sequence_blocks
+from sim.hardware import session_blocks
+from sim.hardware.capacity import Capacity
 from sim.scenario.scenario import Scenario
 
 
@@ -46,8 +47,9 @@ def check_startup(scenario: Scenario, capacity: Capacity) -> list[str]:
 
 def longest_tokens(capacity: Capacity, num_blocks: int) -> int:
     """Return the longest sequence with which vLLM starts; 0 if there is none."""
-    blocks = num_blocks - 2 * capacity.model.state_groups
-    return min(max(blocks, 0) * capacity.block_tokens, capacity.model.max_model_len)
+    return session_blocks.longest_tokens(
+        capacity.engine.layout.specs, num_blocks, capacity.model.max_model_len, capacity.in_flight_tokens
+    )
 
 
 def _pools(scenario: Scenario, capacity: Capacity) -> list[Pool]:
@@ -58,15 +60,10 @@ def _pools(scenario: Scenario, capacity: Capacity) -> list[Pool]:
     return pools
 
 
-def _needed(capacity: Capacity) -> int:
-    model = capacity.model
-    return sequence_blocks(model.max_model_len, capacity.block_tokens, model.state_groups)
-
-
 def _lack(pool: Pool) -> str:
     """Say what a pool lacks for one sequence of the greatest length; "" if nothing."""
     capacity = pool.capacity
-    needed, size = _needed(capacity), capacity.block_bytes
+    needed, size = capacity.longest_blocks, capacity.block_bytes
     if needed <= capacity.num_blocks:
         return ""
     longest = longest_tokens(capacity, capacity.num_blocks)
@@ -84,7 +81,9 @@ def _remedy(scenario: Scenario, pool: Pool) -> str:
     capacity = pool.capacity
     if pool.given_by:
         return f"Lower engine.max_model_len or raise {pool.given_by}"
-    needs = _needed(capacity) * capacity.block_bytes + capacity.model.weights_bytes + capacity.runtime_bytes
+    needs = (
+        capacity.longest_blocks * capacity.block_bytes + capacity.share.weights_bytes + capacity.runtime_bytes
+    )
     share = ceil(1000 * (needs + 1) / capacity.gpu.memory_bytes) / 1000
     now = scenario.engine.gpu_memory_utilization
     more = f"raise engine.gpu_memory_utilization from {now} to {share}, " if share <= 1 else ""

@@ -45,7 +45,7 @@ def test_scenarios_are_listed_sorted_and_found(tmp_path: Path, monkeypatch: pyte
 
 def test_presets() -> None:
     assert {"qwen3.8-27b-fp8", "qwen3-14b-bf16", "llama-3.1-8b-bf16"} <= set(preset_names("models"))
-    assert preset_names("gpus") == ["h100-80gb"]
+    assert preset_names("gpus") == ["a100-40gb", "a100-80gb", "b200", "h100-80gb", "h200-141gb", "l40s"]
     assert preset("gpus", "h100-80gb")["memory_bytes"] == "79.22GiB"
 
 
@@ -53,7 +53,7 @@ def test_presets() -> None:
 def test_an_unknown_preset_names_the_known_ones(name: str) -> None:
     with pytest.raises(
         InputError,
-        match=r"no model is called .*known: llama-3\.1-8b-bf16, .*; for another, give",
+        match=r"no model is called .*known: .*llama-3\.1-8b-bf16, .*; for another, give",
     ):
         preset("models", name)
 

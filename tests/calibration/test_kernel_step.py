@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 
+from sim.base.errors import InputError
 from sim.base.shipped import preset, preset_names
 from sim.calibration.kernel_step import step_parts, step_values
 from sim.calibration.model_kernels import elementwise_bytes_per_token, matrices
@@ -29,9 +30,26 @@ RATES = {
 }
 
 
-@pytest.mark.parametrize("name", preset_names("models"))
+def shipped(name: str) -> ModelSettings:
+    return ModelSettings.model_validate(preset("models", name))
+
+
+def is_plain(model: ModelSettings) -> bool:
+    return not (model.experts or model.latent or model.mamba or model.windows)
+
+
+PLAIN = [name for name in preset_names("models") if is_plain(shipped(name))]
+
+
+@pytest.mark.parametrize("name", sorted({*preset_names("models")} - {*PLAIN}))
+def test_a_model_of_other_parts_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match=f"{name} has .*kernel tables are read for plain and gated-delta-"):
+        matrices(shipped(name))
+
+
+@pytest.mark.parametrize("name", PLAIN)
 def test_the_matrices_are_all_weights_of_the_layers_and_the_head(name: str) -> None:
-    model = ModelSettings.model_validate(preset("models", name))
+    model = shipped(name)
     *layers, head = matrices(model)
     assert sum(one.n_out * one.k_in * one.copies for one in layers) == model.layer_params
     assert (head.n_out, head.k_in, head.copies) == (model.vocab_size, model.hidden_size, 1)

@@ -9,8 +9,9 @@ from rich.console import Console
 
 from sim.base.errors import InputError
 from sim.base.shipped import preset
-from sim.hardware.capacity import capacity, cpu_blocks, session_blocks
+from sim.hardware.capacity import capacity, cpu_blocks
 from sim.hardware.model import GpuSettings, ModelSettings
+from sim.hardware.session_blocks import session_blocks
 from sim.show.text.capacity import lines, render
 
 GIB = 2**30

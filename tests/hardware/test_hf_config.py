@@ -68,7 +68,7 @@ def write(tmp_path: Path, content: Any, changes: dict[str, Any] | None = None) -
 
 
 def sizes(model: ModelSettings) -> dict[str, Any]:
-    measured = {"name", "weights_loaded_bytes", "peak_activation_bytes", "cuda_graphs_bytes"}
+    measured = {"name", "hf_id", "weights_loaded_bytes", "peak_activation_bytes", "cuda_graphs_bytes"}
     return model.model_dump(exclude=measured)
 
 
@@ -118,12 +118,36 @@ def test_the_recurrent_state_has_a_format_of_its_own(tmp_path: Path) -> None:
         ({"torch_dtype": "int8"}, 'torch_dtype = "int8": must be one of bfloat16, float16, float32'),
         ({"vocab_size": "many"}, 'vocab_size = "many": must be a whole number of 1 or more'),
         ({"num_key_value_heads": 3}, "attention_heads = 32 is not a multiple of kv_heads = 3"),
-        ({"num_local_experts": 8}, "num_local_experts = 8: mixture-of-experts layers are not modelled"),
-        ({"kv_lora_rank": 512}, "latent attention"),
-        ({"sliding_window": 4096}, "sliding-window attention is not modelled"),
+        ({"num_local_experts": 8}, "the key num_experts_per_tok is missing"),
+        (
+            {"num_local_experts": 8, "num_experts_per_tok": 9},
+            r"experts\.per_token = 9: there are 8 to choose from",
+        ),
+        ({"kv_lora_rank": 512}, "the key qk_rope_head_dim is missing"),
+        ({"index_topk": 2048}, "index_topk = 2048: a sparse index is cached beside the latent vectors"),
+        ({"num_kv_shared_layers": 15}, "layers that share the cache of others are not modelled"),
+        (
+            {"architectures": ["DeepseekV32ForCausalLM"]},
+            "DeepseekV32ForCausalLM is not modelled: a sparse index",
+        ),
+        (
+            {"architectures": ["LlamaForCausalLN"]},
+            "no rule for the architecture 'LlamaForCausalLN'; did you mean",
+        ),
         ({"layer_types": ["full_attention"] * 31}, "has 31 entries for num_hidden_layers = 32"),
-        ({"layer_types": ["sliding_attention"] * 32}, "'sliding_attention' is not modelled; allowed: full_"),
-        ({"quantization_config": {"quant_method": "awq"}}, 'only quant_method "fp8" is modelled'),
+        ({"layer_types": ["sliding_attention"] * 32}, "the key sliding_window is missing"),
+        (
+            {"layer_types": ["recurrent"] * 32},
+            "'recurrent' is not modelled; allowed: full_attention, sliding_",
+        ),
+        (
+            {"quantization_config": {"quant_method": "awq", "bits": 8}},
+            "awq of 8 bits is not modelled; allowed: fp8",
+        ),
+        (
+            {"quantization_config": {"quant_method": "bitsandbytes"}},
+            "'bitsandbytes' is not modelled; allowed: fp8",
+        ),
     ],
 )
 def test_plain_configurations_that_cannot_be_used(

@@ -266,7 +266,7 @@ def test_the_model_may_be_in_a_file_of_command_lines(tmp_path: Path) -> None:
     content["model_config"] = CONFIG | {"num_experts": 4}
     (run / "started.json").write_text(json.dumps(content), encoding="utf-8")
     result = call("--measured", str(run))
-    assert "# Note: the model's configuration cannot be used: num_experts = 4" in result.stdout
+    assert "# Note: the model's configuration cannot be used: the key num_experts_per_tok is" in result.stdout
 
 
 @pytest.mark.parametrize(

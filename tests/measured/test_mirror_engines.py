@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from sim.cli import app
+from sim.hardware.experts import Experts
 from sim.measured.run import load_run
 from sim.scenario.load import load_scenario
 from sim.validation.predictions.replayed_routing import replayed_routing
@@ -126,13 +127,11 @@ def test_experts_keep_the_shape_of_their_cache(tmp_path: Path) -> None:
     out = tmp_path / "x.toml"
     result = call("--measured", str(folder), "--out", str(out))
     model = load_scenario(out).model
-    # Two experts of 128 and a shared one.
-    assert (model.linear_attention_layers, model.full_attention_layers, model.intermediate_size) == (
-        3,
-        1,
-        384,
+    assert (model.linear_attention_layers, model.full_attention_layers) == (3, 1)
+    assert model.experts == Experts(
+        routed=4, per_token=2, intermediate_size=128, shared_intermediate_size=128
     )
-    assert "num_experts = 4: mixture-of-experts layers are not modelled" in result.stderr
+    assert result.stderr.count("experts") == 0
 
 
 def test_a_preset_of_another_shape_is_not_taken(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from sim.base.errors import InputError
-from sim.base.shipped import scenario_names, scenario_path
+from sim.base.shipped import preset_names, scenario_names, scenario_path
 from sim.scenario.load import load_scenario
 from sim.scenario.scenario import Scenario
 from tests.scenarios import MINIMAL, refusal
@@ -195,7 +195,7 @@ def test_every_problem_gets_a_line(write) -> None:
         f"{path}, line 1: seed = 'x': must be a valid integer, unable to parse string as an integer",
         f"{path}, line 7: workload.sessions = 0: must be greater than 0",
         f"{path}, line 2: model: no model is called 'gpt' "
-        "(known: llama-3.1-8b-bf16, qwen3-14b-bf16, qwen3.8-27b-fp8, tiny-gdn-bf16, tiny-llama-bf16); "
+        f"(known: {', '.join(preset_names('models'))}); "
         "for another, give the path of its config.json",
         f"{path}: workers: is missing: The engines of the cluster.",
     ]

@@ -92,37 +92,12 @@ def _differences(model: ModelSettings, other: ModelSettings) -> Iterator[str]:
 
 
 def _of_config(config: Mapping[str, Any], found: Found) -> ModelSettings | None:
-    """Return the shape that a configuration gives; of experts, the MLP that a token goes through."""
+    """Return the shape that a configuration gives; None, with a note, if it cannot be used."""
     try:
         return _read(config)
     except InputError as error:
-        reason = str(error).rpartition("config.json: ")[2]
-    dense = _without_experts(config)
-    if dense is not None:
-        try:
-            model = _read(dense)
-        except InputError as error:
-            reason = str(error).rpartition("config.json: ")[2]
-        else:
-            found.note(
-                f"{reason}: the MLP is as wide as the experts that a token goes through, "
-                f"{model.intermediate_size}; caching and routing do not depend on it, the memory of the "
-                "weights does: take engine.kv_blocks from the engine"
-            )
-            return model
-    found.note(f"the model's configuration cannot be used: {reason}")
-    return None
-
-
-def _without_experts(config: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return a configuration whose layers have one MLP each (keys of Qwen3-MoE, Qwen3-Next and their kin)."""
-    each, active = config.get("moe_intermediate_size"), config.get("num_experts_per_tok")
-    shared = config.get("shared_expert_intermediate_size") or 0
-    if not config.get("num_experts") or not all(isinstance(n, int) for n in (each, active, shared)):
+        found.note(f"the model's configuration cannot be used: {str(error).rpartition('config.json: ')[2]}")
         return None
-    assert isinstance(each, int)
-    assert isinstance(active, int)
-    return {**config, "num_experts": 0, "intermediate_size": active * each + shared}
 
 
 def _read(config: Mapping[str, Any]) -> ModelSettings:

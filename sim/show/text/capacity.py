@@ -8,7 +8,9 @@ from rich.text import Text
 
 from sim.base.units import format_bytes
 from sim.hardware.capacity import Capacity
-from sim.hardware.model import ModelSettings
+from sim.hardware.parallel import Parallel
+from sim.hardware.runtime_memory import Runtime
+from sim.hardware.sharding import GpuShare
 from sim.show.text.page_table import PageTable
 from sim.show.text.summary import footnotes, heading
 
@@ -16,6 +18,15 @@ _STATES = (
     "grown: computed turn by turn, with one checkpoint of the state; cold: computed at once, with one at the "
     "end of every chunk"
 )
+
+
+_WINDOWS = "grown: with what its windows still read; cold: just computed, with all that left its windows"
+_KINDS = {
+    "full": "full attention",
+    "sliding_window": "sliding window{}",
+    "chunked_local": "chunks{}",
+    "recurrent": "recurrent state",
+}
 
 
 class Line(NamedTuple):
@@ -29,7 +40,8 @@ class Line(NamedTuple):
 def lines(result: Capacity) -> list[Line]:
     """Return the arithmetic of a capacity from the weights to the sessions that fit."""
     return [
-        *_weight_lines(result.model),
+        *_engine_lines(result),
+        *_weight_lines(result),
         *_pool_lines(result),
         *_block_lines(result),
         *_session_lines(result),
@@ -44,69 +56,113 @@ def render(result: Capacity, console: Console, notes: Sequence[str] = ()) -> Non
     table.add_column()
     for line in lines(result):
         table.add_row(*line)
-    states = [_STATES] if result.model.state_groups else []
-    title = f"{result.model.name} on {result.gpu.name}"
-    console.print(heading(title, "memory of one worker"), Text(), table, footnotes([*states, *notes]))
+    windowed, several = result.model.windows is not None, len(result.engine.layout.groups) > 1
+    states = [_WINDOWS] if windowed else [_STATES] if several else []
+    gpus = result.engine.parallel.gpus
+    title = f"{result.model.name} on {result.gpu.name if gpus == 1 else f'{gpus} x {result.gpu.name}'}"
+    of = "one worker" if gpus == 1 else "one GPU of a worker"
+    console.print(heading(title, f"memory of {of}"), Text(), table, footnotes([*states, *notes]))
 
 
-def _weight_lines(model: ModelSettings) -> list[Line]:
+def beside(
+    result: Capacity, max_num_batched_tokens: int, max_num_seqs: int, estimate: int | str | None
+) -> list[str]:
+    """Return notes: the engine's limits of a step and, if it was asked, what AIConfigurator's core says."""
+    notes = [f"max_num_batched_tokens {max_num_batched_tokens:,}, max_num_seqs {max_num_seqs:,}"]
+    if isinstance(estimate, int):
+        share = estimate / result.num_blocks - 1
+        notes.append(f"AIConfigurator's core estimates {estimate:,} blocks ({share:+.1%})")
+    elif estimate:
+        notes.append(f"AIConfigurator's core has no estimate: {estimate}")
+    return notes
+
+
+def _engine_lines(result: Capacity) -> list[Line]:
+    """Return what each stage of an engine of several GPUs holds; nothing for one GPU."""
+    parallel, shares = result.engine.parallel, result.engine.shares
+    if parallel.gpus == 1:
+        return []
+    found = [Line("GPUs of a worker", str(parallel.gpus), _sizes(parallel))]
+    if parallel.pipeline > 1:
+        found += [
+            Line(
+                f"  stage {share.stage}",
+                format_bytes(share.weights_bytes),
+                f"weights a GPU, {share.layers} layers",
+            )
+            for share in shares
+        ]
+        found.append(Line("counted below", f"stage {result.share.stage}", "it has least room for KV blocks"))
+    return found
+
+
+def _sizes(parallel: Parallel) -> str:
+    experts = ", experts whole" if parallel.expert else ""
+    return f"tensor {parallel.tensor} x pipeline {parallel.pipeline} x data {parallel.data}{experts}"
+
+
+def _weight_lines(result: Capacity) -> list[Line]:
+    model, share = result.model, result.share
     parts = [
-        Line(f"  {part.label}", f"{part.params / 1e9:.2f}B", f"{part.formula}, {part.bytes_per_param} B each")
-        for part in model.weight_parts()
+        Line(
+            f"  {part.label}",
+            f"{part.params / 1e9:.2f}B",
+            f"{part.formula}, {part.bytes_per_param:.4g} B each",
+        )
+        for part in share.weight_parts
     ]
     unknown = model.weights_loaded_bytes is None
     return [
         *parts,
-        Line("weights as computed", format_bytes(model.weights_computed_bytes, 1), "sum of the above"),
+        Line("weights as computed", format_bytes(share.weights_computed_bytes, 1), "sum of the above"),
         Line(
             "weights as loaded",
-            format_bytes(model.weights_bytes),
-            "not known: as computed" if unknown else "from the engine's log; these count",
+            format_bytes(share.weights_bytes),
+            "not known: as computed" if unknown else _as_loaded(result),
         ),
     ]
 
 
+def _as_loaded(result: Capacity) -> str:
+    whole = result.engine.parallel.gpus == 1
+    return (
+        "from the engine's log; these count"
+        if whole
+        else "as much more as the log of one GPU has; these count"
+    )
+
+
 def _pool_lines(result: Capacity) -> list[Line]:
-    model, gpu = result.model, result.gpu
-    runtime = (gpu.cuda_context_bytes, model.peak_activation_bytes, model.cuda_graphs_bytes)
-    taken = (result.usable_bytes, model.weights_bytes, result.runtime_bytes)
+    gpu, share, taken = result.gpu, result.share, result.runtime
     return [
         Line(
             "usable memory",
             format_bytes(result.usable_bytes),
             f"{format_bytes(gpu.memory_bytes)} x {result.gpu_memory_utilization}",
         ),
-        Line(
-            "runtime",
-            format_bytes(result.runtime_bytes),
-            f"{' + '.join(map(_gib, runtime))}: CUDA context, peak activation, CUDA graphs",
-        ),
+        Line("runtime", format_bytes(result.runtime_bytes), _runtime(taken)),
         Line(
             "KV pool",
             format_bytes(result.pool_bytes),
-            f"{result.num_blocks:,} blocks, given" if result.blocks_given else " - ".join(map(_gib, taken)),
+            f"{result.num_blocks:,} blocks, given"
+            if result.blocks_given
+            else " - ".join(map(_gib, (result.usable_bytes, share.weights_bytes, taken.total))),
         ),
     ]
 
 
+def _runtime(taken: Runtime) -> str:
+    sizes = [taken.context, taken.activation, taken.graphs]
+    names = ["CUDA context", "peak activation", "CUDA graphs"]
+    if taken.communication:
+        sizes, names = [*sizes, taken.communication], [*names, "communication"]
+    return f"{' + '.join(map(_gib, sizes))}: {', '.join(names)}"
+
+
 def _block_lines(result: Capacity) -> list[Line]:
-    model = result.model
+    model, share = result.model, result.share
     blocks, tokens = f"{result.num_blocks:,}", f"{result.block_tokens:,}"
-    found = [
-        Line(
-            "KV cache of a token",
-            format_bytes(model.kv_bytes_per_token),
-            f"{model.kv_bytes_per_token_and_layer:,} B x {model.full_attention_layers} layers",
-        )
-    ]
-    if model.state_groups:
-        found.append(
-            Line(
-                "state of a sequence",
-                format_bytes(model.state_bytes_per_sequence, 1),
-                f"{model.state_bytes_per_layer:,} B x {model.linear_attention_layers} layers",
-            )
-        )
+    found = _cache_lines(share, result)
     return [
         *found,
         Line("block", f"{tokens} tokens", f"{format_bytes(result.block_bytes)}"),
@@ -120,21 +176,52 @@ def _block_lines(result: Capacity) -> list[Line]:
     ]
 
 
-def _session_lines(result: Capacity) -> list[Line]:
-    model, session = result.model, result.session
-    size = session.tokens * model.kv_bytes_per_token + model.state_bytes_per_sequence
-    state = f" + {format_bytes(model.state_bytes_per_sequence, 1)}" if model.state_groups else ""
-    found = [
-        Line(
-            f"session of {session.tokens:,} tokens",
-            format_bytes(size, 1),
-            f"{session.tokens:,} x {format_bytes(model.kv_bytes_per_token)}{state}",
+def _cache_lines(share: GpuShare, result: Capacity) -> list[Line]:
+    found = []
+    if share.kv_layers:
+        found.append(
+            Line(
+                "KV cache of a token",
+                format_bytes(share.kv_bytes_per_token),
+                f"{share.kv_bytes_per_token // share.kv_layers:,} B x {share.kv_layers} layers",
+            )
         )
-    ]
+    if share.state_layers:
+        found.append(
+            Line(
+                "state of a sequence",
+                format_bytes(share.state_bytes_per_sequence, 1),
+                f"{share.state_bytes_per_sequence // share.state_layers:,} B x {share.state_layers} layers",
+            )
+        )
+    groups = result.engine.layout.groups
+    if len(groups) == 1 and not groups[0].spec.window_tokens:
+        return found
+    for number, (spec, layers) in enumerate(groups):
+        window = f" of {spec.window_tokens:,}" if spec.window_tokens else ""
+        kind = _KINDS[spec.kind].format(window)
+        found.append(
+            Line(f"cache group {number}", f"{layers} layers", f"{kind}, blocks of {spec.block_tokens} tokens")
+        )
+    return found
+
+
+def _session_lines(result: Capacity) -> list[Line]:
+    share, session = result.share, result.session
+    grouped = len(result.engine.layout.groups) > 1 or session.cold != session.grown
+    size = session.tokens * share.kv_bytes_per_token + share.state_bytes_per_sequence
+    state = f" + {format_bytes(share.state_bytes_per_sequence, 1)}" if share.state_layers else ""
+    arithmetic = f"{session.tokens:,} x {format_bytes(share.kv_bytes_per_token)}{state}"
+    if result.model.windows:
+        size, arithmetic = (
+            session.grown * result.block_bytes,
+            f"{session.grown:,} blocks, with what its windows read",
+        )
+    found = [Line(f"session of {session.tokens:,} tokens", format_bytes(size, 1), arithmetic)]
     places = [("GPU", result.idle, f"{result.num_blocks - 1:,}")]
     places += [(f"{format_bytes(tier.n_bytes)} of host", tier, f"{tier.blocks:,}") for tier in result.host]
     for place, tier, blocks in places:
-        if not model.state_groups:
+        if not grouped:
             found.append(
                 Line(f"  kept in {place}", str(tier.grown_sessions), f"{blocks} / {session.grown:,} blocks")
             )
@@ -143,7 +230,7 @@ def _session_lines(result: Capacity) -> list[Line]:
             Line(f"  kept in {place}, grown", str(tier.grown_sessions), f"{blocks} / {session.grown} blocks"),
             Line(f"  kept in {place}, cold", str(tier.cold_sessions), f"{blocks} / {session.cold} blocks"),
         ]
-    if model.state_groups:
+    if grouped:
         found += [
             Line(
                 "  cold, running at once",

@@ -1,0 +1,1 @@
+"""Hugging Face configurations: which models they describe, and how to read each part of one."""
