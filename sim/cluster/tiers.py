@@ -26,7 +26,7 @@ def tiers_of(scenario: Scenario, capacity: Capacity) -> tuple[Tier, ...]:
         up=pcie,
         router_tier="host" if offload.kv_events == "self-describing" else None,
         link="pcie",
-        pieces_per_block=scenario.model.full_attention_layers,
+        pieces_per_block=capacity.block_layers,
     )
     return (host,)
 

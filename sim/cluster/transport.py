@@ -46,6 +46,6 @@ def pull_shape_of(scenario: Scenario, decode_capacity: Capacity) -> PullShape:
         workers.parallel,
         workers.decode_parallel,
         block_bytes=decode_capacity.block_bytes,
-        layers=model.full_attention_layers,
-        shared=False,
+        layers=decode_capacity.block_layers,
+        shared=model.latent is not None or workers.tensor_parallel > model.kv_heads,
     )

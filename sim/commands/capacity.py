@@ -16,12 +16,16 @@ def capacity(  # noqa: PLR0917 - options, which typer passes by name
         typer.Option(help="In place of the scenario's: a preset, a name on Hugging Face, or a config.json."),
     ] = None,
     gpu: Annotated[str | None, typer.Option(help="In place of the scenario's: a preset.")] = None,
-    tp: Annotated[int, typer.Option("--tp", min=1, help="Tensor-parallel GPUs.")] = 1,
-    pp: Annotated[int, typer.Option("--pp", min=1, help="Stages of a pipeline.")] = 1,
-    dp: Annotated[int, typer.Option("--dp", min=1, help="Data-parallel attention ranks.")] = 1,
+    tp: Annotated[
+        int | None, typer.Option("--tp", min=1, help="Tensor-parallel GPUs, in place of the scenario's.")
+    ] = None,
+    pp: Annotated[int | None, typer.Option("--pp", min=1, help="Stages of a pipeline, likewise.")] = None,
+    dp: Annotated[
+        int | None, typer.Option("--dp", min=1, help="Data-parallel attention ranks, likewise.")
+    ] = None,
     ep: Annotated[
-        bool, typer.Option("--ep", help="Whole experts on each GPU instead of parts of all.")
-    ] = False,
+        bool | None, typer.Option("--ep/--no-ep", help="Whole experts on each GPU, or parts of all.")
+    ] = None,
     vllm: Annotated[
         str | None, typer.Option(help="Release of vLLM whose way of counting working memory applies.")
     ] = None,
@@ -35,15 +39,21 @@ def capacity(  # noqa: PLR0917 - options, which typer passes by name
     from sim.base.shown import WIDTH
     from sim.commands.console import console
     from sim.hardware.aic_blocks import estimate
-    from sim.hardware.parallel import Parallel
     from sim.hardware.runtime_memory import RELEASE
     from sim.scenario.load import load_scenario
     from sim.show.text.capacity import beside, render
     from sim.simulation.startup import check_startup
 
-    chosen = [f"{key}={name}" for key, name in (("model", model), ("gpu", gpu)) if name is not None]
+    sizes = zip(("tensor", "pipeline", "data", "expert"), (tp, pp, dp, ep), strict=True)
+    given = {"model": model, "gpu": gpu} | {f"workers.{key}_parallel": size for key, size in sizes}
+    chosen = [
+        f"{key}={str(value).lower() if isinstance(value, bool) else value}"
+        for key, value in given.items()
+        if value is not None
+    ]
+
     loaded = load_scenario(scenario, [*chosen, *overrides])
-    result = loaded.capacity(Parallel(tp, pp, dp, ep), vllm or RELEASE)
+    result = loaded.capacity(vllm or RELEASE)
     limits = loaded.engine.max_num_batched_tokens, loaded.engine.max_num_seqs
     also, screen = beside(result, *limits, estimate(result, *limits)), console(WIDTH)
     try:

@@ -73,19 +73,27 @@ class Capacity:
     """One entry for each offload size asked about."""
 
     @property
-    def host_block_bytes(self) -> int:
-        """A block in host memory, of all GPUs of a rank."""
-        return self.block_bytes
-
-    @property
-    def host_links(self) -> int:
-        """GPUs that each copy an equal part of a block."""
-        return 1
-
-    @property
     def pool_tokens(self) -> int:
         """Tokens of a single plain sequence that all blocks together would hold."""
         return self.num_blocks * self.block_tokens
+
+    @property
+    def host_block_bytes(self) -> int:
+        """A block in host memory, of all GPUs of a rank (vLLM 0.28.0, `v1/kv_offload/cpu/spec.py`).
+
+        Latent caches are equal on all tensor ranks: without pipeline stages there is one copy.
+        """
+        return host_block_bytes(self.engine)
+
+    @property
+    def block_layers(self) -> int:
+        """Layers that have a page in a block, on the GPU with most of them."""
+        return max(self.engine.layout.pages)
+
+    @property
+    def host_links(self) -> int:
+        """GPUs that each copy an equal part of a block between their memory and the host's."""
+        return 1 if self.engine.one_copy else self.engine.parallel.gpus_per_rank
 
     @property
     def runtime_bytes(self) -> int:
@@ -187,7 +195,7 @@ def capacity(
         idle=Tier(num_blocks * block_bytes, num_blocks, free // session.cold, free // session.grown),
         running_cold_sync=_at_once(free, session.cold_prefill_sync, session.grown),
         running_cold_async=_at_once(free, session.cold_prefill_async, session.cold_decode_async),
-        host=tuple(_host_tier(n_bytes, block_bytes, session) for n_bytes in offload_bytes),
+        host=tuple(_host_tier(n_bytes, host_block_bytes(engine), session) for n_bytes in offload_bytes),
     )
 
 
@@ -231,6 +239,15 @@ def _session(
             "nothing in the cache to count"
         )
     return session_of(engine.layout.specs, tokens, max_num_batched_tokens)
+
+
+def host_block_bytes(engine: Sharded) -> int:
+    """Return what a block takes in host memory, of all GPUs of a rank."""
+    layout = engine.layout
+    if engine.one_copy:
+        return layout.block_bytes
+    stages_bytes = sum(layout.bytes_on(stage) for stage in range(len(layout.pages)))
+    return stages_bytes * engine.parallel.tensor
 
 
 def cpu_blocks(offload_bytes: int, block_bytes: int) -> int:

@@ -54,10 +54,8 @@ class Sharded(NamedTuple):
     layout: CacheLayout
     """Cache groups, and a block's bytes on the GPU that has most of it."""
 
-    @property
-    def largest(self) -> GpuShare:
-        """The GPU with most weights: its memory decides how many blocks there are."""
-        return max(self.shares, key=lambda share: share.weights_bytes)
+    one_copy: bool = False
+    """Whether all tensor ranks hold the same cache, so that host memory keeps it once."""
 
 
 def sharded(model: ModelSettings, parallel: Parallel, block_size: int = KERNEL_BLOCK_TOKENS) -> Sharded:
@@ -65,7 +63,9 @@ def sharded(model: ModelSettings, parallel: Parallel, block_size: int = KERNEL_B
     part = tensor_share(model, parallel)
     found = stages(model, parallel.pipeline)
     shares = tuple(_share(model, part, stage, i) for i, stage in enumerate(found))
-    return Sharded(parallel, shares, cache_layout(model, block_size, parallel))
+    layout = cache_layout(model, block_size, parallel)
+    one_copy = model.latent is not None and len(layout.groups) == 1 and parallel.tensor > 1
+    return Sharded(parallel, shares, layout, one_copy and parallel.pipeline == 1)
 
 
 def _share(model: ModelSettings, part: ModelSettings, stage: Stage, index: int) -> GpuShare:

@@ -15,9 +15,9 @@ from sim.base.bounds import Seed
 from sim.base.errors import InputError
 from sim.base.settings import Settings
 from sim.base.uncertainty import draw_defaults
-from sim.base.units import format_bytes
 from sim.engine.settings import EngineSettings
-from sim.hardware.capacity import Capacity, capacity, cpu_blocks
+from sim.hardware.cache_groups import cache_layout
+from sim.hardware.capacity import Capacity, capacity
 from sim.hardware.coefficients import Coefficients, times
 from sim.hardware.model import KERNEL_BLOCK_TOKENS
 from sim.hardware.parallel import Parallel
@@ -25,12 +25,11 @@ from sim.hardware.presets import GpuChoice, ModelChoice
 from sim.hardware.runtime_memory import RELEASE
 from sim.hardware.server_defaults import server_defaults
 from sim.hardware.timing import TimingSettings
-from sim.links.placement import place
 from sim.links.settings import NetworkSettings
 from sim.links.transfer import LinkSettings
 from sim.results.slo import Slo
-from sim.scenario.faults import Faults, disagreement_of
-from sim.scenario.problems import disagreement
+from sim.scenario.agreement import check_agreement
+from sim.scenario.faults import Faults
 from sim.scenario.schema import JsonSchema
 from sim.scenario.sections import (
     DisaggregationSettings,
@@ -91,53 +90,8 @@ class Scenario(Settings):
 
     @model_validator(mode="after")
     def _parts_agree(self) -> Self:
-        engine, block = self.engine, self.block_tokens
-        if self.router.block_size not in (None, block):
-            raise disagreement(
-                "router.block_size",
-                self.router.block_size,
-                f"the engine's blocks have {block} tokens, and no prefix is found unless both are equal; "
-                f"leave it out, or give {block}",
-            )
-        if self.max_model_len > self.model.max_model_len:
-            raise disagreement(
-                "engine.max_model_len",
-                engine.max_model_len,
-                f"the model's is {self.model.max_model_len}; raise model.max_model_len for a stretched model",
-            )
-        # vLLM ends a hybrid model's chunk on a block boundary: shorter chunks would never reach one.
-        if self.model.state_groups and 0 < engine.long_prefill_token_threshold < block:
-            raise disagreement(
-                "engine.long_prefill_token_threshold",
-                engine.long_prefill_token_threshold,
-                f"must be 0 or at least a block of this hybrid model, {block} tokens",
-            )
-        block_bytes = self.model.block_bytes(engine.block_size or KERNEL_BLOCK_TOKENS)
-        if self.offload and not cpu_blocks(self.offload.cpu_bytes, block_bytes):
-            raise disagreement(
-                "offload.cpu_bytes",
-                self.offload.cpu_bytes,
-                f"does not hold one KV block of {format_bytes(block_bytes)}; give more, or leave offload out",
-            )
-        self._check_faults()
+        check_agreement(self)
         return self
-
-    def _check_faults(self) -> None:
-        workers = self.workers
-        if not self.faults:
-            return
-        nodes = 1
-        if workers.decode:
-            nodes = 1 + max(place(self.disaggregation.placement, workers.first, workers.then).nodes)
-        reason = disagreement_of(
-            self.faults,
-            workers=workers.ranks,
-            nodes=nodes,
-            disaggregated=workers.prefill is not None,
-            offload=self.offload is not None,
-        )
-        if reason is not None:
-            raise disagreement("faults", self.faults, reason)
 
     @property
     def can_break(self) -> bool:
@@ -147,7 +101,12 @@ class Scenario(Settings):
     @property
     def block_tokens(self) -> int:
         """Tokens of one KV block, of the engine and of the router."""
-        return self.model.block_tokens(self.engine.block_size or KERNEL_BLOCK_TOKENS)
+        return cache_layout(self.model, self.block_size, self.workers.parallel).block_tokens
+
+    @property
+    def block_size(self) -> int:
+        """What the engine is started with as `--block-size`."""
+        return self.engine.block_size or KERNEL_BLOCK_TOKENS
 
     @property
     def max_model_len(self) -> int:
@@ -183,7 +142,7 @@ class Scenario(Settings):
             self.gpu,
             gpu_memory_utilization=self.engine.gpu_memory_utilization,
             kv_blocks=kv_blocks,
-            block_size=self.engine.block_size or KERNEL_BLOCK_TOKENS,
+            block_size=self.block_size,
             max_num_batched_tokens=self.engine.max_num_batched_tokens,
             max_num_seqs=self.engine.max_num_seqs,
             async_scheduling=self.engine.async_scheduling,

@@ -1,0 +1,101 @@
+"""Whether the sections of a scenario go together."""
+
+from typing import TYPE_CHECKING
+
+from sim.base.errors import InputError
+from sim.base.units import format_bytes
+from sim.hardware.cache_groups import cache_layout
+from sim.hardware.capacity import cpu_blocks, host_block_bytes
+from sim.hardware.sharding import check_parallel, sharded
+from sim.links.placement import place
+from sim.links.pull_shape import check_pull
+from sim.scenario.faults import disagreement_of
+from sim.scenario.problems import disagreement
+
+if TYPE_CHECKING:
+    from sim.scenario.scenario import Scenario
+
+
+def check_agreement(scenario: "Scenario") -> None:
+    """Raise the error of a key that is fine in itself and does not go with another section."""
+    _check_gpus(scenario)
+    _check_lengths(scenario)
+    _check_host_memory(scenario)
+    _check_faults(scenario)
+
+
+def _check_gpus(scenario: "Scenario") -> None:
+    """Check how engines are spread, and whether vLLM joins prefill and decode engines that are."""
+    workers, model, gpu = scenario.workers, scenario.model, scenario.gpu
+    try:
+        check_parallel(model, gpu, workers.parallel)
+        if not workers.decode:
+            return
+        check_parallel(model, gpu, workers.decode_parallel)
+        plain = model.latent is None and not model.state_groups
+        check_pull(workers.parallel, workers.decode_parallel, kv_heads=model.kv_heads, splits_heads=plain)
+    except InputError as error:
+        raise disagreement("workers", str(workers), str(error)) from error
+    block, there = scenario.block_tokens, cache_layout(model, scenario.block_size, workers.decode_parallel)
+    if there.block_tokens != block:
+        raise disagreement(
+            "workers",
+            str(workers),
+            f"a block of a decode worker has {there.block_tokens} tokens and one of a prefill worker {block}: "
+            "they cannot be pulled; give both the same tensor_parallel",
+        )
+
+
+def _check_lengths(scenario: "Scenario") -> None:
+    engine, model, block = scenario.engine, scenario.model, scenario.block_tokens
+    if scenario.router.block_size not in (None, block):
+        raise disagreement(
+            "router.block_size",
+            scenario.router.block_size,
+            f"the engine's blocks have {block} tokens, and no prefix is found unless both are equal; "
+            f"leave it out, or give {block}",
+        )
+    if scenario.max_model_len > model.max_model_len:
+        raise disagreement(
+            "engine.max_model_len",
+            engine.max_model_len,
+            f"the model's is {model.max_model_len}; raise model.max_model_len for a stretched model",
+        )
+    # vLLM ends a hybrid model's chunk on a block boundary: shorter chunks would never reach one.
+    if model.state_groups and 0 < engine.long_prefill_token_threshold < block:
+        raise disagreement(
+            "engine.long_prefill_token_threshold",
+            engine.long_prefill_token_threshold,
+            f"must be 0 or at least a block of this hybrid model, {block} tokens",
+        )
+
+
+def _check_host_memory(scenario: "Scenario") -> None:
+    offload = scenario.offload
+    if offload is None:
+        return
+    size = host_block_bytes(sharded(scenario.model, scenario.workers.parallel, scenario.block_size))
+    if not cpu_blocks(offload.cpu_bytes, size):
+        raise disagreement(
+            "offload.cpu_bytes",
+            offload.cpu_bytes,
+            f"does not hold one KV block of {format_bytes(size)}; give more, or leave offload out",
+        )
+
+
+def _check_faults(scenario: "Scenario") -> None:
+    workers, faults = scenario.workers, scenario.faults
+    if not faults:
+        return
+    nodes = 1
+    if workers.decode:
+        nodes = 1 + max(place(scenario.disaggregation.placement, workers.first, workers.then).nodes)
+    reason = disagreement_of(
+        faults,
+        workers=workers.ranks,
+        nodes=nodes,
+        disaggregated=workers.prefill is not None,
+        offload=scenario.offload is not None,
+    )
+    if reason is not None:
+        raise disagreement("faults", faults, reason)
