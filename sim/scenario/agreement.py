@@ -41,7 +41,7 @@ def _check_gpus(scenario: "Scenario") -> None:
         raise disagreement(
             "workers",
             str(workers),
-            f"a block of a decode worker has {there.block_tokens} tokens and one of a prefill worker {block}: "
+            f"a block of a decode worker has {there.block_tokens} tokens, of a prefill worker {block}: "
             "they cannot be pulled; give both the same tensor_parallel",
         )
 
