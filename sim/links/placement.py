@@ -110,6 +110,6 @@ def _check_nodes(
         if gpus[node] > gpus_per_node:
             raise InputError(
                 f"disaggregation.placement: the workers of node {node} have {gpus[node]} GPUs and the node "
-                f"has {gpus_per_node} (gpus_per_node); give other nodes, or leave prefill_nodes and decode_nodes "
-                "out (none) to fill nodes in order"
+                f"has {gpus_per_node} (gpus_per_node); give other nodes, or leave prefill_nodes and "
+                "decode_nodes out (none) to fill nodes in order"
             )
