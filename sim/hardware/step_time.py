@@ -10,7 +10,8 @@ decoding sequence. Its time is a sum of resources:
     + c_pf + c_mixed * context of the decodes  of a step with prefill: another kernel
 
 With tiles of 128, 1,030 tokens take as long as 1,152. With p = 1 reading and computing add up, with an
-infinite p the longer of them counts.
+infinite p the longer of them counts. Where a `DenseTable` is given, its times stand in place of the smooth
+maximum.
 """
 
 from collections.abc import Sequence
@@ -24,6 +25,7 @@ from pydantic import Field
 from sim.base.bounds import Count
 from sim.base.settings import Settings
 from sim.base.units import Seconds
+from sim.hardware.dense_table import DenseCurve, DenseTable
 from sim.hardware.model import AchievedShares, GpuSettings, ModelSettings
 
 SMOOTH_MAX_P = {"fp8": 1.61, "bf16": 3.6, "fp16": 3.6}
@@ -70,12 +72,22 @@ class StepTime(Protocol):
 class StepLaw:
     """The law of this module."""
 
-    __slots__ = ("_dense_s", "_of")
+    __slots__ = ("_decode", "_decode_s", "_of", "_prefill", "_prefill_s")
 
-    def __init__(self, coefficients: StepCoefficients) -> None:
+    def __init__(self, coefficients: StepCoefficients, table: DenseTable | None = None) -> None:
+        """Make the law of some coefficients, with a table of its dense part if there is one."""
         self._of = coefficients
-        self._dense_s: dict[int, float] = {}
-        """By tokens of a step."""
+        self._prefill_s: dict[int, float] = {}
+        """The dense part of a step with prefill, by its tokens."""
+        self._decode_s = self._prefill_s
+        """The same of a step without: another one only with a table."""
+        self._prefill = self._decode = self._smooth_s
+        if table is not None:
+            self._decode_s = {}
+            decode = DenseCurve(table.tokens, table.decode, self._smooth_s)
+            prefill = DenseCurve(table.tokens, table.prefill, self._smooth_s)
+            prefill.at_least(decode)
+            self._prefill, self._decode = prefill.time_s, decode.time_s
 
     def step_s(
         self, prefill: Sequence[tuple[int, int]], decode_batch: int, decode_context_tokens: int
@@ -91,14 +103,15 @@ class StepLaw:
         if not prefill:
             if not decode_batch:
                 return 0.0
-            return (
-                self._fixed_s(decode_batch, decode_batch) + self._of.c_kv_s_per_token * decode_context_tokens
-            )
+            return self._decodes_s(decode_batch) + self._of.c_kv_s_per_token * decode_context_tokens
         tokens, pairs = decode_batch, 0.0
         for new, prefix in prefill:
             tokens += new
             pairs += new * (prefix + new / 2)
-        fixed = self._fixed_s(tokens, len(prefill) + decode_batch)
+        dense = self._prefill_s.get(tokens)
+        if dense is None:
+            dense = self._prefill_s[tokens] = self._prefill(tokens)
+        fixed = dense + self._of.c_seq_s * (len(prefill) + decode_batch) + self._of.c_step_s
         decodes = (self._of.c_kv_s_per_token + self._of.c_mixed_s_per_token) * decode_context_tokens
         return fixed + decodes + (self._of.a_pair_s * pairs + self._of.c_pf_s)
 
@@ -112,16 +125,19 @@ class StepLaw:
 
         """
         contexts = np.arange(sum_context_tokens, sum_context_tokens + batch * n, batch, dtype=np.float64)
-        return self._fixed_s(batch, batch) + self._of.c_kv_s_per_token * contexts
+        return self._decodes_s(batch) + self._of.c_kv_s_per_token * contexts
 
-    def _fixed_s(self, tokens: int, sequences: int) -> float:
-        """Return what does not depend on contexts. A scalar: NumPy's power differs in the last bit."""
-        dense = self._dense_s.get(tokens)
+    def _decodes_s(self, batch: int) -> float:
+        """Return what does not depend on contexts in a step without prefill."""
+        dense = self._decode_s.get(batch)
         if dense is None:
-            of, tile = self._of, self._of.tile_tokens
-            computed_s = of.c_tok_s_per_token * (-(-tokens // tile) * tile)
-            dense = self._dense_s[tokens] = smooth_max(of.t_floor_s, computed_s, of.smooth_max_p)
-        return dense + self._of.c_seq_s * sequences + self._of.c_step_s
+            dense = self._decode_s[batch] = self._decode(batch)
+        return dense + self._of.c_seq_s * batch + self._of.c_step_s
+
+    def _smooth_s(self, tokens: int) -> float:
+        """Return the dense part without a table. A scalar: NumPy's power differs in the last bit."""
+        of, tile = self._of, self._of.tile_tokens
+        return smooth_max(of.t_floor_s, of.c_tok_s_per_token * (-(-tokens // tile) * tile), of.smooth_max_p)
 
 
 def smooth_max(x: float, y: float, p: float) -> float:
