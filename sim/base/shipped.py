@@ -77,10 +77,13 @@ def preset(kind: PresetKind, name: str) -> dict[str, Any]:
     return read_toml(_find(_presets(kind), name, kind.removesuffix("s"), f"; for another, {_OWN[kind]}"))
 
 
-def coefficients_path(model_name: str, gpu_name: str) -> Path | None:
-    """Return the file of step-time coefficients of this model on this GPU, or None where none were made."""
-    path = shipped_root() / "calibration" / f"{model_name}_{gpu_name}.toml"
-    return path if path.is_file() else None
+def coefficients_path(name: str) -> Path | None:
+    """Return the shipped file of step-time coefficients of this name, or None where none was made.
+
+    One that was fitted to measurements goes before one that was read from kernel tables.
+    """
+    paths = [folder / f"{name}.toml" for folder in _coefficients()]
+    return next((path for path in paths if path.is_file()), None)
 
 
 def coefficients_named(path_or_name: str) -> Path:
@@ -92,7 +95,13 @@ def coefficients_named(path_or_name: str) -> Path:
     """
     if is_path(path_or_name):
         return Path(path_or_name)
-    return _find(shipped_root() / "calibration", path_or_name, "file of coefficients")
+    path = coefficients_path(path_or_name)
+    if path is None:
+        known = sorted({name for folder in _coefficients() for name in _stems(folder)})
+        raise InputError(
+            f"no file of coefficients is called {path_or_name!r}{did_you_mean(path_or_name, known)}"
+        )
+    return path
 
 
 def published_names() -> list[str]:
@@ -148,6 +157,12 @@ def parse_toml(path: Path, text: str) -> dict[str, Any]:
         return toml_text.parse(text)
     except ValueError as error:
         raise InputError(f"{path}: not a TOML file: {error}") from error
+
+
+def _coefficients() -> tuple[Path, ...]:
+    """Return the folders of coefficient files, the first to be asked first."""
+    calibration = shipped_root() / "calibration"
+    return calibration, calibration / "aic"
 
 
 def _published() -> Path:

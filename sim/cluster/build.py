@@ -94,7 +94,9 @@ class Cluster:
         self.workers: list[Worker] = []
         self._trace = trace
         self._delays = delays or constant_delays(scenario.frontend, times.frontend)
-        self._law_of: LawOf = laws(times.origin, times.step) if step_time is None else lambda _: step_time
+        self._law_of: LawOf = (
+            laws(times.origin, times.step, times.table) if step_time is None else lambda _: step_time
+        )
         self._attention_group = scenario.model.state_groups
         self._on_progress: Progress | None = None
         self.client = make_client(self.clock, trace, scenario.replay, self._send)

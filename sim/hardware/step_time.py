@@ -27,9 +27,14 @@ from sim.base.settings import Settings
 from sim.base.units import Seconds
 from sim.hardware.dense_table import DenseCurve, DenseTable
 from sim.hardware.model import AchievedShares, GpuSettings, ModelSettings
+from sim.hardware.parallel import ONE_GPU, Parallel
 
 SMOOTH_MAX_P = {"fp8": 1.61, "bf16": 3.6, "fp16": 3.6}
 """Exponent by format of the weights: fits to the H100 kernel tables of NVIDIA AISimulate 0.13."""
+
+ALL_REDUCE_S, ALL_REDUCE_BYTES_PER_S = 4.5e-6, 112e9
+"""Adding up the parts of a layer's output over 2 to 8 GPUs: 3.9 to 5.7 us of 64 KiB, 277 to 326 us of 32 MiB,
+on one H100 node under vLLM 0.31 (tables of NVIDIA AISimulate 0.13)."""
 
 
 class StepCoefficients(Settings):
@@ -146,21 +151,27 @@ def smooth_max(x: float, y: float, p: float) -> float:
     return high * (1.0 + (low / high) ** p) ** (1.0 / p) if high else 0.0
 
 
-def peak_roofline(model: ModelSettings, gpu: GpuSettings) -> StepCoefficients:
+def peak_roofline(
+    model: ModelSettings, gpu: GpuSettings, parallel: Parallel = ONE_GPU
+) -> StepCoefficients:
     """Return coefficients from shapes and the peaks of the datasheet: what no engine can beat.
 
     Weights are read while dense layers are computed, and the longer of the two counts.
     """
     shares = dict.fromkeys(AchievedShares.model_fields, 1.0)
     ideal = gpu.model_copy(update={"achieved": AchievedShares.model_validate(shares)})
-    return roofline(model, ideal).model_copy(update={"smooth_max_p": inf})
+    return roofline(model, ideal, parallel).model_copy(update={"smooth_max_p": inf})
 
 
-def roofline(model: ModelSettings, gpu: GpuSettings) -> StepCoefficients:
+def roofline(model: ModelSettings, gpu: GpuSettings, parallel: Parallel = ONE_GPU) -> StepCoefficients:
     """Return coefficients from shapes and achieved peaks alone, for a model that nobody measured.
 
-    A lower bound in practice: launches, element-wise operations and the host are not in it.
+    A lower bound in practice: launches, element-wise operations and the host are not in it. Tensor-parallel
+    GPUs share matrices, heads and KV heads, of which each keeps one at least, and add their parts up twice a
+    layer. A step passes through all stages of a pipeline, which takes as long as all layers in one place.
     """
+    gpus = parallel.tensor
+    kv_share = max(model.kv_heads // gpus, 1) / model.kv_heads
     achieved = gpu.achieved
     fp8_weights, fp8_cache = model.weights_dtype == "fp8", model.kv_dtype == "fp8"
     if fp8_weights and gpu.fp8_flop_per_s is not None:
@@ -172,12 +183,15 @@ def roofline(model: ModelSettings, gpu: GpuSettings) -> StepCoefficients:
         achieved.fp8_kv_read if fp8_cache else achieved.bf16_kv_read
     )
     weight_read = gpu.memory_bandwidth_bytes_per_s * achieved.weight_read
+    all_reduces = 2 * model.layers if gpus > 1 else 0
     return StepCoefficients(
-        t_floor_s=model.step_weights_bytes / weight_read,
-        c_tok_s_per_token=model.flop_per_token / dense,
+        t_floor_s=model.step_weights_bytes / gpus / weight_read,
+        c_tok_s_per_token=model.flop_per_token / gpus / dense
+        + (all_reduces * 2 * model.hidden_size / ALL_REDUCE_BYTES_PER_S),
         smooth_max_p=SMOOTH_MAX_P[model.weights_dtype],
-        a_pair_s=model.attention_flop_per_pair / prefill,
-        c_kv_s_per_token=model.kv_bytes_per_token / kv_read,
+        a_pair_s=model.attention_flop_per_pair / gpus / prefill,
+        c_kv_s_per_token=model.kv_bytes_per_token * kv_share / kv_read,
         # A step reads and writes each sequence's recurrent state.
-        c_seq_s=2 * model.state_bytes_per_sequence / weight_read,
+        c_seq_s=2 * model.state_bytes_per_sequence / gpus / weight_read,
+        c_step_s=all_reduces * ALL_REDUCE_S,
     )
