@@ -89,13 +89,15 @@ def coefficients_path(name: str) -> Path | None:
 def coefficients_named(path_or_name: str) -> Path:
     """Return a file of coefficients by its path or, if it is a shipped one, by its name without .toml.
 
+    The name may say the folder: "aic/qwen3-14b-bf16_h100-80gb" is the one from kernel tables.
+
     Raises:
         InputError: no file of this name is shipped; names the nearest.
 
     """
-    if is_path(path_or_name):
-        return Path(path_or_name)
     path = coefficients_path(path_or_name)
+    if path is None and is_path(path_or_name):
+        return Path(path_or_name)
     if path is None:
         known = sorted({name for folder in _coefficients() for name in _stems(folder)})
         raise InputError(

@@ -188,12 +188,15 @@ def read_coefficient_file(path: Path) -> CoefficientFile:
         InputError: the file cannot be read, an entry is unknown or missing, or a value is wrong.
 
     """
-    return _checked(path, read_text(path))
+    return checked(path, read_text(path))
 
 
 @lru_cache(maxsize=16)
-def _checked(path: Path, text: str) -> CoefficientFile:
-    """Return what the text of a file says: checks take longer than a short run, and each run asks twice."""
+def checked(path: Path, text: str) -> CoefficientFile:
+    """Return what the text of a file says; `path` is for messages. Raises as `read_coefficient_file`.
+
+    Kept: checks take longer than a short run, and each run asks twice.
+    """
     try:
         content = CoefficientFile.model_validate(parse_toml(path, text))
         content.frontend_coefficients(content.values)

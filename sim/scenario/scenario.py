@@ -191,7 +191,7 @@ class Scenario(Settings):
             return [self]
         if self.timing.draw:
             raise InputError(f"timing.draw = {self.timing.draw} is one draw already; leave it out")
-        if self.timing.preset:
+        if self.timing.preset not in (None, "aiconfigurator"):
             raise InputError(f'timing.preset = "{self.timing.preset}" has no ranges to draw from')
         drawn = [
             self.model_copy(update={"timing": self.timing.model_copy(update={"draw": k})})
