@@ -13,6 +13,8 @@ from sim.base.messages import did_you_mean
 
 PresetKind = Literal["models", "gpus"]
 """The folder of a preset below `scenarios/presets/`."""
+FROM_TABLES = "-aic"
+"""Ends the names of files from AIConfigurator's tables."""
 _OWN = {"models": "give the path of its config.json", "gpus": "write a table [gpu] of its numbers"}
 """What to do about what no preset is for."""
 
@@ -80,30 +82,27 @@ def preset(kind: PresetKind, name: str) -> dict[str, Any]:
 def coefficients_path(name: str) -> Path | None:
     """Return the shipped file of step-time coefficients of this name, or None where none was made.
 
-    One that was fitted to measurements goes before one that was read from kernel tables.
+    One that was fitted or put together by hand goes before one from AIConfigurator's tables.
     """
-    paths = [folder / f"{name}.toml" for folder in _coefficients()]
+    calibration, aic = _coefficients()
+    paths = (calibration / f"{name}.toml", aic / f"{name}{FROM_TABLES}.toml")
     return next((path for path in paths if path.is_file()), None)
 
 
 def coefficients_named(path_or_name: str) -> Path:
     """Return a file of coefficients by its path or, if it is a shipped one, by its name without .toml.
 
-    The name may say the folder: "aic/qwen3-14b-bf16_h100-80gb" is the one from kernel tables.
-
     Raises:
         InputError: no file of this name is shipped; names the nearest.
 
     """
-    path = coefficients_path(path_or_name)
-    if path is None and is_path(path_or_name):
+    if is_path(path_or_name):
         return Path(path_or_name)
-    if path is None:
-        known = sorted({name for folder in _coefficients() for name in _stems(folder)})
-        raise InputError(
-            f"no file of coefficients is called {path_or_name!r}{did_you_mean(path_or_name, known)}"
-        )
-    return path
+    files = {file.stem: file for folder in _coefficients() for file in folder.glob("*.toml")}
+    if path_or_name not in files:
+        nearest = did_you_mean(path_or_name, sorted(files))
+        raise InputError(f"no file of coefficients is called {path_or_name!r}{nearest}")
+    return files[path_or_name]
 
 
 def published_names() -> list[str]:
@@ -162,7 +161,7 @@ def parse_toml(path: Path, text: str) -> dict[str, Any]:
 
 
 def _coefficients() -> tuple[Path, ...]:
-    """Return the folders of coefficient files, the first to be asked first."""
+    """Return the folder of coefficient files, and that of those from AIConfigurator's tables."""
     calibration = shipped_root() / "calibration"
     return calibration, calibration / "aic"
 

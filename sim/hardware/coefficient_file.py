@@ -123,6 +123,8 @@ class CoefficientFile(Settings):
     gpu: str
     parallel: ParallelSizes = ParallelSizes()
     """Of the engine; one GPU unless said otherwise."""
+    formats: Mapping[str, str] = {}
+    """Number formats, in the words of whoever was asked: "weights", "experts", "kv"."""
     origin: Literal["fitted", "prior", "aiconfigurator"]
     """To measured steps or requests, put together, or from the tables of NVIDIA's AIConfigurator."""
     summary: str

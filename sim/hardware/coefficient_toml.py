@@ -25,6 +25,7 @@ def to_toml(content: CoefficientFile, head: Sequence[str]) -> str:
         "model": content.model,
         "gpu": content.gpu,
         "parallel": content.parallel.model_dump(exclude_defaults=True),
+        "formats": dict(content.formats),
         "origin": content.origin,
         "summary": content.summary,
         "step": {name: _entry(name, entry) for name, entry in content.step.items()},

@@ -106,7 +106,11 @@ def coefficients(
 
     """
     asked = _words(model.name, gpu.name, parallel)
-    path = coefficients_path(file_name(model.name, gpu.name, parallel)) if file is None else coefficients_named(file)
+    path = (
+        coefficients_path(file_name(model.name, gpu.name, parallel))
+        if file is None
+        else coefficients_named(file)
+    )
     if path is None:
         return roofline_coefficients(model, gpu, f"no coefficients for {asked}", parallel)
     content = read_coefficient_file(path)
@@ -139,7 +143,9 @@ def roofline_coefficients(
 ) -> Coefficients:
     """Return what shapes and achieved peaks give, with why they are taken."""
     summary = f"roofline from shapes and achieved peaks, no measurement: {reason}"
-    return Coefficients(_roofline(roofline, model, gpu, parallel), FrontendCoefficients(), "roofline", summary)
+    return Coefficients(
+        _roofline(roofline, model, gpu, parallel), FrontendCoefficients(), "roofline", summary
+    )
 
 
 def _roofline(

@@ -151,9 +151,7 @@ def smooth_max(x: float, y: float, p: float) -> float:
     return high * (1.0 + (low / high) ** p) ** (1.0 / p) if high else 0.0
 
 
-def peak_roofline(
-    model: ModelSettings, gpu: GpuSettings, parallel: Parallel = ONE_GPU
-) -> StepCoefficients:
+def peak_roofline(model: ModelSettings, gpu: GpuSettings, parallel: Parallel = ONE_GPU) -> StepCoefficients:
     """Return coefficients from shapes and the peaks of the datasheet: what no engine can beat.
 
     Weights are read while dense layers are computed, and the longer of the two counts.

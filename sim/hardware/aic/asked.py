@@ -22,6 +22,20 @@ SYSTEMS = {
 _SAME_SHAPE = {"qwen3.8-27b-fp8": "Qwen/Qwen3.5-27B"}
 """Models that it knows under another name: 64 layers, 16 of full attention, 24 query and 4 KV heads of 256."""
 
+_PARTS = ("experts", "latent", "windows", "mamba")
+"""Of a model that is more than a plain dense one."""
+_GEMM = {
+    "bf16": "bfloat16",
+    "fp16": "bfloat16",
+    "fp8": "fp8",
+    "fp8_block": "fp8",
+    "nvfp4": "nvfp4",
+    "int4": "int4_wo",
+}
+"""Formats of the matrices; see `asked` for FP8. Latent attention has tables of its own formats only."""
+_MOE = {"bf16": "bfloat16", "fp16": "bfloat16", "fp8": "fp8", "fp8_block": "fp8_block", "nvfp4": "nvfp4"}
+"""Formats of the experts; of others, the model's own."""
+
 
 class Asked(NamedTuple):
     """One engine, in AIConfigurator's words."""
@@ -38,6 +52,12 @@ class Asked(NamedTuple):
     """Format of the KV cache; None: the model's own."""
     experts: bool
     """Whether the model is a mixture of experts."""
+
+    @property
+    def formats(self) -> dict[str, str]:
+        """The number formats that are not the model's own, by what has them."""
+        named = {"weights": self.gemm, "experts": self.moe, "kv": self.kv}
+        return {part: value for part, value in named.items() if value is not None}
 
     @property
     def options(self) -> dict[str, object]:
@@ -85,22 +105,23 @@ def asked(model: ModelSettings, gpu: GpuSettings, parallel: Parallel) -> Asked:
 
     """
     name = getattr(model, "hf_id", None) or _SAME_SHAPE.get(model.name)
-    experts = bool(getattr(model, "experts", 0))
-    dense = not (experts or model.linear_attention_layers or getattr(model, "kv_lora_rank", 0))
-    if name is None and not dense:
+    plain = not (model.linear_attention_layers or any(getattr(model, part, None) for part in _PARTS))
+    if name is None and not plain:
         raise InputError(
             f"AIConfigurator cannot be asked for {model.name}: it is no plain dense model, and no model.hf_id "
             "says what it is called on Hugging Face; give one, or leave timing.preset out for a roofline"
         )
-    fp8 = model.weights_dtype == "fp8"
+    experts = getattr(model, "experts", None)
+    latent = getattr(model, "latent", None) is not None
+    experts_dtype = getattr(experts, "weights_dtype", None) or model.weights_dtype
     return Asked(
-        model=json.dumps(_config(model), sort_keys=True) if dense else str(name),
+        model=json.dumps(_config(model), sort_keys=True) if plain else str(name),
         system=system_of(gpu.name),
         parallel=parallel,
-        gemm=None if experts else "fp8" if fp8 else "bfloat16",
-        moe=None,
+        gemm=None if latent else _GEMM.get(model.weights_dtype),
+        moe=_MOE.get(experts_dtype) if experts else None,
         kv="fp8" if model.kv_dtype == "fp8" else "bfloat16",
-        experts=experts,
+        experts=experts is not None,
     )
 
 

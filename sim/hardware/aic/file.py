@@ -89,9 +89,7 @@ def coefficients_of(question: Asked, model_name: str, gpu_name: str) -> Coeffici
     return content
 
 
-def composed(
-    steps: Steps, question: Asked, model_name: str, gpu_name: str, release: str
-) -> CoefficientFile:
+def composed(steps: Steps, question: Asked, model_name: str, gpu_name: str, release: str) -> CoefficientFile:
     """Return the file of some steps; `release` is the library's version."""
     fp8 = question.gemm == "fp8"
     law = fitted(steps, SHARPNESS["fp8"] if fp8 else _SHARPNESS_ELSE)
@@ -120,11 +118,12 @@ def composed(
         model=model_name,
         gpu=gpu_name,
         parallel=ParallelSizes.of(question.parallel),
+        formats=question.formats,
         origin="aiconfigurator",
         summary=(
-            f"kernel tables of AIConfigurator {release} ({_words(question)}), nothing fitted to a run; measured / "
-            f"formula / scaled: {_percent(prompt)} of an 8K prompt, {_percent(long)} of a chunk on 64K, "
-            f"{_percent(decode)} of a decode step; law against tables: {_within(law.held_out)}"
+            f"kernel tables of AIConfigurator {release} ({_words(question)}), nothing fitted to a run; measured "
+            f"are {_measured(prompt)} of an 8K prompt, {_measured(long)} of a chunk on 64K, {_measured(decode)} "
+            f"of a decode step, the rest is formulas and scaling; {_within(law.held_out)}"
         ),
         step=entries,
         frontend=FRONTEND,
@@ -160,17 +159,16 @@ def _difference(long: Timed, short: Timed) -> Timed:
 
 
 def _words(question: Asked) -> str:
-    """Return the GPU and the formats: "h100_sxm, weights fp8, KV fp8"."""
-    weights = question.gemm or "as published"
-    return f"{question.system}, weights {weights}, KV {question.kv or 'as published'}"
+    """Return the GPU and the formats: "h100_sxm, weights fp8, kv fp8"."""
+    return ", ".join([question.system, *(f"{part} {value}" for part, value in question.formats.items())])
 
 
-def _percent(step: Timed) -> str:
-    """Return where the time comes from, by `SOURCES`: "92 / 6 / 2 %"."""
-    return " / ".join(f"{100 * part:.0f}" for part in _shares(step)) + " %"
+def _measured(step: Timed) -> str:
+    return f"{_shares(step)[0]:.0%}"
 
 
 def _within(held_out: Sequence[HeldOut]) -> str:
-    """Return the mean errors: "prefill 1.0 %, decode 2.5 %, both 3.3 %"."""
+    """Return the mean errors: "the law is 1.0 % (prefill), 2.5 % (decode), 3.3 % (both) off them"."""
     words = ("prefill", "decode", "both")
-    return ", ".join(f"{word} {one.mape:.1%}" for word, one in zip(words, held_out, strict=True))
+    errors = (f"{100 * one.mape:.1f} % ({word})" for word, one in zip(words, held_out, strict=True))
+    return f"the law is {', '.join(errors)} off the tables"

@@ -7,9 +7,9 @@ matter which operations a model's attention is made of. Steps that are no knot a
 say how well the law holds.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import accumulate, product
 from math import inf
 from statistics import median
 
@@ -126,7 +126,17 @@ def _line(
     for size, own in sizes.items():
         weights, x, y = _columns(own, times, work)
         left[size] = max(float(np.average(y - slope * x, weights=weights)), 0.1 * min(y))
-    return slope, left
+    return slope, _padded(left)
+
+
+def _padded(left: Mapping[int, float]) -> dict[int, float]:
+    """Return the times by size, none above that of a larger one.
+
+    Tables jump where they change from one kernel to the next, to times that fall with more tokens; rows that
+    nobody needs could always be added.
+    """
+    sizes = sorted(left, reverse=True)
+    return dict(zip(sizes, accumulate((left[size] for size in sizes), min), strict=True))
 
 
 def _columns(
@@ -147,9 +157,7 @@ def _per_sequence_s(prefill: dict[int, float], decode: dict[int, float]) -> floa
 
 def held_out(steps: Steps, law: StepLaw) -> tuple[HeldOut, ...]:
     """Return the relative errors of a law on steps between those it is fitted to."""
-    chunks = [
-        law.step_s([chunk], 0, 0) / steps.prefill(*chunk).s - 1 for chunk in product(*_HELD_CHUNKS)
-    ]
+    chunks = [law.step_s([chunk], 0, 0) / steps.prefill(*chunk).s - 1 for chunk in product(*_HELD_CHUNKS)]
     decodes = [
         law.step_s([], batch, batch * context) / steps.decode(batch, context).s - 1
         for batch, context in product(*_HELD_DECODES)

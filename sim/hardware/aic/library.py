@@ -1,10 +1,11 @@
-"""The one place that touches `aiconfigurator-core`: an engine of it, or one line that says why there is none."""
+"""The one place that touches `aiconfigurator-core`: an engine of it, or one line why there is none."""
 
 import json
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol, cast
@@ -61,11 +62,22 @@ def opened(asked: Asked) -> Handle:
     with refusing(asked), _quiet():
         from aiconfigurator_core.sdk.engine import EngineHandle  # noqa: PLC0415 - an extra
 
-        if not asked.model.startswith("{"):
+        config = asked.model if asked.model.startswith("{") else _bundled(asked.model)
+        if config is None:
             return cast("Handle", EngineHandle.compile(asked.model, asked.system, "vllm", **asked.options))
         with TemporaryDirectory(prefix="sim-aic-") as folder:
-            (Path(folder) / "config.json").write_text(asked.model, encoding="utf-8")
+            (Path(folder) / "config.json").write_text(config, encoding="utf-8")
             return cast("Handle", EngineHandle.compile(folder, asked.system, "vllm", **asked.options))
+
+
+def _bundled(name: str) -> str | None:
+    """Return a config.json that the library brings along without knowing its name (Mixtral), else None."""
+    from aiconfigurator_core.sdk.common import DefaultHFModels  # noqa: PLC0415 - an extra
+
+    file = files("aiconfigurator_core") / "model_configs" / f"{name.replace('/', '--')}_config.json"
+    if name in DefaultHFModels or Path(name).is_dir() or not file.is_file():
+        return None
+    return file.read_text(encoding="utf-8")
 
 
 @contextmanager
@@ -78,8 +90,8 @@ def refusing(asked: Asked) -> Iterator[None]:
     except Exception as error:  # foreign: it raises whatever its parts raise
         why = " ".join(str(error).split()) or type(error).__name__
         raise InputError(
-            f"AIConfigurator has no step times of {_named(asked)} on {asked.system}: {why[:300]}; choose another "
-            "format or parallel size, or leave timing.preset out for a roofline"
+            f"AIConfigurator has no step times of {_named(asked)} on {asked.system}: {why[:300]}; choose "
+            "another format or parallel size, or leave timing.preset out for a roofline"
         ) from error
 
 
