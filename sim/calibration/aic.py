@@ -1,4 +1,4 @@
-"""Coefficients of an engine from the tables of AIConfigurator: a preset, or any model that it knows by name."""
+"""Coefficients of an engine from the tables of AIConfigurator: of a preset, or any model that it knows."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,7 +19,8 @@ def calibrate(
     """Return the coefficients of a model.
 
     Args:
-        model: a preset; or a name on Hugging Face ("Qwen/Qwen3-32B"), a folder with a config.json, or that file.
+        model: a preset; or a name on Hugging Face ("Qwen/Qwen3-32B"), the path of a config.json or of its
+            folder.
         gpu: a preset.
         parallel: how the engine is spread over GPUs.
         formats: "gemm", "moe" and "kv" in the library's words; only for a model that is no preset.
@@ -34,8 +35,8 @@ def calibrate(
         given = [key for key, value in formats.items() if value is not None]
         if given:
             raise InputError(
-                f"--{given[0]}: the preset {model} says its formats; leave it out, or give the model's name on "
-                "Hugging Face"
+                f"--{given[0]}: the preset {model} says its formats; leave it out, or give the model's name "
+                "on Hugging Face"
             )
         settings = ModelSettings.model_validate(resolve("models", model))
         return coefficients_of(asked(settings, measured_on, parallel), name or model, measured_on.name)

@@ -71,8 +71,8 @@ def calibrate(path: Path, model: str, gpu: str, parallel: Parallel) -> Coefficie
     measured = read_forward(path)
     if measured.gpus != parallel.gpus:
         raise InputError(
-            f"{path}: was run on {measured.gpus} GPU{'s' if measured.gpus > 1 else ''}, and --tp, --pp and --dp "
-            f"make {parallel.gpus}"
+            f"{path}: was run on {measured.gpus} GPU{'s' if measured.gpus > 1 else ''}, and --tp, --pp and "
+            f"--dp make {parallel.gpus}"
         )
     try:
         found = fit(measured.cases)

@@ -1,7 +1,7 @@
-"""Makes the files of calibration/aic anew: `python -m tests.calibration.aic_files [WORD ...]`, with the extra [aic].
+"""Makes the files of calibration/aic anew: `python -m tests.calibration.aic_files [WORD ...]`, extra [aic].
 
-`engines.csv` there says which: parallel sizes are tensor-parallel GPUs, with d and data-parallel ranks, and e for whole
-experts on each GPU. A WORD makes only files with it in their names.
+`engines.csv` there says which: parallel sizes are tensor-parallel GPUs, with d and data-parallel ranks, and e
+for whole experts on each GPU. A WORD makes only files with it in their names.
 """
 
 import csv
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from sim.base.errors import InputError
-from sim.base.shipped import FROM_TABLES, preset, shipped_root
+from sim.base.shipped import FROM_TABLES, preset, preset_names, shipped_root
 from sim.calibration.aic import head_lines
 from sim.hardware.aic.asked import Asked, asked, asked_by_name
 from sim.hardware.aic.file import coefficients_of
@@ -37,13 +37,13 @@ class Engine(NamedTuple):
 
     @property
     def asked(self) -> Asked:
-        """How AIConfigurator is asked for it."""
-        if self.row["asked"] != "preset":
-            formats = {part: self.row[part] or None for part in ("gemm", "moe", "kv")}
-            return asked_by_name(self.row["asked"], self.gpu, self.parallel, formats)
-        model = ModelSettings.model_validate(preset("models", self.model))
-        any_gpu = GpuSettings.model_validate(preset("gpus", "h100-80gb"))
-        return asked(model, any_gpu.model_copy(update={"name": self.gpu}), self.parallel)
+        """How AIConfigurator is asked for it: as a preset where there is one, else as the row says."""
+        if self.model in preset_names("models"):
+            model = ModelSettings.model_validate(preset("models", self.model))
+            any_gpu = GpuSettings.model_validate(preset("gpus", "h100-80gb"))
+            return asked(model, any_gpu.model_copy(update={"name": self.gpu}), self.parallel)
+        formats = {part: self.row[part] or None for part in ("gemm", "moe", "kv")}
+        return asked_by_name(self.row["asked"], self.gpu, self.parallel, formats)
 
 
 def engines() -> Iterator[Engine]:

@@ -20,7 +20,7 @@ SYSTEMS = {
 """Its systems by the names of our GPUs. An A100 of 40 GB is none of them: its memory is slower."""
 
 _SAME_SHAPE = {"qwen3.8-27b-fp8": "Qwen/Qwen3.5-27B"}
-"""Models that it knows under another name: 64 layers, 16 of full attention, 24 query and 4 KV heads of 256."""
+"""Models that it knows under another name: the same layers, heads and widths."""
 
 _PARTS = ("experts", "latent", "windows", "mamba")
 """Of a model that is more than a plain dense one."""
@@ -108,8 +108,9 @@ def asked(model: ModelSettings, gpu: GpuSettings, parallel: Parallel) -> Asked:
     plain = not (model.linear_attention_layers or any(getattr(model, part, None) for part in _PARTS))
     if name is None and not plain:
         raise InputError(
-            f"AIConfigurator cannot be asked for {model.name}: it is no plain dense model, and no model.hf_id "
-            "says what it is called on Hugging Face; give one, or leave timing.preset out for a roofline"
+            f"AIConfigurator cannot be asked for {model.name}: it is no plain dense model, and no "
+            "model.hf_id says what it is called on Hugging Face; give one, or leave timing.preset out for a "
+            "roofline"
         )
     experts = getattr(model, "experts", None)
     latent = getattr(model, "latent", None) is not None

@@ -1,11 +1,11 @@
-"""Coefficients from the tables of AIConfigurator, as a file: what a scenario takes, what is shipped and kept."""
+"""Coefficients from the tables of AIConfigurator, as a file: what a scenario takes, what is shipped."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from sim.hardware.aic.asked import Asked, asked
 from sim.hardware.aic.cache import fingerprint, keep, kept
-from sim.hardware.aic.fit import Fitted, fitted
+from sim.hardware.aic.fit import fitted
 from sim.hardware.aic.library import installed_version, opened, refusing
 from sim.hardware.aic.steps import SOURCES, AicSteps, Steps, Timed
 from sim.hardware.coefficient_file import (
@@ -25,10 +25,10 @@ _RULES = 1
 SPREAD = {"silicon": 0.10, "empirical": 0.25, "mixed": 0.30}
 """By what factor, less 1, a part of a time may be off, by its source.
 
-Silicon: twice what leaving rows out of the tables moves them by, 4 to 5 % for matrix products and 2 to 3 % for
-attention (medians, the library's own). Empirical: a formula with a flat 80 % of the bandwidth. Mixed: attention
-over prefixes longer than any that was measured; sources for a chunk on 200K tokens lie 30 % apart. Whole runs
-are further off than steps: the library's daily report has 24 % for TPOT and 44 % for TTFT over all that it has.
+Silicon: twice what leaving rows out of the tables moves them by, 4 to 5 % for matrix products and 2 to 3 %
+for attention (medians, the library's own). Empirical: a formula with a flat 80 % of the bandwidth. Mixed:
+attention over prefixes longer than any that was measured; sources for a chunk on 200K tokens lie 30 % apart.
+Whole runs are further off than steps: the library's daily report has 24 % for TPOT and 44 % for TTFT.
 """
 FP8_FLOOR = 1.3
 """How much longer reading FP8 weights may take if their scales are by block: tables of vLLM 0.31 compose the
@@ -121,9 +121,9 @@ def composed(steps: Steps, question: Asked, model_name: str, gpu_name: str, rele
         formats=question.formats,
         origin="aiconfigurator",
         summary=(
-            f"kernel tables of AIConfigurator {release} ({_words(question)}), nothing fitted to a run; measured "
-            f"are {_measured(prompt)} of an 8K prompt, {_measured(long)} of a chunk on 64K, {_measured(decode)} "
-            f"of a decode step, the rest is formulas and scaling; {_within(law.held_out)}"
+            f"kernel tables of AIConfigurator {release} ({_words(question)}), nothing fitted to a run; "
+            f"measured are {_measured(prompt)} of an 8K prompt, {_measured(long)} of a chunk on 64K and "
+            f"{_measured(decode)} of a decode step, the rest is formulas and scaling; {_within(law.held_out)}"
         ),
         step=entries,
         frontend=FRONTEND,

@@ -1,10 +1,10 @@
 """Fits the step-time law to steps of known time: a table of the dense part, and straight lines for attention.
 
-A prefill of q new tokens on p is a number for q plus `a_pair_s` times the pairs; a step of n decodes is a number
-for n plus `c_kv_s_per_token` times their context. The slopes are fitted to all lengths together, by least
-squares of the relative error of the whole step; what is left at each q and n is the table. So it does not
-matter which operations a model's attention is made of. Steps that are no knot and no length of the fit then
-say how well the law holds.
+A prefill of q new tokens on p is a number for q plus `a_pair_s` times the pairs; a step of n decodes is a
+number for n plus `c_kv_s_per_token` times their context. The slopes are fitted to all lengths together, by
+least squares of the relative error of the whole step; what is left at each q and n is the table. So it does
+not matter which operations a model's attention is made of. Steps that are no knot and no length of the fit
+then say how well the law holds.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,7 @@
 """What `vllm bench forward --output-json` of vLLM 0.33.0 writes: the GPU time of exact batches, a case each.
 
-A list of objects with `case`, `requests` (each `query_len`, `kv_len` after the step, `num_draft_tokens`), after
-whatever jitter was drawn, `median_us`, and under `ranks` what each GPU says.
+A list of objects with `case`, `requests` (each `query_len`, `kv_len` after the step, `num_draft_tokens`) with
+the lengths that were drawn, `median_us`, and under `ranks` what each GPU says.
 """
 
 from collections.abc import Mapping
