@@ -22,7 +22,7 @@ from sim.measured.formats.forward_json import ForwardCase
 
 _HELD_OUT = 4
 """One case in so many is held out to test the fit."""
-_LEAST_CASES = 12
+_LEAST_CASES, _LEAST_DIFFERENT = 12, 3
 _MUCH_CLOSER = 0.7
 """Share of the error without a table that one must not exceed."""
 _TOLERANCE = 0.05
@@ -78,13 +78,14 @@ def _check(cases: Sequence[ForwardCase]) -> None:
     missing = [kind for kind in list(_KINDS)[:2] if not any(map(_KINDS[kind], cases))]
     if missing:
         raise InputError(f"no {' and no '.join(missing)} among the cases: they must be there; see --cases")
-    for what, values in {
-        "contexts of decodes": {case.decode_context_tokens for case in cases if not case.prefill},
-        "prefixes of prefills": {case.pairs / case.tokens for case in cases if not case.decode_batch},
-        "tokens of a step": {case.tokens for case in cases},
-    }.items():
-        if len(values) < 3:
-            raise InputError(f"{len(values)} different {what}: a fit takes at least 3; see --cases")
+    different: dict[str, int] = {
+        "contexts of decodes": len({case.decode_context_tokens for case in cases if not case.prefill}),
+        "prefixes of prefills": len({case.pairs / case.tokens for case in cases if not case.decode_batch}),
+        "tokens of a step": len({case.tokens for case in cases}),
+    }
+    for what, n in different.items():
+        if n < _LEAST_DIFFERENT:
+            raise InputError(f"{n} different {what}: a fit takes at least {_LEAST_DIFFERENT}; see --cases")
 
 
 def _plain(cases: Sequence[ForwardCase]) -> ForwardFit:
@@ -164,9 +165,8 @@ def _bent(cases: Sequence[ForwardCase]) -> ForwardFit:
 
 def _between(tokens: int, knots: Sequence[int]) -> NDArray[np.float64]:
     """Return what each knot counts for at so many tokens; beyond the last one in proportion."""
-    if tokens > knots[-1]:
-        return np.eye(len(knots))[-1] * (tokens / knots[-1])
-    return np.array([np.interp(tokens, knots, row) for row in np.eye(len(knots))])
+    found: NDArray[np.float64] = np.array([np.interp(tokens, knots, row) for row in np.eye(len(knots))])
+    return found * max(1.0, tokens / knots[-1])
 
 
 def _factors(times_s: Sequence[float], plain_s: Sequence[float]) -> tuple[float, ...]:
