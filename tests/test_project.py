@@ -55,7 +55,7 @@ def fenced(text: str, language: str) -> list[str]:
 
 def test_every_package_that_is_imported_is_a_dependency() -> None:
     extras = PROJECT["optional-dependencies"]
-    requirements = [*PROJECT["dependencies"], *extras["dask"], *extras["tune"]]
+    requirements = [*PROJECT["dependencies"], *extras["aic"], *extras["dask"], *extras["tune"]]
     declared = {re.split(r"[^\w-]", requirement)[0] for requirement in requirements}
     used = {name.partition(".")[0] for path in (ROOT / "sim").rglob("*.py") for name in imports(path)}
     third_party = used - set(sys.stdlib_module_names) - {"sim", "pydantic_core"}

@@ -13,6 +13,8 @@ from sim.base.messages import did_you_mean
 
 PresetKind = Literal["models", "gpus"]
 """The folder of a preset below `scenarios/presets/`."""
+FROM_TABLES = "-aic"
+"""Ends the names of files from AIConfigurator's tables."""
 _OWN = {"models": "give the path of its config.json", "gpus": "write a table [gpu] of its numbers"}
 """What to do about what no preset is for."""
 
@@ -77,10 +79,14 @@ def preset(kind: PresetKind, name: str) -> dict[str, Any]:
     return read_toml(_find(_presets(kind), name, kind.removesuffix("s"), f"; for another, {_OWN[kind]}"))
 
 
-def coefficients_path(model_name: str, gpu_name: str) -> Path | None:
-    """Return the file of step-time coefficients of this model on this GPU, or None where none were made."""
-    path = shipped_root() / "calibration" / f"{model_name}_{gpu_name}.toml"
-    return path if path.is_file() else None
+def coefficients_path(name: str) -> Path | None:
+    """Return the shipped file of step-time coefficients of this name, or None where none was made.
+
+    One that was fitted or put together by hand goes before one from AIConfigurator's tables.
+    """
+    calibration, aic = _coefficients()
+    paths = (calibration / f"{name}.toml", aic / f"{name}{FROM_TABLES}.toml")
+    return next((path for path in paths if path.is_file()), None)
 
 
 def coefficients_named(path_or_name: str) -> Path:
@@ -92,7 +98,11 @@ def coefficients_named(path_or_name: str) -> Path:
     """
     if is_path(path_or_name):
         return Path(path_or_name)
-    return _find(shipped_root() / "calibration", path_or_name, "file of coefficients")
+    files = {file.stem: file for folder in _coefficients() for file in folder.glob("*.toml")}
+    if path_or_name not in files:
+        nearest = did_you_mean(path_or_name, sorted(files))
+        raise InputError(f"no file of coefficients is called {path_or_name!r}{nearest}")
+    return files[path_or_name]
 
 
 def published_names() -> list[str]:
@@ -148,6 +158,12 @@ def parse_toml(path: Path, text: str) -> dict[str, Any]:
         return toml_text.parse(text)
     except ValueError as error:
         raise InputError(f"{path}: not a TOML file: {error}") from error
+
+
+def _coefficients() -> tuple[Path, ...]:
+    """Return the folder of coefficient files, and that of those from AIConfigurator's tables."""
+    calibration = shipped_root() / "calibration"
+    return calibration, calibration / "aic"
 
 
 def _published() -> Path:

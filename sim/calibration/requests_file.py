@@ -47,10 +47,13 @@ def fitted_file(
     return CoefficientFile(
         model=origin.model,
         gpu=origin.gpu,
+        parallel=origin.parallel,
+        formats=origin.formats,
         origin="fitted",
         summary=f"fitted to {counted:,} whole requests of {len(runs)} runs",
         step=entries([name for name in values if name not in frontend], origin.step),
         frontend=entries(frontend, origin.frontend),
+        dense=origin.dense,
         data=(DataFile(file=data.path.name, sha256=data.sha256, rows=sum(map(len, data.runs))),),
         fitted_runs=tuple(runs),
         held_out=tuple(_held_out(accuracy)),

@@ -54,7 +54,7 @@ def worker_kinds(
         if step_time is not None:
             return step_time
         timed = TimedWorker(stage, capacity.pool_tokens, scenario.engine.max_num_batched_tokens)
-        return laws(found.origin, found.step)(timed)
+        return laws(found.origin, found.step, found.table)(timed)
 
     if not workers.decode:
         alone = capacities.first

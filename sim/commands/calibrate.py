@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sim.commands import calibrate_requests
+from sim.commands import calibrate_requests, calibrate_steps
 
 app = typer.Typer(no_args_is_help=True, help="Fit coefficients to measurements.")
 
@@ -17,6 +17,8 @@ def about() -> None:
 
 
 app.command()(calibrate_requests.requests)
+app.command()(calibrate_steps.aic)
+app.command()(calibrate_steps.forward)
 
 
 @app.command()

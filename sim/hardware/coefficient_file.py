@@ -14,6 +14,8 @@ from sim.base.settings import Settings
 from sim.base.shipped import parse_toml, read_text
 from sim.base.uncertainty import Uncertain
 from sim.base.units import Seconds
+from sim.hardware.dense_table import DenseTable
+from sim.hardware.parallel import ONE_GPU, Parallel
 from sim.hardware.step_time import StepCoefficients
 
 
@@ -84,6 +86,34 @@ class HeldOut(Settings):
     """Mean absolute relative error: 0.05 is 5 %."""
     median: Weight | None = None
     """Median absolute relative error."""
+    largest: Weight | None = None
+    """Largest absolute relative error."""
+
+
+class ParallelSizes(Settings):
+    """The parallel sizes of the engine that coefficients are of; see `sim.hardware.parallel`."""
+
+    tensor: Count = 1
+    pipeline: Count = 1
+    data: Count = 1
+    expert: bool = False
+
+    @classmethod
+    def of(cls, parallel: Parallel) -> Self:
+        """Return the sizes of an engine."""
+        return cls.model_validate(parallel._asdict())
+
+    @property
+    def parallel(self) -> Parallel:
+        """The sizes as the rules take them."""
+        return Parallel(self.tensor, self.pipeline, self.data, self.expert)
+
+
+def file_name(model: str, gpu: str, parallel: Parallel = ONE_GPU) -> str:
+    """Return the name of the file of a model on a GPU, without .toml: "qwen3-32b-fp8_h100-80gb-tp2"."""
+    sizes = {"tp": parallel.tensor, "pp": parallel.pipeline, "dp": parallel.data}
+    parts = [f"-{word}{size}" for word, size in sizes.items() if size > 1]
+    return f"{model}_{gpu}{''.join(parts)}{'-ep' if parallel.expert else ''}"
 
 
 class CoefficientFile(Settings):
@@ -91,13 +121,20 @@ class CoefficientFile(Settings):
 
     model: str
     gpu: str
-    origin: Literal["fitted", "prior"]
+    parallel: ParallelSizes = ParallelSizes()
+    """Of the engine; one GPU unless said otherwise."""
+    formats: Mapping[str, str] = {}
+    """Number formats, in the words of whoever was asked: "weights", "experts", "kv"."""
+    origin: Literal["fitted", "prior", "aiconfigurator"]
+    """To measured steps or requests, put together, or from the tables of NVIDIA's AIConfigurator."""
     summary: str
     """What the coefficients rest on, in a line."""
     step: dict[str, Coefficient]
     """By name of the field of `StepCoefficients`."""
     frontend: dict[str, Coefficient]
     """By name of the field of `FrontendCoefficients`."""
+    dense: DenseTable | None = None
+    """Factors on the dense part, where a smooth maximum does not fit it."""
     data: tuple[DataFile, ...] = ()
     """What they were fitted to."""
     fitted_runs: tuple[FittedRun, ...] = ()
@@ -153,12 +190,15 @@ def read_coefficient_file(path: Path) -> CoefficientFile:
         InputError: the file cannot be read, an entry is unknown or missing, or a value is wrong.
 
     """
-    return _checked(path, read_text(path))
+    return checked(path, read_text(path))
 
 
 @lru_cache(maxsize=16)
-def _checked(path: Path, text: str) -> CoefficientFile:
-    """Return what the text of a file says: checks take longer than a short run, and each run asks twice."""
+def checked(path: Path, text: str) -> CoefficientFile:
+    """Return what the text of a file says; `path` is for messages. Raises as `read_coefficient_file`.
+
+    Kept: checks take longer than a short run, and each run asks twice.
+    """
     try:
         content = CoefficientFile.model_validate(parse_toml(path, text))
         content.frontend_coefficients(content.values)

@@ -24,9 +24,12 @@ def to_toml(content: CoefficientFile, head: Sequence[str]) -> str:
     table: dict[str, Any] = {
         "model": content.model,
         "gpu": content.gpu,
+        "parallel": content.parallel.model_dump(exclude_defaults=True),
+        "formats": dict(content.formats),
         "origin": content.origin,
         "summary": content.summary,
         "step": {name: _entry(name, entry) for name, entry in content.step.items()},
+        "dense": {} if content.dense is None else content.dense.model_dump(),
         "frontend": {name: _entry(name, entry) for name, entry in content.frontend.items()},
         "data": [one.model_dump() for one in content.data],
         "fitted_runs": [one.model_dump() for one in content.fitted_runs],

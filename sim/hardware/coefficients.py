@@ -1,4 +1,4 @@
-"""Find the time coefficients of a model on a GPU: a file, or else a roofline.
+"""Find the time coefficients of a model on a GPU: a file, NVIDIA's kernel tables, or else a roofline.
 
 `calibration/README.md` describes the files.
 """
@@ -13,13 +13,21 @@ from sim.base.errors import InputError
 from sim.base.known_name import KnownName
 from sim.base.messages import first_problem
 from sim.base.shipped import PresetKind, coefficients_named, coefficients_path, preset, preset_names
-from sim.hardware.coefficient_file import CoefficientFile, FrontendCoefficients, read_coefficient_file
+from sim.hardware.aic.file import aic_coefficients
+from sim.hardware.coefficient_file import (
+    CoefficientFile,
+    FrontendCoefficients,
+    file_name,
+    read_coefficient_file,
+)
+from sim.hardware.dense_table import DenseTable
 from sim.hardware.model import GpuSettings, ModelSettings
+from sim.hardware.parallel import ONE_GPU, Parallel
 from sim.hardware.step_laws import LAWS
 from sim.hardware.step_time import StepCoefficients, peak_roofline, roofline
 
-Preset = Annotated[str, KnownName(lambda: [*LAWS, "roofline", "peak-roofline"])]
-"""Times to compare with: a name in `sim.hardware.step_laws.LAWS`, or a roofline."""
+Preset = Annotated[str, KnownName(lambda: ["aiconfigurator", *LAWS, "roofline", "peak-roofline"])]
+"""Times of other origin: NVIDIA's kernel tables, a name in `sim.hardware.step_laws.LAWS`, or a roofline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +38,13 @@ class Coefficients:
     """Without effect if `origin` is a name in `LAWS`."""
     frontend: FrontendCoefficients
     origin: str
-    """"fitted" or "prior" (from a file), or a `Preset`."""
+    """"fitted", "prior" or "aiconfigurator" (from a file), or a `Preset`."""
     summary: str
     """What they rest on, in a line: belongs beside every result."""
     file: CoefficientFile | None = None
     """Ranges and sources; None for a roofline."""
+    table: DenseTable | None = None
+    """Factors on the dense part; None: there are none."""
 
     def drawn(self, k: int) -> Self:
         """Return draw `k`, from 1 on, of all coefficients.
@@ -50,7 +60,13 @@ class Coefficients:
         return replace(self, step=step, frontend=frontend)
 
 
-def times(model: ModelSettings, gpu: GpuSettings, preset: Preset | None, file: str | None) -> Coefficients:
+def times(
+    model: ModelSettings,
+    gpu: GpuSettings,
+    preset: Preset | None,
+    file: str | None,
+    parallel: Parallel = ONE_GPU,
+) -> Coefficients:
     """Return the times that `timing.preset` and `timing.coefficients` of a scenario ask for.
 
     Raises:
@@ -59,15 +75,21 @@ def times(model: ModelSettings, gpu: GpuSettings, preset: Preset | None, file: s
     """
     match preset:
         case "roofline":
-            return roofline_coefficients(model, gpu, "as the scenario wants it")
+            return roofline_coefficients(model, gpu, "as the scenario wants it", parallel)
         case "peak-roofline":
-            return peak_roofline_coefficients(model, gpu)
+            return peak_roofline_coefficients(model, gpu, parallel)
+        case "aiconfigurator":
+            return _of_file(aic_coefficients(model, gpu, parallel))
         case None:
-            return coefficients(model, gpu, file)
-    return replace(coefficients(model, gpu), origin=preset, summary=LAWS[preset].summary)
+            return coefficients(model, gpu, file, parallel)
+    return replace(
+        coefficients(model, gpu, parallel=parallel), origin=preset, summary=LAWS[preset].summary, table=None
+    )
 
 
-def coefficients(model: ModelSettings, gpu: GpuSettings, file: str | None = None) -> Coefficients:
+def coefficients(
+    model: ModelSettings, gpu: GpuSettings, file: str | None = None, parallel: Parallel = ONE_GPU
+) -> Coefficients:
     """Return the coefficients of a file or, without one, of the shipped one for this model and GPU.
 
     A file counts only for the shape and formats it was made for: those of the presets it names. Where no
@@ -77,51 +99,75 @@ def coefficients(model: ModelSettings, gpu: GpuSettings, file: str | None = None
         model: whose times.
         gpu: where.
         file: the name of a shipped file without .toml, or a path.
+        parallel: how the engine is spread over GPUs.
 
     Raises:
         InputError: there is no such file, it is damaged, or it is of another model or GPU.
 
     """
-    path = coefficients_path(model.name, gpu.name) if file is None else coefficients_named(file)
+    asked = _words(model.name, gpu.name, parallel)
+    path = (
+        coefficients_path(file_name(model.name, gpu.name, parallel))
+        if file is None
+        else coefficients_named(file)
+    )
     if path is None:
-        return roofline_coefficients(model, gpu, f"no coefficients for {model.name} on {gpu.name}")
+        return roofline_coefficients(model, gpu, f"no coefficients for {asked}", parallel)
     content = read_coefficient_file(path)
-    if (content.model, content.gpu) != (model.name, gpu.name):
-        raise InputError(
-            f"{path} is of {content.model} on {content.gpu}, and the scenario has {model.name} on {gpu.name}"
-        )
+    has = _words(content.model, content.gpu, content.parallel.parallel)
+    if has != asked:
+        raise InputError(f"{path} is of {has}, and the scenario has {asked}")
     changed = _changed_settings(model, gpu)
     if not changed:
-        values = content.values
-        step, frontend = content.step_coefficients(values), content.frontend_coefficients(values)
-        return Coefficients(step, frontend, content.origin, content.summary, content)
+        return _of_file(content)
     reason = f"the coefficients of {path.stem} do not hold for {', '.join(changed)}"
     if file is not None:
         raise InputError(f"{reason}; leave the file out for a roofline")
-    return roofline_coefficients(model, gpu, reason)
+    return roofline_coefficients(model, gpu, reason, parallel)
 
 
-def roofline_coefficients(model: ModelSettings, gpu: GpuSettings, reason: str) -> Coefficients:
+def _of_file(content: CoefficientFile) -> Coefficients:
+    values = content.values
+    step, frontend = content.step_coefficients(values), content.frontend_coefficients(values)
+    return Coefficients(step, frontend, content.origin, content.summary, content, content.dense)
+
+
+def _words(model: str, gpu: str, parallel: Parallel) -> str:
+    """Return whose coefficients these are: "qwen3-32b-fp8 on h100-80gb", and the sizes that are not 1."""
+    sizes = file_name("", "", parallel).removeprefix("_-")
+    return f"{model} on {gpu}" + (f" ({sizes.replace('-', ', ')})" if parallel != ONE_GPU else "")
+
+
+def roofline_coefficients(
+    model: ModelSettings, gpu: GpuSettings, reason: str, parallel: Parallel = ONE_GPU
+) -> Coefficients:
     """Return what shapes and achieved peaks give, with why they are taken."""
     summary = f"roofline from shapes and achieved peaks, no measurement: {reason}"
-    return Coefficients(_roofline(roofline, model, gpu), FrontendCoefficients(), "roofline", summary)
+    return Coefficients(
+        _roofline(roofline, model, gpu, parallel), FrontendCoefficients(), "roofline", summary
+    )
 
 
 def _roofline(
-    law: Callable[[ModelSettings, GpuSettings], StepCoefficients], model: ModelSettings, gpu: GpuSettings
+    law: Callable[[ModelSettings, GpuSettings, Parallel], StepCoefficients],
+    model: ModelSettings,
+    gpu: GpuSettings,
+    parallel: Parallel,
 ) -> StepCoefficients:
     try:
-        return law(model, gpu)
+        return law(model, gpu, parallel)
     except (ValidationError, ArithmeticError) as error:
         why = first_problem(error) if isinstance(error, ValidationError) else str(error)
         raise InputError(f"no roofline of {model.name} on {gpu.name}: {why}") from error
 
 
-def peak_roofline_coefficients(model: ModelSettings, gpu: GpuSettings) -> Coefficients:
+def peak_roofline_coefficients(
+    model: ModelSettings, gpu: GpuSettings, parallel: Parallel = ONE_GPU
+) -> Coefficients:
     """Return what shapes and the peaks of the datasheet give, and no time outside of the engine."""
     summary = "roofline from shapes and the datasheet's peaks, a lower bound and no prediction"
     nothing = FrontendCoefficients(alpha_in_s=0.0, alpha_in_s_per_token=0.0, alpha_out_s=0.0)
-    return Coefficients(_roofline(peak_roofline, model, gpu), nothing, "peak-roofline", summary)
+    return Coefficients(_roofline(peak_roofline, model, gpu, parallel), nothing, "peak-roofline", summary)
 
 
 def _changed_settings(model: ModelSettings, gpu: GpuSettings) -> list[str]:

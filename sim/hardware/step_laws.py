@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from sim.hardware.dense_table import DenseTable
 from sim.hardware.mocker_law import SUMMARY, MockerLaw, Stage
 from sim.hardware.step_time import StepCoefficients, StepLaw, StepTime
 
@@ -34,9 +35,9 @@ LAWS = {
 """Laws that take the place of the one of coefficients, by their names in `timing.preset`."""
 
 
-def laws(name: str, coefficients: StepCoefficients) -> LawOf:
+def laws(name: str, coefficients: StepCoefficients, table: DenseTable | None = None) -> LawOf:
     """Return what times each worker: the law of this name, else the one of coefficients, the same for all."""
     if name in LAWS:
         return LAWS[name].of
-    law = StepLaw(coefficients)
+    law = StepLaw(coefficients, table)
     return lambda worker: law

@@ -10,7 +10,8 @@ decoding sequence. Its time is a sum of resources:
     + c_pf + c_mixed * context of the decodes  of a step with prefill: another kernel
 
 With tiles of 128, 1,030 tokens take as long as 1,152. With p = 1 reading and computing add up, with an
-infinite p the longer of them counts.
+infinite p the longer of them counts. Where a `DenseTable` is given, its times stand in place of the smooth
+maximum.
 """
 
 from collections.abc import Sequence
@@ -24,12 +25,18 @@ from pydantic import Field
 from sim.base.bounds import Count
 from sim.base.settings import Settings
 from sim.base.units import Seconds
+from sim.hardware.dense_table import DenseCurve, DenseTable
 from sim.hardware.model import AchievedShares, GpuSettings, ModelSettings
+from sim.hardware.parallel import ONE_GPU, Parallel
 
 SMOOTH_MAX_P = {"fp8": 1.61, "fp8_block": 1.61} | dict.fromkeys(
     ("bf16", "fp16", "mxfp4", "nvfp4", "int4"), 3.6
 )
 """Exponent by format of the weights: fits to the H100 kernel tables of NVIDIA AISimulate 0.13."""
+
+ALL_REDUCE_S, ALL_REDUCE_BYTES_PER_S = 4.5e-6, 112e9
+"""Adding up the parts of a layer's output over 2 to 8 GPUs: 3.9 to 5.7 us of 64 KiB, 277 to 326 us of 32 MiB,
+on one H100 node under vLLM 0.31 (tables of NVIDIA AISimulate 0.13)."""
 
 
 class StepCoefficients(Settings):
@@ -72,12 +79,22 @@ class StepTime(Protocol):
 class StepLaw:
     """The law of this module."""
 
-    __slots__ = ("_dense_s", "_of")
+    __slots__ = ("_decode", "_decode_s", "_of", "_prefill", "_prefill_s")
 
-    def __init__(self, coefficients: StepCoefficients) -> None:
+    def __init__(self, coefficients: StepCoefficients, table: DenseTable | None = None) -> None:
+        """Make the law of some coefficients, with a table of its dense part if there is one."""
         self._of = coefficients
-        self._dense_s: dict[int, float] = {}
-        """By tokens of a step."""
+        self._prefill_s: dict[int, float] = {}
+        """The dense part of a step with prefill, by its tokens."""
+        self._decode_s = self._prefill_s
+        """The same of a step without: another one only with a table."""
+        self._prefill = self._decode = self._smooth_s
+        if table is not None:
+            self._decode_s = {}
+            decode = DenseCurve(table.tokens, table.decode, self._smooth_s)
+            prefill = DenseCurve(table.tokens, table.prefill, self._smooth_s)
+            prefill.at_least(decode)
+            self._prefill, self._decode = prefill.time_s, decode.time_s
 
     def step_s(
         self, prefill: Sequence[tuple[int, int]], decode_batch: int, decode_context_tokens: int
@@ -93,14 +110,15 @@ class StepLaw:
         if not prefill:
             if not decode_batch:
                 return 0.0
-            return (
-                self._fixed_s(decode_batch, decode_batch) + self._of.c_kv_s_per_token * decode_context_tokens
-            )
+            return self._decodes_s(decode_batch) + self._of.c_kv_s_per_token * decode_context_tokens
         tokens, pairs = decode_batch, 0.0
         for new, prefix in prefill:
             tokens += new
             pairs += new * (prefix + new / 2)
-        fixed = self._fixed_s(tokens, len(prefill) + decode_batch)
+        dense = self._prefill_s.get(tokens)
+        if dense is None:
+            dense = self._prefill_s[tokens] = self._prefill(tokens)
+        fixed = dense + self._of.c_seq_s * (len(prefill) + decode_batch) + self._of.c_step_s
         decodes = (self._of.c_kv_s_per_token + self._of.c_mixed_s_per_token) * decode_context_tokens
         return fixed + decodes + (self._of.a_pair_s * pairs + self._of.c_pf_s)
 
@@ -114,16 +132,19 @@ class StepLaw:
 
         """
         contexts = np.arange(sum_context_tokens, sum_context_tokens + batch * n, batch, dtype=np.float64)
-        return self._fixed_s(batch, batch) + self._of.c_kv_s_per_token * contexts
+        return self._decodes_s(batch) + self._of.c_kv_s_per_token * contexts
 
-    def _fixed_s(self, tokens: int, sequences: int) -> float:
-        """Return what does not depend on contexts. A scalar: NumPy's power differs in the last bit."""
-        dense = self._dense_s.get(tokens)
+    def _decodes_s(self, batch: int) -> float:
+        """Return what does not depend on contexts in a step without prefill."""
+        dense = self._decode_s.get(batch)
         if dense is None:
-            of, tile = self._of, self._of.tile_tokens
-            computed_s = of.c_tok_s_per_token * (-(-tokens // tile) * tile)
-            dense = self._dense_s[tokens] = smooth_max(of.t_floor_s, computed_s, of.smooth_max_p)
-        return dense + self._of.c_seq_s * sequences + self._of.c_step_s
+            dense = self._decode_s[batch] = self._decode(batch)
+        return dense + self._of.c_seq_s * batch + self._of.c_step_s
+
+    def _smooth_s(self, tokens: int) -> float:
+        """Return the dense part without a table. A scalar: NumPy's power differs in the last bit."""
+        of, tile = self._of, self._of.tile_tokens
+        return smooth_max(of.t_floor_s, of.c_tok_s_per_token * (-(-tokens // tile) * tile), of.smooth_max_p)
 
 
 def smooth_max(x: float, y: float, p: float) -> float:
@@ -132,21 +153,25 @@ def smooth_max(x: float, y: float, p: float) -> float:
     return high * (1.0 + (low / high) ** p) ** (1.0 / p) if high else 0.0
 
 
-def peak_roofline(model: ModelSettings, gpu: GpuSettings) -> StepCoefficients:
+def peak_roofline(model: ModelSettings, gpu: GpuSettings, parallel: Parallel = ONE_GPU) -> StepCoefficients:
     """Return coefficients from shapes and the peaks of the datasheet: what no engine can beat.
 
     Weights are read while dense layers are computed, and the longer of the two counts.
     """
     shares = dict.fromkeys(AchievedShares.model_fields, 1.0)
     ideal = gpu.model_copy(update={"achieved": AchievedShares.model_validate(shares)})
-    return roofline(model, ideal).model_copy(update={"smooth_max_p": inf})
+    return roofline(model, ideal, parallel).model_copy(update={"smooth_max_p": inf})
 
 
-def roofline(model: ModelSettings, gpu: GpuSettings) -> StepCoefficients:
+def roofline(model: ModelSettings, gpu: GpuSettings, parallel: Parallel = ONE_GPU) -> StepCoefficients:
     """Return coefficients from shapes and achieved peaks alone, for a model that nobody measured.
 
-    A lower bound in practice: launches, element-wise operations and the host are not in it.
+    A lower bound in practice: launches, element-wise operations and the host are not in it. Tensor-parallel
+    GPUs share matrices, heads and KV heads, of which each keeps one at least, and add their parts up twice a
+    layer. A step passes through all stages of a pipeline, which takes as long as all layers in one place.
     """
+    gpus = parallel.tensor
+    kv_share = max(model.kv_heads // gpus, 1) / model.kv_heads
     achieved = gpu.achieved
     fp8_weights, fp8_cache = model.weights_dtype == "fp8", model.kv_dtype == "fp8"
     if fp8_weights and gpu.fp8_flop_per_s is not None:
@@ -158,12 +183,15 @@ def roofline(model: ModelSettings, gpu: GpuSettings) -> StepCoefficients:
         achieved.fp8_kv_read if fp8_cache else achieved.bf16_kv_read
     )
     weight_read = gpu.memory_bandwidth_bytes_per_s * achieved.weight_read
+    all_reduces = 2 * model.layers if gpus > 1 else 0
     return StepCoefficients(
-        t_floor_s=model.step_weights_bytes / weight_read,
-        c_tok_s_per_token=model.flop_per_token / dense,
+        t_floor_s=model.step_weights_bytes / gpus / weight_read,
+        c_tok_s_per_token=model.flop_per_token / gpus / dense
+        + (all_reduces * 2 * model.hidden_size / ALL_REDUCE_BYTES_PER_S),
         smooth_max_p=SMOOTH_MAX_P[model.weights_dtype],
-        a_pair_s=model.attention_flop_per_pair / prefill,
-        c_kv_s_per_token=model.kv_bytes_per_token / kv_read,
+        a_pair_s=model.attention_flop_per_pair / gpus / prefill,
+        c_kv_s_per_token=model.kv_bytes_per_token * kv_share / kv_read,
         # A step reads and writes each sequence's recurrent state.
-        c_seq_s=2 * model.state_bytes_per_sequence / weight_read,
+        c_seq_s=2 * model.state_bytes_per_sequence / gpus / weight_read,
+        c_step_s=all_reduces * ALL_REDUCE_S,
     )

@@ -13,8 +13,9 @@ from sim.hardware.step_time import StepCoefficients
 
 class _Whose(Settings):
     preset: Preset | None = None
-    """Times to compare with, in place of those of a file: of Dynamo's mocker, a law of its own; of a roofline
-    from shapes and achieved peaks; or from the datasheet's peaks, without any fixed cost."""
+    """Times in place of those of a file: from the kernel tables of NVIDIA's AIConfigurator, for almost any
+    model and GPU; or, to compare with, of Dynamo's mocker, a law of its own; of a roofline from shapes and
+    achieved peaks; or from the datasheet's peaks, without any fixed cost."""
     coefficients: str | None = None
     """A file of coefficients, by its path or, if it is a shipped one, by its name in `calibration/`; unset:
     the one that is named after model and GPU."""
@@ -37,7 +38,9 @@ class TimingSettings(_Given):
 
     @model_validator(mode="after")
     def _one_law(self) -> Self:
-        rivals = {"coefficients": self.coefficients, "draw": self.draw or None}
+        rivals: dict[str, object] = {"coefficients": self.coefficients}
+        if self.preset != "aiconfigurator":
+            rivals["draw"] = self.draw or None
         if self.preset in LAWS:
             rivals |= {key: getattr(self, key) for key in StepCoefficients.model_fields}
         given = [key for key, value in rivals.items() if value is not None]

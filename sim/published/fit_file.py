@@ -39,10 +39,13 @@ def content(
     return CoefficientFile(
         model=prior.model,
         gpu=prior.gpu,
+        parallel=prior.parallel,
+        formats=prior.formats,
         origin="fitted",
         summary=f"fitted to {cluster.fit().rows} ({', '.join(rows)}), with {prior_name} as prior",
         step={name: entries[name] for name in prior.step},
         frontend={name: entries[name] for name in prior.frontend},
+        dense=prior.dense,
         data=tuple(data),
     )
 

@@ -165,7 +165,7 @@ class Scenario(Settings):
         return self._coefficients(self.workers.decode_parallel)
 
     def _coefficients(self, parallel: Parallel) -> Coefficients:
-        found = times(self.model, self.gpu, self.timing.preset, self.timing.coefficients)
+        found = times(self.model, self.gpu, self.timing.preset, self.timing.coefficients, parallel)
         if self.timing.draw:
             found = found.drawn(self.timing.draw)
         step = _given(self.timing, type(found.step).model_fields)
@@ -191,7 +191,7 @@ class Scenario(Settings):
             return [self]
         if self.timing.draw:
             raise InputError(f"timing.draw = {self.timing.draw} is one draw already; leave it out")
-        if self.timing.preset:
+        if self.timing.preset not in (None, "aiconfigurator"):
             raise InputError(f'timing.preset = "{self.timing.preset}" has no ranges to draw from')
         drawn = [
             self.model_copy(update={"timing": self.timing.model_copy(update={"draw": k})})

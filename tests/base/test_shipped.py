@@ -6,6 +6,7 @@ import pytest
 
 from sim.base.errors import InputError
 from sim.base.shipped import (
+    coefficients_named,
     coefficients_path,
     preset,
     preset_names,
@@ -20,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def test_a_checkout_uses_the_folders_beside_the_package() -> None:
     assert shipped_root() == ROOT
-    assert coefficients_path("qwen3.8-27b-fp8", "h100-80gb") == (
+    assert coefficients_path("qwen3.8-27b-fp8_h100-80gb") == (
         ROOT / "calibration/qwen3.8-27b-fp8_h100-80gb.toml"
     )
 
@@ -58,8 +59,15 @@ def test_an_unknown_preset_names_the_known_ones(name: str) -> None:
         preset("models", name)
 
 
-def test_no_coefficients_is_none() -> None:
-    assert coefficients_path("llama-3.1-8b-bf16", "h100-80gb") is None
+def test_coefficients_from_tables_stand_behind_all_others() -> None:
+    assert coefficients_path("mine_h100-80gb") is None
+    assert coefficients_path("qwen3-14b-bf16_h100-80gb-tp2") == (
+        ROOT / "calibration/aic/qwen3-14b-bf16_h100-80gb-tp2-aic.toml"
+    )
+    assert coefficients_path("qwen3-14b-bf16_h100-80gb") == ROOT / "calibration/qwen3-14b-bf16_h100-80gb.toml"
+    assert coefficients_named("qwen3-14b-bf16_h100-80gb-aic") == (
+        ROOT / "calibration/aic/qwen3-14b-bf16_h100-80gb-aic.toml"
+    )
 
 
 def test_unreadable_toml_names_file_and_place(tmp_path: Path) -> None:

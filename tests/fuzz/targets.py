@@ -10,6 +10,7 @@ from sim.events.clock import Clock
 from sim.hardware.coefficient_file import read_coefficient_file
 from sim.hardware.hf_config import from_hf_config
 from sim.measured.account import account
+from sim.measured.formats.forward_json import read_forward
 from sim.measured.formats.requests_csv import read_requests
 from sim.measured.run import load_run
 from sim.measured.summary import summarise
@@ -56,6 +57,10 @@ settings = ["timing.preset=roofline"]
 rows = "rows of the post"
 coefficients = ["a_pair_s"]
 """
+FORWARD = (
+    b'[{"case": "d", "requests": [{"query_len": 1, "kv_len": 9, "num_draft_tokens": 0, "chunked": false}], '
+    b'"median_us": 9000.5, "ranks": [{"finite": true, "latency_us": {"sample_spread_pct": 0.1}}]}]'
+)
 REQUESTS = b"run,request,send_s,ttft_s,e2e_s,input_tokens,output_tokens\na,0,0,0.1,0.5,100,5\n"
 OVERRIDES = (
     "workload.sessions=3",
@@ -106,6 +111,7 @@ def _read_trace(path: Path, draw: random.Random) -> None:
 def _scenario_seeds() -> list[tuple[str, bytes]]:
     shipped = _files(*sorted((SHIPPED / "scenarios").glob("*.toml")), DATA / "livelock.toml")
     fits = _files(*sorted((SHIPPED / "calibration").glob("*.toml"))[:2])
+    fits += _files(*sorted((SHIPPED / "calibration" / "aic").glob("*.toml"))[:1])
     return shipped * 2 + [(f"fit-{name}", content) for name, content in fits] + [("config.json", CONFIG)]
 
 
@@ -130,12 +136,15 @@ def _read_scenario(path: Path, draw: random.Random) -> None:
 
 def _measured_seeds() -> list[tuple[str, bytes]]:
     recorded = _files(*sorted(each for each in SMALL.iterdir() if each.suffix != ".md"))
-    return [*recorded, ("requests.csv", REQUESTS)]
+    return [*recorded, ("requests.csv", REQUESTS), ("forward.json", FORWARD)]
 
 
 def _read_measured(path: Path, draw: random.Random) -> None:
     if path.name == "requests.csv":
         read_requests(path)
+        return
+    if path.name == "forward.json":
+        read_forward(path)
         return
     for file in SMALL.iterdir():
         if file.name != path.name:

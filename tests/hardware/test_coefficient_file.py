@@ -35,7 +35,10 @@ def file(tmp_path: Path) -> Path:
             ("value = 1.61\nrange = [1.3", "value = 0.5\nrange = [0.3"),
             "smooth_max_p = 0.5: must be greater",
         ),
-        (('origin = "prior"', 'origin = "guess"'), "origin = 'guess': must be 'fitted' or 'prior'"),
+        (
+            ('origin = "prior"', 'origin = "guess"'),
+            "origin = 'guess': must be 'fitted', 'prior' or 'aiconfigurator'",
+        ),
         (('origin = "prior"', 'origin = "prior"\nfoo = 1'), "foo: unknown key"),
         (("source =", "sauce ="), "step.t_floor_s.source is missing"),
         (

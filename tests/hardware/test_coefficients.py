@@ -9,9 +9,10 @@ import pytest
 
 from sim.base.errors import InputError
 from sim.base.shipped import preset, shipped_root
-from sim.hardware.coefficient_file import FrontendCoefficients, read_coefficient_file
-from sim.hardware.coefficients import coefficients, peak_roofline_coefficients
+from sim.hardware.coefficient_file import FrontendCoefficients, file_name, read_coefficient_file
+from sim.hardware.coefficients import coefficients, peak_roofline_coefficients, times
 from sim.hardware.model import GpuSettings, ModelSettings
+from sim.hardware.parallel import Parallel
 from sim.hardware.step_time import StepCoefficients, StepLaw, roofline
 
 QWEN27 = ModelSettings.model_validate(preset("models", "qwen3.8-27b-fp8"))
@@ -69,10 +70,11 @@ def test_the_fit_of_the_14b_model_holds_what_kernels_tell() -> None:
 
 
 def test_without_a_file_the_roofline_is_taken_and_said() -> None:
-    found = coefficients(LLAMA8, H100)
+    mine = LLAMA8.model_copy(update={"name": "mine"})
+    found = coefficients(mine, H100)
     assert found.origin == "roofline"
-    assert found.step == roofline(LLAMA8, H100)
-    assert "no coefficients for llama-3.1-8b-bf16 on h100-80gb" in found.summary
+    assert found.step == roofline(mine, H100)
+    assert "no coefficients for mine on h100-80gb" in found.summary
     assert found.file is None
     with pytest.raises(InputError, match="no ranges to draw coefficients from: roofline"):
         found.drawn(1)
@@ -121,6 +123,40 @@ def test_two_changes_do_not_make_up_for_each_other() -> None:
     assert found.origin == "roofline"
     assert "attention_heads" in found.summary
     assert "head_dim" in found.summary
+
+
+def test_a_file_from_tables_stands_in_for_a_roofline_and_no_other() -> None:
+    found = coefficients(LLAMA8, H100)
+    assert found.origin == "aiconfigurator"
+    assert found.table is not None
+    assert found == coefficients(LLAMA8, H100, "llama-3.1-8b-bf16_h100-80gb-aic")
+    assert (coefficients(QWEN14, H100).origin, coefficients(QWEN27, H100).origin) == ("fitted", "prior")
+    assert coefficients(QWEN14, H100).table is None
+    assert times(LLAMA8, H100, "dynamo-mocker", None).table is None
+
+
+def test_coefficients_are_of_one_parallel_size() -> None:
+    two, three = (coefficients(QWEN14, H100, parallel=Parallel(tensor=n)) for n in (2, 3))
+    assert (two.origin, three.origin) == ("aiconfigurator", "roofline")
+    assert "no coefficients for qwen3-14b-bf16 on h100-80gb (tp3)" in three.summary
+    assert two.step.t_floor_s < 0.7 * coefficients(QWEN14, H100).step.t_floor_s
+    with pytest.raises(
+        InputError, match=r"is of qwen3-14b-bf16 on h100-80gb \(tp2\), and the scenario has .* on h100-80gb$"
+    ):
+        coefficients(QWEN14, H100, "qwen3-14b-bf16_h100-80gb-tp2-aic")
+
+
+@pytest.mark.parametrize(
+    ("parallel", "name"),
+    [
+        (Parallel(), "m_g"),
+        (Parallel(tensor=2), "m_g-tp2"),
+        (Parallel(tensor=4, pipeline=2, data=8, expert=True), "m_g-tp4-pp2-dp8-ep"),
+        (Parallel(expert=True), "m_g-ep"),
+    ],
+)
+def test_files_are_named_after_parallel_sizes(parallel: Parallel, name: str) -> None:
+    assert file_name("m", "g", parallel) == name
 
 
 # A file of one's own

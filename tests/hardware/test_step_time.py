@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from sim.base.settings import Settings
 from sim.base.shipped import preset
 from sim.hardware.model import GpuSettings, ModelSettings
+from sim.hardware.parallel import Parallel
 from sim.hardware.step_time import StepCoefficients, StepLaw, StepTime, roofline, smooth_max
 from tests.hardware.step_law_contract import StepLawContract
 
@@ -144,6 +145,21 @@ def test_roofline_of_a_hybrid_fp8_model() -> None:
     assert found.c_tok_s_per_token == pytest.approx(48.654e9 / (0.6 * 1979e12), rel=1e-4)
     widened = roofline(model, gpu.model_copy(update={"fp8_flop_per_s": None}))
     assert widened.c_tok_s_per_token == pytest.approx(48.654e9 / (0.63 * 989e12), rel=1e-4)
+
+
+def test_a_roofline_of_four_gpus() -> None:
+    model = ModelSettings.model_validate(preset("models", "llama-3.1-8b-bf16"))
+    gpu = GpuSettings.model_validate(preset("gpus", "h100-80gb"))
+    one, four, sixteen = (roofline(model, gpu, Parallel(tensor=n)) for n in (1, 4, 16))
+    assert four.t_floor_s == one.t_floor_s / 4
+    assert four.a_pair_s == one.a_pair_s / 4
+    assert four.c_kv_s_per_token == one.c_kv_s_per_token / 4
+    # 8 KV heads: no GPU has less than one.
+    assert sixteen.c_kv_s_per_token == one.c_kv_s_per_token / 8
+    # Two all-reduces in each of 32 layers, of 4,096 numbers of 2 bytes a token.
+    assert four.c_step_s == 64 * 4.5e-6
+    assert four.c_tok_s_per_token == pytest.approx(one.c_tok_s_per_token / 4 + 64 * 8192 / 112e9, rel=1e-12)
+    assert roofline(model, gpu, Parallel(pipeline=4)) == roofline(model, gpu, Parallel(data=4)) == one
 
 
 def test_coefficients_stand_in_a_scenario_and_a_law_is_any_object_with_both_methods() -> None:

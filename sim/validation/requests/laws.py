@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from sim.base.errors import InputError
-from sim.base.shipped import coefficients_named
+from sim.base.shipped import FROM_TABLES, coefficients_named
 from sim.scenario.scenario import Scenario
 
 KERNELS = "kernels"
@@ -23,12 +23,17 @@ class Law:
 def laws(scenario: Scenario) -> list[Law]:
     """Return the scenario as it is, then with each of the other laws in place of its step times.
 
-    The law of kernel measurements stands among them where a file `<model>_<gpu>-kernels` is shipped.
+    The laws of kernel measurements stand among them where a file `<model>_<gpu>-kernels` is shipped, or one
+    from AIConfigurator's tables.
     """
     found = [Law("scenario", "this scenario", scenario)]
-    if _has_kernels(scenario):
-        kernels = _with_timing(scenario, coefficients=_kernels(scenario))
-        found.append(Law("kernels", "kernel priors, no fit", kernels))
+    for name, variant, label in (
+        ("kernels", f"-{KERNELS}", "kernel priors, no fit"),
+        ("aiconfigurator", FROM_TABLES, "AIConfigurator, no fit"),
+    ):
+        file = f"{scenario.model.name}_{scenario.gpu.name}{variant}"
+        if _is_shipped(file):
+            found.append(Law(name, label, _with_timing(scenario, coefficients=file)))
     for preset, label in (
         ("roofline", "achieved roofline"),
         ("peak-roofline", "peak-spec roofline"),
@@ -47,13 +52,9 @@ def _with_timing(scenario: Scenario, **timing: str) -> Scenario:
     return scenario.model_copy(update={"timing": settings, "frontend": bare})
 
 
-def _kernels(scenario: Scenario) -> str:
-    return f"{scenario.model.name}_{scenario.gpu.name}-{KERNELS}"
-
-
-def _has_kernels(scenario: Scenario) -> bool:
+def _is_shipped(file: str) -> bool:
     try:
-        coefficients_named(_kernels(scenario))
+        coefficients_named(file)
     except InputError:
         return False
     return True

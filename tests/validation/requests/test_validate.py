@@ -62,6 +62,7 @@ def test_the_scenario_predicts_itself_and_others_do_not() -> None:
     assert [law["name"] for law in result["laws"]] == [
         "scenario",
         "kernels",
+        "aiconfigurator",
         "roofline",
         "peak-roofline",
         "dynamo-mocker",
@@ -71,7 +72,7 @@ def test_the_scenario_predicts_itself_and_others_do_not() -> None:
     assert row["errors"]["kernels"] == row["errors"]["scenario"]
     assert row["errors"]["peak-roofline"]["ttft_p50"] < -0.1
     assert row["measured_s"]["e2e_p50"] == measured(run).percentile("e2e_s", 50)
-    assert len(seen) == n_predictions(file(run), scenario) == 5
+    assert len(seen) == n_predictions(file(run), scenario) == 6
 
 
 def test_groups_average_absolute_errors_of_held_out_runs() -> None:

@@ -1,0 +1,1 @@
+"""Step times from the kernel tables of NVIDIA's AIConfigurator (`aiconfigurator-core`, extra `[aic]`)."""
