@@ -65,21 +65,36 @@ class BlockPool:
         """Blocks that hold something: with references, or cached."""
         return self.num_blocks - 1 - self._plain_blocks
 
-    def run(self, block_ids: BlockRuns, stop: int, group: int) -> list[Part]:
-        """Return the cached blocks of the first `stop` ids, up to the first that is not cached."""
+    def run(self, block_ids: BlockRuns, stop: int, group: int, start: int = 0) -> list[Part]:
+        """Return the cached blocks of the ids from `start` to `stop`, up to the first that is not cached."""
         parts: list[Part] = []
-        position = 0
-        for ids in block_ids.between(0, stop):
+        position = start
+        for ids in block_ids.between(start, stop):
             ahead = position - ids.start
-            for start, end, copies in self.cached[group].segments(ids.start, ids.stop):
+            for first, end, copies in self.cached[group].segments(ids.start, ids.stop):
                 if not copies:
                     return parts
                 if parts and parts[-1][0] is copies[0]:
                     parts[-1] = (copies[0], parts[-1][1], end + ahead)
                 else:
-                    parts.append((copies[0], start + ahead, end + ahead))
+                    parts.append((copies[0], first + ahead, end + ahead))
             position += ids.stop - ids.start
         return parts
+
+    def present(self, block_ids: BlockRuns, start: int, stop: int, group: int) -> list[tuple[int, int]]:
+        """Return the positions from `start` to `stop` whose ids are cached, as runs in order."""
+        runs: list[tuple[int, int]] = []
+        position = start
+        for ids in block_ids.between(start, stop):
+            ahead = position - ids.start
+            for first, end, copies in self.cached[group].segments(ids.start, ids.stop):
+                if copies:
+                    if runs and runs[-1][1] == first + ahead:
+                        runs[-1] = (runs[-1][0], end + ahead)
+                    else:
+                        runs.append((first + ahead, end + ahead))
+            position += ids.stop - ids.start
+        return runs
 
     def count_free(self, parts: Iterable[Part]) -> int:
         """How many of these blocks nobody holds (touching them takes them out of the free queue)."""
@@ -150,8 +165,9 @@ class BlockPool:
         cached = self.cached[extent.group]
         for ids in runs:
             cached.update(ids.start, ids.stop, extent.added_to)
-        if extent.segments and extent.segments[-1].references == 1:
-            extent.segments[-1].stop = end
+        last = extent.segments[-1] if extent.segments else None
+        if last is not None and last.references == 1 and last.stop == start:
+            last.stop = end
         else:
             extent.segments.append(Segment(extent, start, end, 1))
         self.changes += 1
