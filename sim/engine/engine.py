@@ -166,14 +166,14 @@ class Engine:
             request.in_flight -= tokens
         if plan.freed_after:
             self.cache.pool.free(plan.freed_after)
-        tokens, finished = self._receive(plan) if self.speculation is None else self._receive_drafted(plan)
-        if tokens:
+        given, finished = self._receive(plan) if self.speculation is None else self._receive_drafted(plan)
+        if given:
             self._barren_steps = 0
         for job_id, order in done_jobs:
             self._job_done(job_id, order)
         if pulled or read:
             self.hear(pulled, read)
-        return StepOutput(tokens, finished, self.publish())
+        return StepOutput(given, finished, self.publish())
 
     def hear(self, pulled: Iterable[int], read: Iterable[int]) -> None:
         """Take note of requests whose pull has ended, and let those go that were read by another engine."""

@@ -300,7 +300,7 @@ class Scheduler:
         if need is None or need + watermark > free:
             return False
         if not request.tables:
-            cache.admit(request.tables, hit, computed)
+            cache.admit(request.tables, hit, computed, request.prompt_tokens)
         if not external:
             cache.extend(request.tables, computed + tokens, ahead)
             cache.register(request.tables, request.block_ids, min(computed + tokens, request.num_tokens))

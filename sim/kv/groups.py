@@ -1,7 +1,6 @@
 """How one cache group of a request grows, shrinks and becomes findable; full attention as the plainest.
 
-Rules of vLLM 0.28.0 with prefix caching on. A group's `table` belongs to one request, and the block ids that it
-is told are those at its own block size.
+Rules of vLLM 0.28.0 with prefix caching on. A group's `table` belongs to one request, sizes are in tokens, `block_tokens` a block.
 """
 
 from collections.abc import Sequence
@@ -21,11 +20,12 @@ def blocks_for(tokens: int, block_tokens: int) -> int:
 class Table:
     """The blocks of one request in one group."""
 
-    __slots__ = ("grown", "length", "own", "parts", "registered", "state_position")
+    __slots__ = ("grown", "length", "own", "parts", "prompt_tokens", "registered", "state_position")
 
     def __init__(self) -> None:
         self.parts: dict[int, Part] = {}
         """What is held, by the first position of each part, ascending; a state is a part of its own."""
+        self.prompt_tokens = 0
         self.length = 0
         """Positions covered, with or without a block."""
         self.registered = 0
@@ -92,16 +92,17 @@ class Group(Protocol):
         """Return the blocks that computing past `processed_tokens` no longer reads."""
 
     def register(self, table: Table, block_ids: BlockRuns, tokens: int) -> None:
-        """Make every full block below `tokens` findable."""
+        """Make every full block below `tokens` findable; `block_ids` are those at hash size."""
 
 
 class AttentionGroup:
     """Full attention: every position keeps its block until the request ends."""
 
-    def __init__(self, pool: BlockPool, group: int, block_tokens: int) -> None:
+    def __init__(self, pool: BlockPool, group: int, block_tokens: int, scale: int = 1) -> None:
         self._pool = pool
         self._group = group
         self.block_tokens = block_tokens
+        self._scale = scale
 
     def need(
         self,
@@ -145,13 +146,31 @@ class AttentionGroup:
     def register(self, table: Table, block_ids: BlockRuns, tokens: int) -> None:
         """Register each newly full block; one stored event for the range."""
         start, end = table.registered, tokens // self.block_tokens
-        if end <= start:
+        if end > start:
+            assert table.own is not None
+            ids = block_ids.every(self._scale)
+            runs = self._pool.register(table.own, ids, end)
+            table.registered = end
+            blocks = runs[0] if len(runs) == 1 else BlockRuns(runs)
+            self._pool.events.append(KvEvent(True, self._group, parent_of(ids, start), blocks, "device"))
+        if self._scale > 1:
+            self._register_tail(table, block_ids, tokens)
+
+    def _register_tail(self, table: Table, block_ids: BlockRuns, tokens: int) -> None:
+        """Where blocks are larger than what has an id, the end of the prompt inside one is an entry of its own.
+
+        vLLM 0.28.0 makes it, looks for it only where there are recurrent groups, and says so in events.
+        """
+        hash_tokens = self.block_tokens // self._scale
+        hashes = table.prompt_tokens // hash_tokens
+        position = hashes // self._scale
+        if hashes % self._scale == 0 or hashes * hash_tokens > tokens or position >= table.length:
             return
-        assert table.own is not None
-        runs = self._pool.register(table.own, block_ids, end)
-        table.registered = end
-        blocks = runs[0] if len(runs) == 1 else BlockRuns(runs)
-        self._pool.events.append(KvEvent(True, self._group, parent_of(block_ids, start), blocks, "device"))
+        block_id = block_ids[hashes - 1]
+        for extent, start, stop in table.parts.values():
+            if start <= position < stop and self._pool.name_tail(extent, position, block_id):
+                parent = parent_of(block_ids, hashes - 1)
+                self._pool.events.append(KvEvent(True, self._group, parent, [block_id], "device"))
 
 
 def parent_of(block_ids: BlockRuns, position: int) -> int | None:

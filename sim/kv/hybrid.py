@@ -74,7 +74,6 @@ class KvCache:
         self._max_model_len = max_model_len
         for group, spec in enumerate(groups):
             self._add(group, spec, in_flight_tokens)
-        self._scales = [spec.block_tokens // self.block_tokens for spec in groups]
         self._no_hits: tuple[Sequence[Part], ...] = ((),) * len(groups)
         uneven = self._aligned_tokens != self.block_tokens
         self._search: HitSearch | None = None
@@ -86,8 +85,9 @@ class KvCache:
 
     def _add(self, group: int, spec: GroupSpec, in_flight_tokens: int) -> None:
         drafts, pool = self.drafts, self.pool
+        scale = spec.block_tokens // self.block_tokens
         if spec.kind == "full":
-            self.groups.append(AttentionGroup(pool, group, spec.block_tokens))
+            self.groups.append(AttentionGroup(pool, group, spec.block_tokens, scale))
         elif spec.kind == "recurrent":
             recurrent = RecurrentGroup(pool, group, spec.block_tokens, drafts.tokens)
             self.recurrent.append(recurrent)
@@ -97,6 +97,7 @@ class KvCache:
                 pool,
                 group,
                 spec,
+                scale=scale,
                 aligned_tokens=self._aligned_tokens,
                 in_flight_tokens=in_flight_tokens,
                 max_model_len=self._max_model_len,
@@ -232,9 +233,11 @@ class KvCache:
         for rule, table in zip(self.groups, tables, strict=False):
             rule.skip(table, processed_tokens)
 
-    def admit(self, tables: list[Table], hit: Hit, covered_tokens: int) -> None:
+    def admit(self, tables: list[Table], hit: Hit, covered_tokens: int, prompt_tokens: int = 0) -> None:
         """Open the tables of a request: hold the hit, and blocks for what comes from outside beyond it."""
         tables[:] = [Table() for _ in self.groups]
+        if self.full_group is not None:
+            tables[self.full_group].prompt_tokens = prompt_tokens
         for group, table, blocks in zip(self.groups, tables, hit.blocks or self._no_hits, strict=True):
             group.hold_hits(table, blocks, hit.tokens, covered_tokens)
         if covered_tokens > hit.tokens:
@@ -282,7 +285,7 @@ class KvCache:
         block_ids = BlockRuns.of(block_ids)
         for number, (group, table) in enumerate(zip(self.groups, tables, strict=True)):
             settled = self._findable(tokens, self.specs[number].block_tokens)
-            group.register(table, block_ids.every(self._scales[number]), settled)
+            group.register(table, block_ids, settled)
 
     def _findable(self, tokens: int, block_tokens: int) -> int:
         """Return up to where a group makes blocks findable: hits end at aligned tokens.

@@ -139,6 +139,8 @@ class BlockPool:
         frontmost), with a hash to its back, in order.
         """
         for extent, start, stop in parts:
+            if extent.tail is not None and start <= extent.end < stop:
+                self._close_tail(extent)
             hashed = min(stop, extent.end)
             if start < hashed:
                 for segment in reversed(extent.cut(start, hashed)):
@@ -155,12 +157,40 @@ class BlockPool:
                 self._plain_numbers += extent.numbers_of(plain, stop)
         self.changes += 1
 
+    def name_tail(self, extent: Extent, position: int, block_id: int) -> bool:
+        """Give a block the id of a prompt that ends inside it; return whether it is new to the block.
+
+        The block is full, or the first one after those that are.
+        """
+        if position == extent.end:
+            fresh = extent.tail != block_id
+            extent.tail = block_id
+            return fresh
+        if extent.tails is None:
+            extent.tails = {}
+        names = extent.tails.setdefault(position, [])
+        if block_id in names:
+            return False
+        names.append(block_id)
+        return True
+
+    def _close_tail(self, extent: Extent) -> None:
+        """The last block of an extent goes back with no id but that of a tail: it counts as hashed."""
+        end = extent.end
+        extent.end = end + 1
+        assert extent.tail is not None
+        extent.tails = {**(extent.tails or {}), end: [extent.tail]}
+        extent.segments.append(Segment(extent, end, end + 1, 1))
+
     def register(self, extent: Extent, block_ids: BlockRuns, end: int) -> list[range]:
         """Make the blocks of a request findable by their ids, up to position `end`; return these.
 
         Blocks that carry the same hash already keep it, and are found first.
         """
         start, extent.end, extent.block_ids = extent.end, end, block_ids
+        if extent.tail is not None:
+            self.events.append(KvEvent(False, extent.group, None, [extent.tail], "device"))
+            extent.tail = None
         runs = block_ids.between(start, end)
         cached = self.cached[extent.group]
         for ids in runs:
@@ -214,6 +244,21 @@ class BlockPool:
 
     def _forget(self, extent: Extent, start: int, stop: int) -> None:
         """Take the hash from some blocks, the deepest first."""
+        if extent.tails is not None:
+            self._forget_tails(extent, start, stop)
+            return
+        self._forget_run(extent, start, stop)
+
+    def _forget_tails(self, extent: Extent, start: int, stop: int) -> None:
+        """Take them from blocks of which some have further ids, which go after the block's own."""
+        assert extent.tails is not None
+        for position in range(stop - 1, start - 1, -1):
+            if extent.tail is None or position < extent.end - 1:
+                self._forget_run(extent, position, position + 1)
+            for block_id in extent.tails.pop(position, ()):
+                self.events.append(KvEvent(False, extent.group, None, [block_id], "device"))
+
+    def _forget_run(self, extent: Extent, start: int, stop: int) -> None:
         group = extent.group
         for ids in reversed(extent.block_ids.between(start, stop)):
             self.cached[group].update(ids.start, ids.stop, extent.taken_from)

@@ -30,6 +30,7 @@ class WindowGroup:
         group: int,
         spec: GroupSpec,
         *,
+        scale: int,
         aligned_tokens: int,
         in_flight_tokens: int,
         max_model_len: int,
@@ -39,6 +40,7 @@ class WindowGroup:
     ) -> None:
         self._pool = pool
         self._group = group
+        self._scale = scale
         self.block_tokens = spec.block_tokens
         self._sliding = spec.kind == "sliding_window"
         self._window_tokens = spec.window_tokens
@@ -152,6 +154,7 @@ class WindowGroup:
         start, end = table.registered, tokens // self.block_tokens
         if end <= start:
             return
+        block_ids = block_ids.every(self._scale)
         table.registered = end
         stored = self._register_apart(table, block_ids, start, end) if self._apart else None
         if stored is None:

@@ -152,7 +152,7 @@ def _normalised(row: Row, empty: Row) -> Row:
     step = empty | {key: value for key, value in row.items() if key != "k"}
     step["ev"] = [[*event[:-2], expand(event[-2]), event[-1]] for event in step["ev"]]
     step["ord"] = {job: sorted((block, group) for group, block in keys) for job, keys in row.get("ord", [])}
-    for key in ("flush", "done", "pre", "recvd"):
+    for key in ("flush", "done", "pre", "recvd", "pad"):
         if key in step:
             step[key] = sorted(step[key])
     return step

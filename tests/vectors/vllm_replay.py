@@ -193,7 +193,7 @@ def drafts_of(plan: StepPlan, name_of: Callable[[int], str]) -> Row:
             for request, _ in plan.scheduled
             if request.request_id in drafts
         ],
-        "pad": [name_of(index) for index in plan.padded],
+        "pad": sorted(name_of(index) for index in plan.padded),
     }
 
 
