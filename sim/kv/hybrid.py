@@ -294,8 +294,8 @@ class KvCache:
         """
         settled = max(0, tokens - self.drafts.unsettled_tokens)
         aligned = self._aligned_tokens
-        if len(self.groups) == 1 or aligned == block_tokens:
-            return settled if tokens >= aligned else 0
+        if len(self.groups) == 1:
+            return settled
         if not self.drafts.drops_last_block or tokens < aligned:
             return tokens - tokens % aligned
         return min(settled, settled - settled % aligned + block_tokens)
