@@ -4,13 +4,13 @@ Client and front door, front door and workers tell each other things: what comes
 filled later, or a method of the cluster, and nothing is set on a part that is built.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf
 
 from sim.cluster.client import make_client, slots
 from sim.cluster.delays import Delays, constant_delays
-from sim.cluster.faults.links import host_outages, network_outages
+from sim.cluster.faults.links import network_outages, tier_outages
 from sim.cluster.faults.scene import Scene
 from sim.cluster.front_door import FrontDoor, Listeners, Published
 from sim.cluster.frontend import Frontend
@@ -22,6 +22,7 @@ from sim.cluster.lookout import Lookout
 from sim.cluster.migration import Migration, MigrationRules, lease_expired
 from sim.cluster.recorder import Recorder
 from sim.cluster.stage import Desk
+from sim.cluster.tiers import router_tiers, tiers_of
 from sim.cluster.transport import Transport
 from sim.cluster.watcher import MakeWatcher
 from sim.cluster.worker import Worker
@@ -37,11 +38,11 @@ from sim.hardware.mocker_law import Stage
 from sim.hardware.step_laws import LawOf, TimedWorker, laws
 from sim.hardware.step_time import StepTime
 from sim.kv.hybrid import KvCache
-from sim.kv.offload import POLICIES
 from sim.kv.prefix import PrefixTable
-from sim.links.host_link import HostLink
 from sim.links.network import Network
 from sim.links.placement import place
+from sim.links.tier import Tier
+from sim.links.tier_links import TierLinks
 from sim.router import Policy
 from sim.scenario.scenario import Scenario
 from sim.scenario.sections import KvRole
@@ -64,6 +65,7 @@ class Cluster:
         policy: Policy | None = None,
         decode_policy: Policy | None = None,
         step_time: StepTime | None = None,
+        tiers: Sequence[Tier] | None = None,
         delays: Delays | None = None,
         transport: Transport | None = None,
         published: Published | None = None,
@@ -79,6 +81,8 @@ class Cluster:
             policy: chooses for the first stage; None: as the scenario says.
             decode_policy: chooses for the second stage of a pair.
             step_time: the law of every worker's steps; None: as the scenario says.
+            tiers: below GPU memory of every worker that offloads, in the order in which they are asked; None:
+                as the scenario says.
             delays: who says when; None: what the scenario says takes its time.
             transport: what transfers between workers go over; None: the scenario's network.
             published: is told of the KV events of every worker's output.
@@ -89,6 +93,7 @@ class Cluster:
         self.clock = Clock()
         self.capacity = capacity
         self.scenario = scenario
+        self.tiers = tiers_of(scenario, capacity) if tiers is None else tuple(tiers)
         self.hangs: dict[int, Hang] = {}
         """Workers, by index, that never end what they have; known when the run is over."""
         self.workers: list[Worker] = []
@@ -104,6 +109,7 @@ class Cluster:
             capacity.block_tokens,
             scenario.output.tables,
             scenario.output.worker_interval_s,
+            tiers=[tier.name for tier in self.tiers],
             due_s=self.client.due_s,
         )
         self._watch = watcher = watch and watch(
@@ -121,9 +127,8 @@ class Cluster:
         desk = Desk(
             self.clock, self._lazy_updates, self.recorder, scenario.seed, watcher.booked if watcher else None
         )
-        stages, bypass = lay_out(
-            scenario, self._prefixes, self.workers, Policies(policy, decode_policy), desk
-        )
+        policies, heard = Policies(policy, decode_policy), router_tiers(self.tiers)
+        stages, bypass = lay_out(scenario, self._prefixes, self.workers, policies, desk, heard)
         ended = self._ended if watcher is None else watcher.ends(self._ended)
         self.frontend = Frontend(
             self.clock,
@@ -183,12 +188,11 @@ class Cluster:
         )
 
     def _front_door(self, times: Coefficients) -> FrontDoor:
-        scenario, offload = self.scenario, self.scenario.offload
+        scenario = self.scenario
         return FrontDoor(
             times.frontend,
             scenario.max_model_len,
             self._attention_group,
-            host_events=offload is not None and offload.kv_events == "self-describing",
             track_outputs=scenario.router.track_output_blocks,
         )
 
@@ -211,7 +215,8 @@ class Cluster:
     ) -> None:
         scenario, index = self.scenario, len(self.workers)
         kv_blocks = kv_blocks or self.capacity.num_blocks
-        make = partial(self._engine, offloads=offloads, kv_role=kv_role, kv_blocks=kv_blocks)
+        tiers = self.tiers if offloads else ()
+        make = partial(self._engine, tiers=tiers, kv_role=kv_role, kv_blocks=kv_blocks)
         timed = TimedWorker(
             stage, kv_blocks * self.capacity.block_tokens, scenario.engine.max_num_batched_tokens
         )
@@ -220,11 +225,10 @@ class Cluster:
             index,
             make(),
             step_time=self.scene.enter(make, self._law_of(timed)),
-            link=HostLink(
-                scenario.host_link(),
+            links=TierLinks(
+                tiers,
                 self.capacity.block_bytes,
-                scenario.model.full_attention_layers,
-                host_outages(scenario.faults, index),
+                {tier.link: tier_outages(scenario.faults, index, tier.link) for tier in tiers},
             ),
             observer=self._watch or self.recorder,
             outbox=self.scene.outbox(index, self._outbox),
@@ -234,13 +238,15 @@ class Cluster:
         )
         self.workers.append(worker)
 
-    def _engine(self, *, offloads: bool, kv_role: KvRole | None, kv_blocks: int) -> Engine:
+    def _engine(self, *, tiers: Sequence[Tier], kv_role: KvRole | None, kv_blocks: int) -> Engine:
         scenario, capacity, offload = self.scenario, self.capacity, self.scenario.offload
         cache = KvCache(kv_blocks, capacity.block_tokens, self._attention_group)
         connector = nixl = None
-        if offloads and offload is not None:
-            tier = POLICIES[offload.eviction_policy](capacity.host[0].blocks)
-            connector = OffloadingConnector(cache, tier, prompt_only=offload.offload_prompt_only)
+        if tiers:
+            kept = [tier.policy(tier.blocks, tier.name) for tier in tiers]
+            connector = OffloadingConnector(
+                cache, kept, prompt_only=offload is None or offload.offload_prompt_only
+            )
         if kv_role is not None:
             nixl = NixlConnector(cache, producer=kv_role != "kv_consumer", consumer=kv_role != "kv_producer")
         offload_first = scenario.disaggregation.connector_order[0] == "offload"
@@ -278,7 +284,7 @@ class Cluster:
         lookups = (worker.engine.scheduler.lookup for worker in self.workers)
         self.recorder.pulls.nothing_left = sum(lookup.nothing_left for lookup in lookups)
         end_s = self.recorder.last_end_s
-        self.recorder.links(link_rows(self.workers, self.pulls, self.clock.now_s, end_s))
+        self.recorder.links(link_rows(self.workers, self.tiers, self.pulls, self.clock.now_s, end_s))
         if watch is not None:
             watch.closed()
 

@@ -19,9 +19,7 @@ class FrontDoor(NamedTuple):
     max_model_len: int
     """In tokens, answer included."""
     attention_group: int
-    """The engines' attention group: the router hears of no other,"""
-    host_events: bool = False
-    """and only then of the CPU tier."""
+    """The engines' attention group: the router hears of no other."""
     track_outputs: bool = False
     """Whether the router hears of every block that an answer grows by."""
 

@@ -68,7 +68,6 @@ class Frontend:
         self._coefficients = door.coefficients
         self._max_model_len = door.max_model_len
         self._attention_group = door.attention_group
-        self._tiers = ("device", "host") if door.host_events else ("device",)
         self._track_outputs = door.track_outputs
         self._delays = delays
         self._ended = listeners.ended
@@ -253,7 +252,7 @@ class Frontend:
         """Return those of a worker's events that the router of its pool is to hear of."""
         if not pool.router.keeps_index:
             return []
-        group, tiers = self._attention_group, self._tiers
+        group, tiers = self._attention_group, pool.router_tiers
         return [event for event in events if event.group == group and event.tier in tiers and event.blocks]
 
     def given_up(self, worker: int, request: ActiveRequest, reason: str) -> None:

@@ -1,7 +1,8 @@
-"""The GPU of a worker: steps strictly one after another, and copies between it and its host.
+"""The GPU of a worker: steps strictly one after another, and the copies that go with them.
 
-Copies take the time of the host link: a load starts with its step, a store when its step has been computed. A
-step that must not run before certain copies are done (a flush) waits for them.
+Copies take the time of the links between tiers: a load starts with its step, a store when its step has been
+computed, a copy between two tiers at once. A step that must not run before certain copies are done (a flush)
+waits for them.
 """
 
 from collections import deque
@@ -9,38 +10,40 @@ from collections import deque
 from sim.cluster.delays import Delays
 from sim.engine.plan import StepPlan
 from sim.hardware.step_time import StepTime
-from sim.links.host_link import HostLink
+from sim.links.tier_links import TierLinks
 
 
 class Gpu:
     """Steps in flight. They take as long as `step_time` says, unless the delays know better."""
 
-    def __init__(self, step_time: StepTime, link: HostLink, delays: Delays) -> None:
+    def __init__(self, step_time: StepTime, links: TierLinks, delays: Delays) -> None:
         self.ends_s: deque[float] = deque()
         """When each step in flight has been computed, the oldest first."""
         self._step_time = step_time
-        self._link = link
+        self._links = links
         self._delays = delays
 
     def submit(self, plan: StepPlan, now_s: float) -> None:
         """Take on a step, behind those in flight, and the copies that belong to it."""
         start_s = max(now_s, self.ends_s[-1]) if self.ends_s else now_s
+        for job in plan.moves:
+            self._links.submit(job, now_s)
         if plan.flushes:
             start_s = self._flush(plan, start_s)
         for job in plan.loads:
-            self._link.submit(job, start_s)
+            self._links.submit(job, start_s)
         end_s = self._delays.computed(plan, start_s, self._step_s(plan))
         for job in plan.stores:
             if job.job_id not in plan.flushes:
-                self._link.submit(job, end_s)
+                self._links.submit(job, end_s)
         self.ends_s.append(end_s)
 
     def _flush(self, plan: StepPlan, start_s: float) -> float:
         """Return when a step can start that has to wait for copies, perhaps for stores of its own plan."""
         for job in plan.stores:
             if job.job_id in plan.flushes:
-                self._link.submit(job, start_s)
-        return max([start_s, *(self._link.done_s.get(job_id, start_s) for job_id in plan.flushes)])
+                self._links.submit(job, start_s)
+        return max([start_s, *(self._links.done_s.get(job_id, start_s) for job_id in plan.flushes)])
 
     def _step_s(self, plan: StepPlan) -> float:
         prefills = [(tokens, request.computed - tokens) for request, tokens in plan.prefills]

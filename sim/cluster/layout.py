@@ -1,6 +1,6 @@
 """The stages that a scenario's cluster has: one, or prefill and decode with a way past the first."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -8,6 +8,7 @@ from sim.cluster.bypass import Bypass
 from sim.cluster.engine_request import prompt_only, whole
 from sim.cluster.pool import Pool, PoolWorker
 from sim.cluster.stage import Desk, Stage
+from sim.kv.events import Tier
 from sim.kv.prefix import PrefixTable
 from sim.router import Policy, Router
 from sim.router.pools import StageRouting, conditional_decode_stage, decode_stage, prefill_stage
@@ -31,26 +32,39 @@ class Policies(NamedTuple):
 
 
 def lay_out(
-    scenario: Scenario, prefixes: PrefixTable, workers: Sequence[PoolWorker], policies: Policies, desk: Desk
+    scenario: Scenario,
+    prefixes: PrefixTable,
+    workers: Sequence[PoolWorker],
+    policies: Policies,
+    desk: Desk,
+    router_tiers: Mapping[str, Tier],
 ) -> Layout:
-    """Return the stages of a scenario's cluster; `workers`, by index, may be built later."""
+    """Return the stages of a scenario's cluster; `workers`, by index, may be built later.
+
+    `router_tiers` says what routers take which tier of a worker for.
+    """
     if scenario.workers.prefill:
-        return _disaggregated(scenario, prefixes, workers, policies, desk)
+        return _disaggregated(scenario, prefixes, workers, policies, desk, router_tiers)
     routing = StageRouting(scenario.router, NO_OVERRIDES, "decode")
     members = range(scenario.workers.gpus)
-    pool = Pool(_router(routing, prefixes, members, policies.first), workers, members)
+    pool = Pool(_router(routing, prefixes, members, policies.first), workers, members, router_tiers)
     return Layout([Stage("aggregated", pool, partial(whole, prefixes), desk)])
 
 
 def _disaggregated(
-    scenario: Scenario, prefixes: PrefixTable, workers: Sequence[PoolWorker], policies: Policies, desk: Desk
+    scenario: Scenario,
+    prefixes: PrefixTable,
+    workers: Sequence[PoolWorker],
+    policies: Policies,
+    desk: Desk,
+    router_tiers: Mapping[str, Tier],
 ) -> Layout:
     conditional, count = scenario.disaggregation.conditional, scenario.workers.prefill or 0
     to_prefill = prefill_stage(scenario.router)
     to_decode = (conditional_decode_stage if conditional else decode_stage)(scenario.router)
     first, then = range(count), range(count, scenario.workers.gpus)
-    prefill_pool = Pool(_router(to_prefill, prefixes, first, policies.first), workers, first)
-    decode_pool = Pool(_router(to_decode, prefixes, then, policies.decode), workers, then)
+    prefill_pool = Pool(_router(to_prefill, prefixes, first, policies.first), workers, first, router_tiers)
+    decode_pool = Pool(_router(to_decode, prefixes, then, policies.decode), workers, then, router_tiers)
     ask = partial(whole, prefixes)
     ask_prompt = partial(prompt_only, prefixes, bool(scenario.model.state_groups))
     prefill = Stage("prefill", prefill_pool, ask_prompt, desk, overrides=to_prefill.overrides)

@@ -1,15 +1,19 @@
 """Workers behind one router, and what the router hears of their caches."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
+from types import MappingProxyType
 from typing import Protocol
 
 from sim.engine.active import ActiveRequest
 from sim.engine.engine import Engine
 from sim.events.delayed_queue import DelayedQueue
-from sim.kv.events import KvEvent
+from sim.kv.events import KvEvent, Tier
 from sim.router import Router
 from sim.router.copies import Copies
+
+DEVICE_ONLY: Mapping[str, Tier] = MappingProxyType({"device": "device"})
+"""Of a router that hears of no tier below GPU memory."""
 
 
 class PoolWorker(Protocol):
@@ -56,21 +60,29 @@ class Pool:
         router: knows them by rank.
         workers: all workers of the cluster, by index; complete before the first request.
         members: indices of the pool's workers, in order of rank.
+        router_tiers: by what workers call a tier, what the router takes it for; it hears of no other.
     """
 
-    __slots__ = ("_copies", "_workers", "alive", "members", "observer", "router", "undelivered")
+    __slots__ = ("_copies", "_workers", "alive", "members", "observer", "router", "router_tiers", "undelivered")
 
-    def __init__(self, router: Router, workers: Sequence[PoolWorker], members: range) -> None:
+    def __init__(
+        self,
+        router: Router,
+        workers: Sequence[PoolWorker],
+        members: range,
+        router_tiers: Mapping[str, Tier] = DEVICE_ONLY,
+    ) -> None:
         self.router = router
         self.members = members
+        self.router_tiers = dict(router_tiers)
         self._workers = workers
         self.alive: frozenset[int] | None = None
         """Ranks that may be chosen; None: all."""
         self.observer: PoolObserver | None = None
         self.undelivered: DelayedQueue[list[KvEvent]] = DelayedQueue(self._index)
         """KV events on their way to the router's index, from ranks."""
-        self._copies: dict[tuple[int, str], Copies] = {}
-        """By rank and tier."""
+        self._copies: dict[tuple[int, Tier], Copies] = {}
+        """By rank and tier of the router."""
 
     def __contains__(self, worker: int) -> bool:
         """Whether a worker, by index, is one of the pool."""
@@ -128,7 +140,7 @@ class Pool:
         if self.observer is not None:
             self.observer.heard(rank, events)
         for event in events:
-            tier = event.tier
+            tier = self.router_tiers[event.tier]
             copies = self._copies.get((rank, tier))
             if copies is None:
                 copies = self._copies[rank, tier] = Copies()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sim.cluster.request_row import Status, request_row, waits_for
 from sim.cluster.request_state import RequestState
+from sim.cluster.tiers import HOST
 from sim.engine.active import ActiveRequest
 from sim.engine.decode_run import DecodeRun
 from sim.engine.engine import Engine
@@ -32,7 +33,7 @@ class Recorder:
 
     `attention_group` is the number of the engines' attention group; recurrent groups, if any, come before it.
     `tables` are those to keep beside the ones that every run has; "workers" is thinned, where it gets
-    long, to one row a worker and `worker_interval_s`.
+    long, to one row a worker and `worker_interval_s`. `tiers` are those below GPU memory, by name.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class Recorder:
         tables: Collection[str] = (),
         worker_interval_s: float = 0.0,
         *,
+        tiers: Sequence[str] = (),
         due_s: Sequence[float] = (),
     ) -> None:
         self.records: dict[int, RequestState] = {}
@@ -53,14 +55,15 @@ class Recorder:
         self.itl_s = WeightedSample()
         self.pulls = PullCounts()
         self.pool = [Gauge() for _ in range(workers)]
-        self.cpu_tier = [Gauge() for _ in range(workers)]
+        self.tiers = {tier: [Gauge() for _ in range(workers)] for tier in tiers}
+        """Blocks filled in each tier below, by worker."""
         self.ended = 0
         self.last_end_s = 0.0
         self._sent = bytearray()
         """By index, whether a client sent it."""
         self._continued: set[int] = set()
         """Requests whose prompt a decode worker did not have to compute."""
-        self._ledger = Ledger(block_tokens, attention_group > 0, workers)
+        self._ledger = Ledger(block_tokens, attention_group > 0, workers, ("device", *tiers))
         self._attention_group = attention_group
         self._levels = Levels(workers, worker_interval_s)
 
@@ -262,11 +265,14 @@ class Recorder:
 
     def levels(self, worker: int, engine: Engine, now_s: float) -> None:
         """See `Observer`."""
-        tier = engine.offload.tier if engine.offload is not None else None
-        used, cpu = engine.cache.pool.used_blocks, tier.used_blocks if tier is not None else None
+        used, cpu = engine.cache.pool.used_blocks, None
         self.pool[worker].set(used, now_s)
-        if cpu is not None:
-            self.cpu_tier[worker].set(cpu, now_s)
+        if engine.offload is not None:
+            for tier in engine.offload.tiers:
+                filled = tier.used_blocks
+                self.tiers[tier.name][worker].set(filled, now_s)
+                if tier.name == HOST:
+                    cpu = filled
         table = self.rows.tables.get("workers")
         if table is not None:
             levels = len(engine.scheduler.running), engine.waiting, used, cpu

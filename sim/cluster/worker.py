@@ -20,7 +20,7 @@ from sim.engine.plan import StepPlan
 from sim.events.clock import Clock, Phase
 from sim.events.lazy_updates import LazyUpdates
 from sim.hardware.step_time import StepTime
-from sim.links.host_link import HostLink
+from sim.links.tier_links import TierLinks
 
 ENGINE_DIED = "engine_died"
 """Why requests of a worker are given up whose engine met a fault of vLLM 0.28.0."""
@@ -36,7 +36,7 @@ class Worker:
         engine: Engine,
         *,
         step_time: StepTime,
-        link: HostLink,
+        links: TierLinks,
         observer: Observer,
         outbox: Outbox,
         lazy_updates: LazyUpdates,
@@ -48,9 +48,9 @@ class Worker:
         self._lazy_updates = lazy_updates
         self._env = env
         self._index = index
-        self.link = link
+        self.links = links
         self._step_time = step_time
-        self._gpu = Gpu(step_time, link, delays)
+        self._gpu = Gpu(step_time, links, delays)
         self._observer = observer
         self._outbox = outbox
         self._alarm = 0
@@ -153,7 +153,7 @@ class Worker:
         self._gpu.ends_s.clear()
         self._pulled, self._read = [], []
         self._polling, self._polled = True, (0, 0, 0, 0)
-        self.link.cut(self._env.now_s)
+        self.links.cut(self._env.now_s)
         self._enable_fast_forward()
         self._observer.levels(self._index, successor, self._env.now_s)
         return lost
@@ -200,7 +200,7 @@ class Worker:
         if self._busy(now_s):
             output_s = None
             if self._fast_forward is not None:
-                copied_s = self.link.next_s() if self.link.done_s else inf
+                copied_s = self.links.next_s() if self.links.done_s else inf
                 output_s = self._fast_forward.start(self._gpu.ends_s, copied_s)
             self._wake(self._gpu.ends_s[0] if output_s is None else output_s, Phase.OUTPUT, self._output)
         else:
@@ -237,12 +237,12 @@ class Worker:
         if not engine.steps:
             return
         told = len(self._pulled) + len(self._read)
-        state = (engine.cache.pool.changes, engine.waiting, self.link.changes, told)
+        state = (engine.cache.pool.changes, engine.waiting, self.links.changes, told)
         if state != self._polled:
             self._polled = state
             self._wake(now_s, Phase.SCHEDULE, self._poll)
-        elif self.link.next_s() < inf:
-            self._wake(self.link.next_s(), Phase.SCHEDULE, self._poll)
+        elif self.links.next_s() < inf:
+            self._wake(self.links.next_s(), Phase.SCHEDULE, self._poll)
 
     def _poll(self, now_s: float) -> None:
         """Close the empty steps in flight, then plan anew."""
@@ -263,7 +263,7 @@ class Worker:
     def _process_oldest(self, now_s: float) -> None:
         engine = self.engine
         self._gpu.ends_s.popleft()
-        done = [(job_id, None) for job_id in self.link.take_done(now_s)] if self.link.done_s else []
+        done = [(job_id, None) for job_id in self.links.take_done(now_s)] if self.links.done_s else []
         output = engine.complete(done, *self._told())
         self._observer.processed(self._index, output, engine.drain_events(), now_s)
         if output.events:

@@ -1,51 +1,41 @@
 """vLLM 0.28.0's OffloadingConnector: what is copied to a tier, what returns, and when a copy is forced.
 
 A chunk is one engine block. Stores are planned with each step, loads at admission; both are jobs that
-somebody else carries out and reports with `complete`. Source blocks of a store are not pinned: when one is
+somebody else carries out and reports with `complete`. They are between GPU memory and the first tier: what goes
+on to tiers below, and comes back, is told in `sim.engine.lower_tiers`. Source blocks of a store are not pinned: when one is
 taken for other content before the copy is done, the job must be finished before the step runs (a flush).
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from sim.engine.active import ActiveRequest
+from sim.engine.lower_tiers import LowerTiers
 from sim.engine.offload_state import OffloadState
+from sim.engine.transfer_job import TransferJob, TransferJobs
 from sim.kv.events import KvEvent
 from sim.kv.hybrid import KvCache
 from sim.kv.offload import Key, OffloadTier
-from sim.kv.tier_hit import tier_hit
-
-
-@dataclass(slots=True)
-class TransferJob:
-    """Blocks copied between GPU and CPU for one request."""
-
-    job_id: int
-    request_id: int
-    load: bool
-    blocks: dict[Key, int]
-    """Key to GPU block, in planned order."""
-    parents: dict[Key, int | None]
-    """Stores: the hash before each attention key, None at the start of the prompt."""
-
-    def blocks_by_group(self, groups: int) -> list[int]:
-        """How many blocks of each cache group move."""
-        counts = [0] * groups
-        for _, group in self.blocks:
-            counts[group] += 1
-        return counts
+from sim.kv.tier_events import removed_events, stored_events
+from sim.kv.groups import blocks_for
+from sim.kv.tier_hit import TierSearch, read_blocks
 
 
 class OffloadingConnector:
-    """The connector of one engine. `prompt_only`: blocks of generated tokens are not stored (default)."""
+    """The connector of one engine, whose tiers are asked in order.
 
-    def __init__(self, cache: KvCache, tier: OffloadTier, *, prompt_only: bool = True) -> None:
-        self.tier = tier
+    `prompt_only`: blocks of generated tokens are not stored (default).
+    """
+
+    def __init__(self, cache: KvCache, tiers: Sequence[OffloadTier], *, prompt_only: bool = True) -> None:
+        self.tiers = [*tiers]
+        self.tier = tiers[0]
+        """The first."""
         self.events: list[KvEvent] = []
-        """host-tier events not yet published."""
+        """Events of all tiers that nobody has taken."""
         self.failed_stores = 0
-        """Calls that found no room (vllm:kv_offload_allocation_failure)."""
-        self.jobs: dict[int, TransferJob] = {}
+        """Calls that found no room in the first tier (vllm:kv_offload_allocation_failure)."""
+        self._jobs = TransferJobs()
+        self.jobs = self._jobs.under_way
         """Jobs planned and not yet reported complete."""
         self.ended: list[tuple[ActiveRequest, int]] = []
         """Requests that ended since the last step, and how many of their tokens may be stored.
@@ -58,12 +48,24 @@ class OffloadingConnector:
         self._tracked: dict[int, OffloadState] = {}
         self._pending_sources: dict[int, set[int]] = {}
         """Block to the stores that read it and must be finished when it is taken."""
-        self._next_job = 0
+        below = self.tiers[1:]
+        search = self._search = TierSearch(cache.specs, drops_last_block=cache.drafts.drops_last_block)
+        self._read = [read_blocks(spec) for spec in cache.specs]
+        self._partial = [group for group, read in enumerate(self._read) if read is not None]
+        """Groups of which a hit reads only the end: their blocks can be taken before a request ends."""
+        self._lower = (
+            LowerTiers(self.tier, below, search, cache.full_group, self._jobs, self.events) if below else None
+        )
+
+    @property
+    def changes(self) -> int:
+        """Changes of what the tiers hold: see `OffloadTier`."""
+        return sum([tier.changes for tier in self.tiers])
 
     # -- admission ------------------------------------------------------------------------------------------
 
     def lookup(self, request: ActiveRequest, local_tokens: int) -> int | None:
-        """Tokens the host tier adds to a local hit; None: ask again later.
+        """Tokens the tiers add to a local hit; None: ask again later.
 
         Touches the request's keys, whatever the answer. "Later" is the answer, without touching, while the
         request has transfers of its own.
@@ -73,32 +75,37 @@ class OffloadingConnector:
             blocks.clear()
         if tracked.jobs:
             return None
-        cache = self._cache
-        tracked.extend_keys(request.block_ids, request.hashed_tokens // cache.block_tokens)
-        start = local_tokens // cache.block_tokens
-        limit = (request.num_tokens - 1 if cache.recurrent else request.num_tokens) // cache.block_tokens
-        end = tier_hit(self.tier, tracked.keys, start, limit)
-        tracked.hit_blocks = start if end is None else end
+        tracked.extend_keys(request.block_ids, request.hashed_tokens)
+        limit = request.num_tokens
+        if self._partial:
+            limit -= 1  # a load brings no state, and no window, from which the last token could start again
+        if self._cache.recurrent:
+            limit -= limit % self._cache.block_tokens
+        if self._lower is None:
+            end = self._search.end(self.tier, tracked.keys, local_tokens, limit)
+        else:
+            end = self._lower.hit(request.request_id, tracked.keys, local_tokens, limit)
+        tracked.hit_tokens = local_tokens if end is None else end
         self._touch(tracked)
-        return None if end is None else (end - start) * cache.block_tokens
+        return None if end is None else end - local_tokens
 
     def _touch(self, tracked: OffloadState) -> None:
-        *recurrent, attention = tracked.keys
-        first_state = max(tracked.hit_blocks - 1, 0)
-        for keys in recurrent:
-            self.tier.touch(keys[first_state:])
-        self.tier.touch(attention)
+        for tier in self.tiers:
+            for spec, read, keys in zip(self._cache.specs, self._read, tracked.keys, strict=True):
+                if read is None:
+                    tier.touch(keys)
+                else:
+                    tier.touch(keys[max(tracked.hit_tokens // spec.block_tokens - read, 0) :])
 
     def start_load(self, request: ActiveRequest, local_tokens: int, external_tokens: int) -> TransferJob:
         """Read what `lookup` promised into the blocks that were allocated for it."""
-        block_tokens = self._cache.block_tokens
-        start, end = local_tokens // block_tokens, (local_tokens + external_tokens) // block_tokens
         tracked = self._track(request)
-        tracked.considered = end
         blocks: dict[Key, int] = {}
-        for group, (keys, table) in enumerate(zip(tracked.keys, request.tables, strict=True)):
-            first = start if group == self._cache.attention_group else end - 1
-            blocks.update(zip(keys[first:end], table.numbers(first, end), strict=True))
+        for group, (spec, table) in enumerate(zip(self._cache.specs, request.tables, strict=True)):
+            stop = blocks_for(local_tokens + external_tokens, spec.block_tokens)
+            tracked.considered[group] = stop
+            first = min(table.registered, stop)
+            blocks.update(zip(tracked.keys[group][first:stop], table.numbers(first, stop), strict=True))
         self.tier.load(blocks)
         return self._new_job(request, True, blocks, {})
 
@@ -113,9 +120,9 @@ class OffloadingConnector:
         preempted.
         """
         taken = set(self._cache.pool.taken)
-        if taken and self._cache.recurrent:
+        if taken and self._partial:
             for tracked in self._tracked.values():
-                tracked.lose_states(taken)
+                tracked.lose(taken, self._partial)
         flushes = self._readers_of(taken)
         for request in preempted:
             flushes |= self._track(request).jobs
@@ -142,13 +149,13 @@ class OffloadingConnector:
     def _store_scheduled(self, request: ActiveRequest, tokens: int) -> TransferJob | None:
         """Store the chunks that are full, and known, once this step has run and were not considered yet."""
         tracked = self._track(request)
-        if self._prompt_only and tracked.considered >= request.prompt_tokens // self._cache.block_tokens:
+        if self._prompt_only and tracked.has_considered(request.prompt_tokens):
             return None
         tracked.follow(request.tables)
         job = self._store(tracked, request, min(request.computed + tokens, request.num_tokens))
         if job is not None:
-            attention = self._cache.attention_group
-            self._guard(job, [block for (_, group), block in job.blocks.items() if group != attention])
+            full = self._cache.full_group
+            self._guard(job, [block for (_, group), block in job.blocks.items() if group != full])
         return job
 
     def _store_ended(self, request: ActiveRequest, tokens: int) -> TransferJob | None:
@@ -163,36 +170,41 @@ class OffloadingConnector:
 
     def _store(self, tracked: OffloadState, request: ActiveRequest, tokens: int) -> TransferJob | None:
         """Begin to write the absent keys, all or nothing: without room the next step tries again."""
-        block_tokens = self._cache.block_tokens
         storable = min(tokens, request.prompt_tokens) if self._prompt_only else tokens
-        start, end = tracked.considered, min(storable // block_tokens, len(tracked.blocks[0]))
-        if end <= start:
+        # While tokens are generated, drafts that are rejected write to the last block again.
+        late = self._cache.drafts.drops_last_block and storable > request.prompt_tokens
+        ends = tracked.storable_ends(storable, late=late)
+        if ends is None:
             return None
-        tracked.extend_keys(request.block_ids, request.hashed_tokens // block_tokens)
-        sources = tracked.sources(start, end)
+        tracked.extend_keys(request.block_ids, request.hashed_tokens)
+        sources = tracked.sources(ends, self._cache.full_group, self._read, drops_last_block=self._cache.drafts.drops_last_block)
         if all(self.tier.state(key) is not None for key in sources):
-            tracked.considered = end
+            tracked.consider(ends)
             return None
         room = self.tier.store([*sources])
         if room is None:
             self.failed_stores += 1
             return None
         fresh, evicted = room
-        tracked.considered = end
-        self._publish_evicted(evicted)
+        parents = self._parents(tracked, ends)
+        tracked.consider(ends)
+        self.events += removed_events(self.tier.name, evicted)
         self._touch(tracked)
-        before = request.block_ids[start - 1] if start else None
-        attention = tracked.keys[self._cache.attention_group][start:end]
-        parents = dict(zip(attention, [before, *(key[0] for key in attention[:-1])], strict=True))
         return self._new_job(request, False, {key: sources[key] for key in fresh}, parents)
 
-    def _publish_evicted(self, evicted: Iterable[Key]) -> None:
-        by_group: dict[int, list[int]] = {}
-        for block_id, group in evicted:
-            by_group.setdefault(group, []).append(block_id)
-        self.events += [
-            KvEvent(False, group, None, block_ids, self.tier.name) for group, block_ids in by_group.items()
-        ]
+    def _parents(self, tracked: OffloadState, ends: Sequence[int]) -> dict[Key, int | None]:
+        """Return the hash before each full-attention key that is considered now."""
+        full = self._cache.full_group
+        if full is None:
+            return {}
+        keys, start = tracked.keys[full], tracked.considered[full]
+        return {
+            keys[at]: keys[at - 1][0] if at else None for at in range(start, max(start, ends[full]))
+        }
+
+    def moves(self) -> list[TransferJob]:
+        """Return the copies between tiers that begin with this step."""
+        return self._lower.take_planned() if self._lower is not None else []
 
     # -- ends -----------------------------------------------------------------------------------------------
 
@@ -213,6 +225,10 @@ class OffloadingConnector:
         vLLM walks a Python set there, so the real order is arbitrary; it matters only under eviction.
         """
         job = self.jobs.pop(job_id)
+        if not job.of_gpu:
+            assert self._lower is not None
+            self._lower.ended(job)
+            return job
         keys = list(job.blocks) if order is None else order
         self._tracked[job.request_id].jobs.discard(job_id)
         self._forget_if_over(job.request_id)
@@ -220,8 +236,10 @@ class OffloadingConnector:
             self.tier.loaded(keys)
             return job
         self.tier.stored(keys)
-        self.events += [KvEvent(True, key[1], job.parents.get(key), [key[0]], self.tier.name) for key in keys]
+        self.events += stored_events(self.tier.name, keys, job.parents)
         self._unguard(job)
+        if self._lower is not None:
+            self._lower.stored(job, keys)
         return job
 
     # -- bookkeeping ----------------------------------------------------------------------------------------
@@ -241,7 +259,7 @@ class OffloadingConnector:
     def _track(self, request: ActiveRequest) -> OffloadState:
         tracked = self._tracked.get(request.request_id)
         if tracked is None:
-            tracked = self._tracked[request.request_id] = OffloadState(len(self._cache.groups))
+            tracked = self._tracked[request.request_id] = OffloadState(self._cache.specs)
         return tracked
 
     def _forget_if_over(self, request_id: int) -> None:
@@ -252,8 +270,6 @@ class OffloadingConnector:
     def _new_job(
         self, request: ActiveRequest, load: bool, blocks: dict[Key, int], parents: dict[Key, int | None]
     ) -> TransferJob:
-        job = TransferJob(self._next_job, request.request_id, load, blocks, parents)
-        self._next_job += 1
-        self.jobs[job.job_id] = job
+        job = self._jobs.add(request.request_id, load, blocks, parents, self.tier.name, True)
         self._track(request).jobs.add(job.job_id)
         return job

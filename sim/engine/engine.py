@@ -1,4 +1,4 @@
-"""One vLLM 0.28.0 engine without its clock: scheduler, KV cache and host tier joined.
+"""One vLLM 0.28.0 engine without its clock: scheduler, KV cache and tiers joined.
 
 `schedule` plans a step, `complete` processes its output. With asynchronous scheduling two steps are in
 flight: step k+1 is planned before the output of step k is processed. KV events happen when a step is planned
@@ -57,7 +57,7 @@ class Engine:
         """Planned and not yet processed, oldest first."""
         self.max_steps = 2 if settings.async_scheduling else 1
         self.failed_stores = 0
-        """Stores that found no room in the host tier when the last step was planned."""
+        """Stores that found no room in the first tier when the last step was planned."""
         self._finished_unreported = False
         self._barren_steps = 0
         self.preempted: list[ActiveRequest] = []
@@ -158,7 +158,7 @@ class Engine:
     ) -> StepOutput:
         """Process the oldest step's output, with what was reported by then.
 
-        Copies to and from the host (job, order of its keys); requests whose pull has ended; requests held
+        Copies to and from tiers (job, order of its keys); requests whose pull has ended; requests held
         here whose blocks were read by another engine.
         """
         plan = self.steps.popleft()
@@ -243,7 +243,7 @@ class Engine:
         return self._events.drain_events()
 
     def publish(self) -> list[KvEvent]:
-        """KV events not published yet: the device's first, then the host tier's."""
+        """KV events not published yet: the device's first, then those of the tiers below."""
         return self._events.publish()
 
     def _receive(self, plan: StepPlan) -> tuple[list[Chunk], list[ActiveRequest]]:
@@ -334,5 +334,5 @@ class Engine:
     def _job_done(self, job_id: int, order: Sequence[Key] | None) -> None:
         assert self.offload is not None
         job = self.offload.complete(job_id, order)
-        if job.load:
+        if job.load and job.of_gpu:
             self._arrived(job.request_id)

@@ -8,7 +8,7 @@ from sim.kv.hybrid import KvCache
 class KvEvents:
     """Collects what the pool and the connector note, for two readers each of whom hears everything once."""
 
-    __slots__ = ("_device", "_host", "_offload", "_pool", "_seen")
+    __slots__ = ("_below", "_device", "_offload", "_pool", "_seen")
 
     def __init__(self, cache: KvCache, offload: OffloadingConnector | None) -> None:
         self._pool = cache.pool
@@ -16,7 +16,7 @@ class KvEvents:
         self._seen: list[KvEvent] = []
         """What `drain_events` has not told."""
         self._device: list[KvEvent] = []
-        self._host: list[KvEvent] = []
+        self._below: list[KvEvent] = []
         """What was not published."""
 
     def drain_events(self) -> list[KvEvent]:
@@ -26,11 +26,11 @@ class KvEvents:
         return news
 
     def publish(self) -> list[KvEvent]:
-        """Events not published yet: the device's first, then the host tier's."""
+        """Events not published yet: the device's first, then those of the tiers below."""
         self._collect()
         device, self._device = self._device, []
-        host, self._host = self._host, []
-        return device + host
+        below, self._below = self._below, []
+        return device + below
 
     def _collect(self) -> None:
         pool, offload = self._pool, self._offload
@@ -40,5 +40,5 @@ class KvEvents:
             pool.events = []
         if offload is not None and offload.events:
             self._seen += offload.events
-            self._host += offload.events
-            offload.events = []
+            self._below += offload.events
+            offload.events.clear()

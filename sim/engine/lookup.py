@@ -31,7 +31,7 @@ class Lookup:
         children = (offload, nixl) if offload_first else (nixl, offload)
         self._children = [child for child in children if child is not None]
         self._cache = cache
-        # A pull always brings the state, a load from the host tier only together with attention blocks.
+        # A pull always brings the state, a load from a tier only together with attention blocks.
         self._stateless_hits = nixl is not None and offload is None
         self._dies_on_full_hit = dies_on_full_hit
 

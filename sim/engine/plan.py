@@ -1,8 +1,8 @@
 """What was decided for a step of an engine, and what it gave."""
 
 from sim.engine.active import ActiveRequest
-from sim.engine.connector import TransferJob
 from sim.engine.nixl import Pull
+from sim.engine.transfer_job import TransferJob
 from sim.kv.events import KvEvent
 from sim.kv.extent import Part
 
@@ -42,6 +42,7 @@ class StepPlan:
         "flushes",
         "freed_after",
         "loads",
+        "moves",
         "number",
         "padded",
         "preempted",
@@ -70,6 +71,8 @@ class StepPlan:
         self.preempted: list[ActiveRequest] = []
         self.admitted: list[Admission] = []
         self.loads: list[TransferJob] = []
+        self.moves: list[TransferJob] = []
+        """Copies between tiers, which begin when the step is planned."""
         self.pulls: list[Pull] = []
         self.unneeded: list[int] = []
         """Requests of whose blocks on another engine none is needed."""
@@ -119,4 +122,4 @@ class StepOutput:
         """Requests that received tokens and how many each, in scheduling order."""
         self.finished = finished
         self.events = events
-        """KV events to publish: the GPU's first, then the host tier's."""
+        """KV events to publish: the GPU's first, then those of the tiers below."""

@@ -20,7 +20,7 @@ from sim.kv.hybrid import NO_HIT, Hit, KvCache
 
 
 class Scheduler:
-    """Queues and admission of one engine: without `offload` no host tier, without `nixl` no other engine.
+    """Queues and admission of one engine: without `offload` no tier below, without `nixl` no other engine.
 
     With both, vLLM's MultiConnector asks them in order: `nixl` first unless `offload_first`.
     """
@@ -74,6 +74,7 @@ class Scheduler:
             self._schedule_waiting(plan, budget)
         if self.offload is not None:
             plan.stores, plan.flushes = self.offload.plan(plan.scheduled, plan.preempted)
+            plan.moves = self.offload.moves()
         if self.nixl is not None:
             plan.unneeded, self.nixl.unneeded = self.nixl.unneeded, []
         self._advance(plan)

@@ -10,7 +10,7 @@ from sim.engine.scheduler import Scheduler
 from sim.kv.hybrid import KvCache
 
 Standing = tuple[int, int, int, int]
-"""Changes of the pool and of the host tier, requests that run and that wait."""
+"""Changes of the pool and of the tiers below, requests that run and that wait."""
 
 
 class SteadyDecode:
@@ -37,7 +37,7 @@ class SteadyDecode:
     def standing(self) -> Standing:
         """Return what is the same before and after a steady step."""
         pool_changes = 0 if self.across_blocks else self._pool.changes
-        tier_changes = self._offload.tier.changes if self._offload is not None else 0
+        tier_changes = self._offload.changes if self._offload is not None else 0
         scheduler = self._scheduler
         return pool_changes, tier_changes, len(scheduler.running), len(scheduler.waiting)
 

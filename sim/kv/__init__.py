@@ -1,1 +1,1 @@
-"""What an engine keeps: block identities, the GPU block pool and its cache groups, the host tier."""
+"""What an engine keeps: block identities, the GPU block pool and its cache groups, the tiers below."""

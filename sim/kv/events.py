@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 Tier = Literal["device", "host", "disk"]
-"""Where a worker holds KV blocks: the GPU's pool, host memory, a disk. vLLM says "GPU" and "CPU"."""
+"""Where a worker holds KV blocks, as routers tell it: the GPU's pool, host memory, anything below. vLLM says
+"GPU" and "CPU"."""
 
 
 class KvEvent:
@@ -18,7 +19,7 @@ class KvEvent:
     __slots__ = ("blocks", "group", "parent", "stored", "tier")
 
     def __init__(
-        self, stored: bool, group: int, parent: int | None, blocks: Sequence[int], tier: Tier
+        self, stored: bool, group: int, parent: int | None, blocks: Sequence[int], tier: str
     ) -> None:
         self.stored = stored
         self.group = group
@@ -28,3 +29,4 @@ class KvEvent:
         self.blocks = blocks
         """Stored ones along the prompt, removed ones in the order of happening: a descending range."""
         self.tier = tier
+        """The worker's name of it: "device", or that of one of its tiers below."""

@@ -1,38 +1,36 @@
 """A tier of one engine below its pool: which keys it holds, and whom it evicts (LRU or ARC, vLLM 0.28.0).
 
 A key is (hash, group) and takes one block. It is being written until its store completes, then idle, and
-being read while a load copies it. Only idle keys can be evicted. Asking (`state`) is not touching (`touch`).
+being read while something copies it. Only idle keys can be evicted. Asking (`state`) is not touching (`touch`).
 """
 
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Final
-
-from sim.kv.events import Tier
 
 Key = tuple[int, int]
 
 WRITING = -1
 IDLE = 0
 READING = 1
+"""By one reader, or by that many."""
 
 
 class OffloadTier(ABC):
     """`capacity_blocks` keys at most; a subclass keeps the order in which they are evicted."""
 
-    name: Final[Tier] = "host"
-
-    def __init__(self, capacity_blocks: int) -> None:
+    def __init__(self, capacity_blocks: int, name: str = "host") -> None:
         self.capacity_blocks = capacity_blocks
+        self.name = name
+        """What KV events call it."""
         self.changes = 0
         """Counts changes of content: while it stands still, asking and touching the same keys once more gives
         the same answer and leaves the same order."""
         self.reading: set[Key] = set()
-        """Keys that a load reads."""
+        """Keys that are loaded into GPU memory."""
         self._states: dict[Key, int] = {}
         self.state: Callable[[Key], int | None] = self._states.get
-        """Return WRITING, IDLE or READING; None if the key is absent."""
+        """Return WRITING, IDLE, or how many read it, READING or more; None if the key is absent."""
 
     @property
     def used_blocks(self) -> int:
@@ -68,20 +66,34 @@ class OffloadTier(ABC):
             self._idle(key)
         self.changes += 1
 
-    def load(self, keys: Iterable[Key]) -> None:
-        """Begin to read these idle keys: whoever wants a key that is being read asks again later."""
+    def load(self, keys: Collection[Key]) -> None:
+        """Begin to load these ready keys: whoever wants a key that is being loaded asks again later."""
+        self.reading.update(keys)
+        self.pin(keys)
+
+    def loaded(self, keys: Collection[Key]) -> None:
+        """The copy to GPU memory is done, in this order."""
+        self.reading.difference_update(keys)
+        self.unpin(keys)
+
+    def pin(self, keys: Iterable[Key]) -> None:
+        """Begin to read these ready keys: none of them can be evicted."""
+        states = self._states
         for key in keys:
-            self._states[key] = READING
-            self.reading.add(key)
-            self._busy(key)
+            readers = states[key]
+            states[key] = readers + READING
+            if readers == IDLE:
+                self._busy(key)
         self.changes += 1
 
-    def loaded(self, keys: Iterable[Key]) -> None:
-        """The copy from the tier is done, in this order."""
+    def unpin(self, keys: Iterable[Key]) -> None:
+        """One that read them has ended, in this order."""
+        states = self._states
         for key in keys:
-            self._states[key] = IDLE
-            self.reading.discard(key)
-            self._idle(key)
+            readers = states[key] - READING
+            states[key] = readers
+            if readers == IDLE:
+                self._idle(key)
         self.changes += 1
 
     @abstractmethod
@@ -108,8 +120,8 @@ class OffloadTier(ABC):
 class LruTier(OffloadTier):
     """Evicts the key that became idle, or was touched while idle, the longest ago."""
 
-    def __init__(self, capacity_blocks: int) -> None:
-        super().__init__(capacity_blocks)
+    def __init__(self, capacity_blocks: int, name: str = "host") -> None:
+        super().__init__(capacity_blocks, name)
         self._order: OrderedDict[Key, None] = OrderedDict()
 
     def touch(self, keys: Sequence[Key]) -> None:
@@ -148,8 +160,8 @@ class ArcTier(OffloadTier):
     `_target` is the wanted size of `_recent`; hits on ghosts move it.
     """
 
-    def __init__(self, capacity_blocks: int) -> None:
-        super().__init__(capacity_blocks)
+    def __init__(self, capacity_blocks: int, name: str = "host") -> None:
+        super().__init__(capacity_blocks, name)
         self._recent: OrderedDict[Key, None] = OrderedDict()
         self._frequent: OrderedDict[Key, None] = OrderedDict()
         self._recent_ghosts: OrderedDict[Key, None] = OrderedDict()

@@ -101,6 +101,7 @@ class RecurrentGroup:
         scratch, _, _ = table.parts.pop(position)
         moved = Extent(self._group, to)
         moved.numbers = scratch.numbers
+        self._pool.taken += scratch.numbers  # the request is given it once more
         table.parts[to] = (moved, to, to + 1)
 
     def skip(self, table: Table, processed_tokens: int) -> None:

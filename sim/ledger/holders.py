@@ -1,4 +1,4 @@
-"""Which worker holds, or ever held, which attention block, in GPU memory or in its CPU tier: the truth.
+"""Which worker holds, or ever held, which attention block, in any of its tiers: the truth.
 
 The router's index is what events made it believe; this is what the caches did, at the moment they did it.
 A block id stands for the whole prefix up to the block's end, so equal ids are equal contents.
@@ -8,16 +8,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal
 
-from sim.kv.events import Tier
 from sim.kv.interval_map import IntervalMap
 from sim.kv.runs import runs_of
 
 Where = Literal["here", "evicted_here", "elsewhere", "gone"]
 """Of a block, as one worker sees it: it has it; it had it; only others have it; nobody has it any more."""
 
-_TIERS: Final = {"device": 1, "host": 2}
-_HOLDS: Final = 3
-_HELD: Final = 4
 _WATCHED: Final = 1
 
 
@@ -27,24 +23,32 @@ class Holders:
     Blocks that are not watched are left out: nobody asks for those of generated tokens.
     """
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, tiers: Sequence[str]) -> None:
         self._states = IntervalMap(0)
-        """Per block an octal number. Its last digit is `_WATCHED`; each worker has a digit before it, from
-        right to left: the sum of what of `_TIERS` it holds, and `_HELD` if it ever held one."""
-        self._anyone_holds = int("3" * workers + "0", 8)
-        self._spare: defaultdict[tuple[int, Tier], IntervalMap[int]] = defaultdict(lambda: IntervalMap(0))
+        """Per block a number. Its last bit is `_WATCHED`; each worker has a digit before it, from right to
+        left, of a bit for each tier that holds a copy, and the first bit, `_held`, if one ever did."""
+        self._bits = {tier: 1 << place for place, tier in enumerate(tiers)}
+        self._held = 1 << len(tiers)
+        self._holds = self._held - 1
+        """All tiers of a digit."""
+        self._anyone_holds = sum(self._holds << self._digit(worker) for worker in range(workers))
+        self._spare: defaultdict[tuple[int, str], IntervalMap[int]] = defaultdict(lambda: IntervalMap(0))
         """By worker and tier: copies beside the first."""
+
+    def _digit(self, worker: int) -> int:
+        """Return how many bits stand behind a worker's digit."""
+        return (len(self._bits) + 1) * worker + 1
 
     def watch(self, runs: Sequence[range]) -> None:
         """Begin to keep the books of blocks, before anyone stores them."""
         for run in runs:
             self._states.update(run.start, run.stop, lambda _: _WATCHED)
 
-    def stored(self, worker: int, tier: Tier, blocks: Sequence[int]) -> None:
+    def stored(self, worker: int, tier: str, blocks: Sequence[int]) -> None:
         """Count one more copy of each block."""
-        digit = 3 * worker + 3
-        copy = _TIERS[tier] << digit
-        added = copy | _HELD << digit
+        digit = self._digit(worker)
+        copy = self._bits[tier] << digit
+        added = copy | self._held << digit
         for run in runs_of(blocks):
             for start, stop, state in self._states.segments(run.start, run.stop):
                 if state & copy:
@@ -52,14 +56,14 @@ class Holders:
                 elif state:
                     self._states.update(start, stop, lambda state: state | added)
 
-    def removed(self, worker: int, tier: Tier, blocks: Sequence[int]) -> None:
+    def removed(self, worker: int, tier: str, blocks: Sequence[int]) -> None:
         """Count one copy less of each block.
 
         Raises:
             ValueError: the worker has no copy there to lose; the events do not tell the truth.
 
         """
-        copy = _TIERS[tier] << 3 * worker + 3
+        copy = self._bits[tier] << self._digit(worker)
         spare = self._spare.get((worker, tier))
         for run in runs_of(blocks):
             for start, stop, state in self._states.segments(run.start, run.stop):
@@ -73,7 +77,7 @@ class Holders:
 
     def lost(self, worker: int) -> None:
         """Forget all that a worker holds or ever held: its process is another one from now on."""
-        digit = 7 << 3 * worker + 3
+        digit = (self._holds | self._held) << self._digit(worker)
         for start, stop, state in self._states.changed():
             if state & digit:
                 self._states.update(start, stop, lambda state: state & ~digit)
@@ -82,13 +86,13 @@ class Holders:
 
     def where(self, worker: int, start: int, stop: int) -> Iterator[tuple[int, int, Where]]:
         """Yield (start, stop, where it is for this worker) along a run of watched blocks."""
-        digit = 3 * worker + 3
-        others = self._anyone_holds & ~(_HOLDS << digit)
+        digit, holds, held = self._digit(worker), self._holds, self._held
+        others = self._anyone_holds & ~(holds << digit)
         for first, last, state in self._states.segments(start, stop):
             own = state >> digit
-            if own & _HOLDS:
+            if own & holds:
                 yield first, last, "here"
-            elif own & _HELD:
+            elif own & held:
                 yield first, last, "evicted_here"
             else:
                 yield first, last, "elsewhere" if state & others else "gone"

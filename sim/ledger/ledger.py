@@ -19,14 +19,13 @@ applies, for each token that is not hit:
     checkpoint     hybrid models: its block is here, and so are all blocks before it, but no checkpoint of
                    the recurrent state would let the request start behind it
     in_flight      another request, not yet at its first token, is computing or loading the block
-    evicted_here   the block was in this worker's GPU memory or CPU tier
+    evicted_here   the block was in this worker's GPU memory or a tier below
     elsewhere      another worker has it
     gone           it was somewhere and is nowhere now
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from sim.kv.events import Tier
 from sim.kv.interval_map import IntervalMap
 from sim.kv.runs import BlockRuns
 from sim.ledger.account import CAUSES, Account
@@ -82,10 +81,12 @@ class Ledger:
     Of one scheduling step, `admitted` comes before the `kv` events that the step causes.
     """
 
-    def __init__(self, block_tokens: int, hybrid: bool, workers: int) -> None:
+    def __init__(
+        self, block_tokens: int, hybrid: bool, workers: int, tiers: Sequence[str] = ("device", "host")
+    ) -> None:
         self._block_tokens = block_tokens
         self._hybrid = hybrid
-        self._holders = Holders(workers)
+        self._holders = Holders(workers, tiers)
         self._prefills: dict[int, _Prefill] = {}
         self._frontiers = Frontiers(block_tokens)
         self._in_flight = IntervalMap(0)
@@ -104,7 +105,7 @@ class Ledger:
         account = Account(required_tokens, prompt_tokens - seen_blocks * self._block_tokens)
         self._prefills[index] = _Prefill(runs, prompt_tokens, self._block_tokens, account)
 
-    def kv(self, worker: int, stored: bool, attention: bool, tier: Tier, blocks: Sequence[int]) -> None:
+    def kv(self, worker: int, stored: bool, attention: bool, tier: str, blocks: Sequence[int]) -> None:
         """Note what a cache did, when it did it; one event a physical copy.
 
         Checkpoints of recurrent state (`attention` False) are left out: that one is missing shows in a hit
@@ -134,7 +135,7 @@ class Ledger:
     ) -> None:
         """Note that a worker starts to compute, or to load, what `hit_tokens` leave of a prompt.
 
-        `hit_tokens` include the `loaded_tokens`, the last of them, that come from the CPU tier;
+        `hit_tokens` include the `loaded_tokens`, the last of them, that come from tiers below;
         `known_tokens` are the prompt's and, if `resumed` after a preemption, the generated ones.
         """
         prefill = self._prefills[index]

@@ -45,10 +45,14 @@ def link_uses(links: pd.DataFrame, names: WorkerNames) -> LinkUses:
     return LinkUses(shown, len(used) - len(shown), len(links) - len(used))
 
 
+def _direction(direction: str) -> str:
+    return _DIRECTIONS.get(direction) or direction.replace("_", " ")
+
+
 def _use(row: dict[Any, Any], names: WorkerNames) -> LinkUse:
     owner = f"node {row['owner']}" if row["kind"] == "roce" else names.long(row["owner"])
     return LinkUse(
-        f"{_WIRES[row['kind']]} of {owner}, {_DIRECTIONS[row['direction']]}",
+        f"{_WIRES.get(row['kind'], row['kind'])} of {owner}, {_direction(row['direction'])}",
         row["utilisation"],
         words.percent(row["utilisation"]),
         f"{words.count(row['n_bytes'])}B",

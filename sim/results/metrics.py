@@ -58,6 +58,8 @@ class RunFacts:
     """How full the workers' block pools were."""
     cpu_tier: Occupancy | None
     """How full their CPU tiers were; None without offload."""
+    lower_tiers: Mapping[str, Occupancy] = field(default_factory=dict)
+    """How full the tiers below were, by name; not said of workers that have none."""
     decode_pool: Occupancy | None = None
     """Disaggregated: how full the decode workers' pools were; `pool` are then the prefill workers'."""
     pulls: PullCounts | None = None
@@ -98,6 +100,7 @@ def summarise(requests: Table, itl_s: WeightedSample, facts: RunFacts) -> dict[s
             "pool": facts.pool._asdict(),
             "cpu_tier": facts.cpu_tier._asdict() if facts.cpu_tier else None,
             "decode_pool": facts.decode_pool._asdict() if facts.decode_pool else None,
+            **{f"{name}_tier": filled._asdict() for name, filled in facts.lower_tiers.items()},
         },
         "pulls": facts.pulls.summary() if facts.pulls else None,
         "throughput": {

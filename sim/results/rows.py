@@ -58,14 +58,14 @@ class Table:
                 content = pq.read_table(opened)
         except (OSError, pa.ArrowException) as error:
             raise InputError(f"{file}: not a Parquet file that can be read: {error}") from error
-        schema = table._schema()
+        schema, own = table._schema(), content.schema
         for place, name in enumerate(table._names):
             if name in LATER and name not in content.column_names:
                 nulls = pa.nulls(len(content), schema.field(name).type)
-                content = content.add_column(place, schema.field(name), nulls)
+                content = content.add_column(min(place, content.num_columns), schema.field(name), nulls)
         if not content.schema.equals(schema):
             wanted = ", ".join(f"{field.name} ({field.type})" for field in schema)
-            found = ", ".join(f"{field.name} ({field.type})" for field in content.schema)
+            found = ", ".join(f"{field.name} ({field.type})" for field in own)
             raise InputError(f"{file}: has columns {found}; this version reads {wanted}")
         if len(content):
             table._batches = [[_from_arrow(content[column.name], column.kind) for column in columns]]

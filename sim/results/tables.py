@@ -135,6 +135,7 @@ LINKS = (
     Column("busy_s", "float", "s", "Duration: with bytes under way"),
     Column("waiting_s", "float", "s", "Duration: how much longer transfers took than alone, summed"),
     Column("utilisation", "float", "", "Share of the run in which it was busy"),
+    Column("tier", "text", "", "The tier of the worker that it leads to and from; null between workers"),
 )
 
 ITL = (
@@ -157,6 +158,7 @@ LATER = (
     "most_waiting",
     "most_used_blocks",
     "most_cpu_used_blocks",
+    "tier",
 )
 """Columns that tables of earlier versions do not have; they read as null."""
 

@@ -18,6 +18,7 @@ class LinkRow(NamedTuple):
     busy_s: float
     waiting_s: float
     utilisation: float
+    tier: str | None = None
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ from sim.base.units import plural
 from sim.cluster.build import Cluster, Progress
 from sim.cluster.checks.switch import watch_wanted
 from sim.cluster.garbage import rare_collections
+from sim.cluster.tiers import HOST
 from sim.hardware.coefficients import Coefficients
 from sim.hardware.step_time import StepTime
 from sim.results.gauge import occupancy
@@ -95,9 +96,10 @@ def summary_of(cluster: Cluster) -> dict[str, Any]:
     end_s = recorder.last_end_s
     prefill = scenario.workers.prefill or scenario.workers.gpus
     pool = occupancy(recorder.pool[:prefill], capacity.num_blocks - 1, end_s)
-    cpu_tier = None
-    if scenario.offload:
-        cpu_tier = occupancy(recorder.cpu_tier[:prefill], capacity.host[0].blocks, end_s)
+    tiers = {
+        tier.name: occupancy(recorder.tiers[tier.name][:prefill], tier.blocks, end_s)
+        for tier in cluster.tiers
+    }
     decode_pool = pulls = None
     if scenario.workers.decode:
         blocks = scenario.disaggregation.decode_kv_blocks or capacity.num_blocks
@@ -107,7 +109,8 @@ def summary_of(cluster: Cluster) -> dict[str, Any]:
         end_s,
         scenario.workers.gpus,
         pool=pool,
-        cpu_tier=cpu_tier,
+        cpu_tier=tiers.pop(HOST, None),
+        lower_tiers=tiers,
         decode_pool=decode_pool,
         pulls=pulls,
         slo=scenario.slo,

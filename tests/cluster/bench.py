@@ -4,7 +4,9 @@ from sim.cluster.delays import ConstantDelays
 from sim.cluster.worker import Worker
 from sim.events.clock import Clock, Phase
 from sim.events.lazy_updates import LazyUpdates
-from sim.links.host_link import HostLink
+from sim.kv.offload import LruTier
+from sim.links.tier import Tier
+from sim.links.tier_links import TierLinks
 from sim.links.transfer import LinkSettings
 from tests.clusters import Pace
 from tests.engine.helpers import build
@@ -12,11 +14,12 @@ from tests.engine.helpers import build
 NO_WAY = ConstantDelays(dispatch_s=0.0, event_delay_s=0.25, answer_s=0.0)
 
 
-class Link(HostLink):
+class Link(TierLinks):
     """A link of one block a second that notes every copy: (direction, start, end)."""
 
     def __init__(self):
-        super().__init__(LinkSettings(bandwidth_bytes_per_s=1, latency_s=0, per_piece_s=0), 1, 0)
+        way = LinkSettings(bandwidth_bytes_per_s=1, latency_s=0, per_piece_s=0)
+        super().__init__([Tier("host", LruTier, 0, way, way, None, "pcie", 0)], 1)
         self.copies = []
 
     def submit(self, job, start_s):
@@ -50,7 +53,7 @@ class Bench:
             0,
             self.engine,
             step_time=law or Pace(1),
-            link=self.link,
+            links=self.link,
             observer=self,
             outbox=self,
             lazy_updates=self.lazy_updates,

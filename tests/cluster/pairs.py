@@ -127,7 +127,7 @@ def build_pair(
         producer, consumer = ROLES[role]
         nixl = NixlConnector(cache, producer=producer, consumer=consumer)
         offload = (
-            OffloadingConnector(cache, LruTier(cpu_blocks), prompt_only=prompt_only) if cpu_blocks else None
+            OffloadingConnector(cache, [LruTier(cpu_blocks)], prompt_only=prompt_only) if cpu_blocks else None
         )
         bounds = EngineSettings(**limits)  # type: ignore[arg-type]
         return PairSide(Engine(cache, bounds, offload, nixl, offload_first=offload_first), pull_steps)

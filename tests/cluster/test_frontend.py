@@ -8,7 +8,7 @@ from sim.cluster.delays import ConstantDelays, Part
 from sim.cluster.engine_request import whole
 from sim.cluster.front_door import FrontDoor, Listeners
 from sim.cluster.frontend import Frontend
-from sim.cluster.pool import Pool
+from sim.cluster.pool import DEVICE_ONLY, Pool
 from sim.cluster.recorder import Recorder
 from sim.cluster.stage import Desk, Stage
 from sim.engine.engine import Engine
@@ -44,13 +44,13 @@ class Worker:
 class Door:
     """A front door with two workers of blocks of 16 tokens; times are powers of two: their sums are exact."""
 
-    def __init__(self, *requests, config=None, delays=USUAL, **options):
+    def __init__(self, *requests, config=None, delays=USUAL, router_tiers=DEVICE_ONLY, **options):
         self.env = Clock()
         self.router = Router(RouterConfig(**config or {}), 16, 2)
         self.workers = [Worker(self.env) for _ in range(2)]
         self.recorder = Recorder(2, ATTENTION, 16, ("decisions",))
         self.prefixes = PrefixTable(16, 16)
-        self.pool = Pool(self.router, self.workers, range(2))
+        self.pool = Pool(self.router, self.workers, range(2), router_tiers)
         self.ended = []
         self.frontend = Frontend(
             self.env,
@@ -350,11 +350,25 @@ def test_only_attention_reaches_the_router():
     assert door.device_blocks(door.request) == [0, 0]
 
 
-@pytest.mark.parametrize(("host_events", "host_blocks"), [(False, [0, 0]), (True, [0, 2])])
-def test_the_cpu_tier_is_seen_only_if_its_events_describe_themselves(host_events, host_blocks):
-    door = after_events(stored([0], tier="host"), stored([1], parent=0, tier="host"), host_events=host_events)
+HOST_TOO = {"device": "device", "host": "host"}
+
+
+@pytest.mark.parametrize(("router_tiers", "host_blocks"), [(DEVICE_ONLY, [0, 0]), (HOST_TOO, [0, 2])])
+def test_a_tier_is_seen_only_if_the_router_knows_it(router_tiers, host_blocks):
+    events = stored([0], tier="host"), stored([1], parent=0, tier="host")
+    door = after_events(*events, router_tiers=router_tiers)
     door.env.run(until=3)
     assert door.host_blocks(door.request) == host_blocks
     door.output(1, events=[removed([0], tier="host")])
     door.env.run(until=4)
     assert door.host_blocks(door.request) == [0, 0]
+
+
+def test_tiers_that_a_router_takes_for_one_are_copies_of_it():
+    """A block in both stays until it is in neither."""
+    as_disk = {"device": "device", "nvme": "disk", "store": "disk"}
+    events = stored([0], tier="nvme"), stored([0], tier="store"), stored([1], tier="store")
+    door = after_events(*events, removed([0], tier="nvme"), removed([1], tier="store"), router_tiers=as_disk)
+    door.env.run(until=3)
+    door.pool.undelivered.open(3.0)
+    assert door.router.held("disk") == [(0, 1, 0b10)]

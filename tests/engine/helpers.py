@@ -4,10 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from sim.engine.active import ActiveRequest
-from sim.engine.connector import OffloadingConnector, TransferJob
+from sim.engine.connector import OffloadingConnector
 from sim.engine.engine import Engine
 from sim.engine.plan import StepOutput, StepPlan
 from sim.engine.settings import EngineSettings
+from sim.engine.transfer_job import TransferJob
 from sim.kv.hybrid import KvCache
 from sim.kv.offload import POLICIES, Key
 
@@ -110,7 +111,7 @@ def build(
     cache = KvCache(blocks + 1, block_tokens, recurrent)
     offload = None
     if cpu_blocks:
-        offload = OffloadingConnector(cache, POLICIES[policy](cpu_blocks), prompt_only=prompt_only)
+        offload = OffloadingConnector(cache, [POLICIES[policy](cpu_blocks)], prompt_only=prompt_only)
     return Driver(Engine(cache, EngineSettings(**limits), offload), store_steps, load_steps)  # type: ignore[arg-type]
 
 

@@ -3,8 +3,9 @@
 import pytest
 
 from sim.engine.active import ActiveRequest, Status
-from sim.engine.connector import OffloadingConnector, TransferJob
+from sim.engine.connector import OffloadingConnector
 from sim.engine.plan import StepPlan
+from sim.engine.transfer_job import TransferJob
 from sim.kv.extent import Extent
 from sim.kv.offload import IDLE, WRITING, Key
 from tests.engine.helpers import Driver, Prompts, build

@@ -18,7 +18,7 @@ HASHES = list(range(100))
 
 def engine_parts() -> tuple[KvCache, OffloadingConnector, NixlConnector]:
     cache = KvCache(101, 800, 3)
-    return cache, OffloadingConnector(cache, LruTier(50)), NixlConnector(cache, producer=True, consumer=True)
+    return cache, OffloadingConnector(cache, [LruTier(50)]), NixlConnector(cache, producer=True, consumer=True)
 
 
 def fill(cache: KvCache, *ends: int) -> None:

@@ -8,7 +8,7 @@ from sim.ledger.holders import Holders
 
 
 def watching(workers, stop):
-    holders = Holders(workers)
+    holders = Holders(workers, ("device", "host"))
     holders.watch([range(stop)])
     return holders
 

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from sim.engine.active import ActiveRequest
-from sim.engine.connector import OffloadingConnector, TransferJob
+from sim.engine.connector import OffloadingConnector
 from sim.engine.engine import Engine
 from sim.engine.plan import StepPlan
+from sim.engine.transfer_job import TransferJob
 from sim.kv.events import KvEvent
 from sim.kv.offload import POLICIES, Key
 from tests.engine.helpers import Driver
@@ -47,7 +48,7 @@ def build_engine(config: Row, accepted: list[list[int]]) -> Engine:
     offload = None
     if config.get("cpu_blocks"):
         tier = POLICIES[config.get("policy", "lru")](config["cpu_blocks"])
-        offload = OffloadingConnector(cache, tier, prompt_only=config.get("offload_prompt_only", True))
+        offload = OffloadingConnector(cache, [tier], prompt_only=config.get("offload_prompt_only", True))
     return Engine(cache, limits(config), offload, speculation=speculation)
 
 

@@ -4,6 +4,7 @@ Who holds what is read from the tables of requests; the pool's own references an
 What the caches hold is counted a second time, from their KV events.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from sim.base.errors import InvariantError
@@ -26,7 +27,7 @@ class Blocks:
         self._worker = worker
         self._every = every
         self._until_scan = every
-        self._stored = {"device": 0, "host": 0}
+        self._stored: Counter[str] = Counter()
         """Blocks in each tier by the events: stored less removed."""
 
     def events(self, events: Iterable[KvEvent]) -> None:
@@ -37,18 +38,17 @@ class Blocks:
 
     def lost(self) -> None:
         """The worker's process is no more; what its successor holds begins with nothing."""
-        self._stored = dict.fromkeys(self._stored, 0)
+        self._stored.clear()
 
     def levels(self, engine: Engine, now_s: float) -> None:
         """Look at the sums, and now and then at every block."""
         pool, offload = engine.cache.pool, engine.offload
         if not 0 <= pool.free_blocks < pool.num_blocks:
             self._fail(f"{pool.free_blocks} of {pool.num_blocks - 1} blocks are free", now_s)
-        if offload is not None and not 0 <= offload.tier.used_blocks <= offload.tier.capacity_blocks:
-            tier = offload.tier
-            self._fail(
-                f"{tier.used_blocks} of the CPU tier's {tier.capacity_blocks} blocks are filled", now_s
-            )
+        for tier in offload.tiers if offload is not None else ():
+            if not 0 <= tier.used_blocks <= tier.capacity_blocks:
+                detail = f"{tier.used_blocks} of {tier.capacity_blocks} blocks of tier {tier.name} are filled"
+                self._fail(detail, now_s)
         self._until_scan -= 1
         if not self._until_scan:
             self._until_scan = self._every
@@ -75,7 +75,7 @@ class Blocks:
             told = self._stored["device"]
             detail = f"{findable} blocks are findable, {hashed + evictable} have a hash, {told} by KV events"
             self._fail(detail, now_s)
-        self._host(engine, now_s)
+        self._tiers(engine, now_s)
 
     def end(self, engine: Engine, now_s: float) -> None:
         """Look at what is left when every request has ended."""
@@ -90,14 +90,16 @@ class Blocks:
             if count:
                 self._fail(f"all requests have ended, but {count} {what} are left", now_s)
 
-    def _host(self, engine: Engine, now_s: float) -> None:
-        if engine.offload is None:
-            return
-        tier, told = engine.offload.tier, self._stored["host"]
-        writing = sum(len(job.blocks) for job in engine.offload.jobs.values() if not job.load)
-        if tier.used_blocks != told + writing:
-            detail = f"{tier.used_blocks} blocks of the CPU tier are filled, {told} by KV events"
-            self._fail(f"{detail}, {writing} are being written", now_s)
+    def _tiers(self, engine: Engine, now_s: float) -> None:
+        offload = engine.offload
+        for tier in offload.tiers if offload is not None else ():
+            assert offload is not None
+            told, first = self._stored[tier.name], tier is offload.tier
+            jobs = offload.jobs.values()
+            writing = sum(len(job.blocks) for job in jobs if job.writes_to(tier.name, first=first))
+            if tier.used_blocks != told + writing:
+                detail = f"{tier.used_blocks} blocks of tier {tier.name} are filled, {told} by KV events"
+                self._fail(f"{detail}, {writing} are being written", now_s)
 
     def _references(self, extent: Extent, holders: Levels, now_s: float) -> None:
         """Compare how often blocks are referenced with who holds them; without a hash one request does."""

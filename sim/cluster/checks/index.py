@@ -10,7 +10,7 @@ from sim.kv.runs import BlockRuns, runs_of
 from sim.router import Decision, Tier
 
 RULE = "the index is the fold of its events"
-TIERS: tuple[Tier, ...] = ("device", "host")
+TIERS: tuple[Tier, ...] = ("device", "host", "disk")
 
 
 class Shelf:
@@ -74,9 +74,9 @@ class Index:
     def heard(self, rank: int, events: Sequence[KvEvent]) -> None:
         """See `PoolObserver`."""
         self._heard += 1
-        shelves = self._shelves[rank]
+        shelves, tiers = self._shelves[rank], self._pool.router_tiers
         for event in events:
-            shelves[event.tier].hear(event)
+            shelves[tiers[event.tier]].hear(event)
 
     def dropped(self, rank: int, messages: int) -> None:
         """See `PoolObserver`."""
@@ -104,9 +104,11 @@ class Index:
             shelves = self._shelves[terms.rank]
             device = _run(shelves["device"].indexed, blocks, 0)
             host = _run(shelves["host"].indexed, blocks, device)
-            held, credited = (device, host - device), (terms.device_blocks, terms.host_blocks)
+            disk = _run(shelves["disk"].indexed, blocks, host)
+            held = device, host - device, disk - host
+            credited = terms.device_blocks, terms.host_blocks, terms.disk_blocks
             if held != credited:
-                detail = f"the router counts {credited} blocks in GPU and host memory, its events say {held}"
+                detail = f"the router counts {credited} blocks in GPU, host and disk, its events say {held}"
                 self._fail(detail, terms.rank, now_s, request=record.request.index)
 
     def check(self, now_s: float) -> None:

@@ -1,66 +1,68 @@
-"""Each link carries what was sent: bytes and copies between GPU and host, and between workers."""
+"""Each link carries what was sent: bytes and copies between the tiers of a worker, and between workers."""
 
+from collections import Counter
 from collections.abc import Iterable
 
 from sim.base.errors import InvariantError
 from sim.cluster.worker import Worker
-from sim.engine.connector import TransferJob
 from sim.engine.engine import Engine
 from sim.engine.nixl import Pull
 from sim.engine.plan import StepPlan
-from sim.links.host_link import HostLink
+from sim.engine.transfer_job import TransferJob
 from sim.links.network import LinkUse
+from sim.links.tier_links import TierLinks
 from sim.links.transfer import Stream
 
 RULE = "links carry what was sent"
 ROUNDING = 1e-9
 
 
-class HostLinks:
-    """What steps have copied between GPU and host."""
+Way = tuple[int, str, bool]
+"""A stream: worker, tier, and whether it leads up."""
 
-    def __init__(self, workers: int, block_bytes: int) -> None:
+
+class TierCopies:
+    """What steps have copied between the tiers of workers."""
+
+    def __init__(self, block_bytes: int) -> None:
         self._block_bytes = block_bytes
-        self._jobs = {direction: [0] * workers for direction in ("to_gpu", "to_host")}
-        self._blocks = {direction: [0] * workers for direction in ("to_gpu", "to_host")}
+        self._jobs: Counter[Way] = Counter()
+        self._blocks: Counter[Way] = Counter()
 
     def planned(self, worker: int, plan: StepPlan) -> None:
         """Count the copies of a step."""
-        if plan.loads:
-            self._count("to_gpu", worker, plan.loads)
-        if plan.stores:
-            self._count("to_host", worker, plan.stores)
+        for jobs in (plan.loads, plan.stores, plan.moves):
+            for job in jobs:
+                self._count(worker, job, 1)
 
-    def _count(self, direction: str, worker: int, jobs: list[TransferJob]) -> None:
-        self._jobs[direction][worker] += len(jobs)
-        for job in jobs:
-            self._blocks[direction][worker] += len(job.blocks)
+    def _count(self, worker: int, job: TransferJob, sign: int) -> None:
+        way = worker, job.tier, job.load
+        self._jobs[way] += sign
+        self._blocks[way] += sign * len(job.blocks)
 
-    def lost(self, worker: int, engine: Engine, link: HostLink, now_s: float) -> None:
-        """The process of a worker ends: what its link has under way comes to nothing."""
-        for job_id, done_s in link.done_s.items():
+    def lost(self, worker: int, engine: Engine, links: TierLinks, now_s: float) -> None:
+        """The process of a worker ends: what its links have under way comes to nothing."""
+        for job_id, done_s in links.done_s.items():
             assert engine.offload is not None
             if done_s > now_s:
-                job = engine.offload.jobs[job_id]
-                direction = "to_gpu" if job.load else "to_host"
-                self._jobs[direction][worker] -= 1
-                self._blocks[direction][worker] -= len(job.blocks)
+                self._count(worker, engine.offload.jobs[job_id], -1)
 
     def check(self, index: int, worker: Worker, now_s: float) -> None:
-        """Compare with the link of a worker."""
-        link = worker.link
-        for direction, stream in (("to_gpu", link.to_gpu), ("to_host", link.to_host)):
-            n_bytes = self._blocks[direction][index] * self._block_bytes
-            sent = self._jobs[direction][index], n_bytes
-            if sent != (stream.jobs, stream.n_bytes):
-                detail = f"{direction}: {stream.jobs} copies of {stream.n_bytes} bytes were carried"
-                detail += f", {sent[0]} of {sent[1]} planned"
-                raise InvariantError(RULE, detail, worker=index, now_s=now_s)
-            _check_capacity(stream, direction, index, now_s)
+        """Compare with the links of a worker."""
+        links = worker.links
+        for tier, (down, up, _) in links.streams.items():
+            for stream, load in ((up, True), (down, False)):
+                way, name = (index, tier, load), f"{tier}, {'up' if load else 'down'}"
+                sent = self._jobs[way], self._blocks[way] * self._block_bytes
+                if sent != (stream.jobs, stream.n_bytes):
+                    detail = f"{name}: {stream.jobs} copies of {stream.n_bytes} bytes were carried"
+                    detail += f", {sent[0]} of {sent[1]} planned"
+                    raise InvariantError(RULE, detail, worker=index, now_s=now_s)
+                _check_capacity(stream, name, index, now_s)
         engine = worker.engine
         jobs = set(engine.offload.jobs) if engine.offload is not None else set()
-        if jobs != set(link.done_s):
-            detail = f"copies {sorted(jobs)} are waited for, {sorted(link.done_s)} are under way"
+        if jobs != set(links.done_s):
+            detail = f"copies {sorted(jobs)} are waited for, {sorted(links.done_s)} are under way"
             raise InvariantError(RULE, detail, worker=index, now_s=now_s)
 
 

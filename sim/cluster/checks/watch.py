@@ -11,7 +11,7 @@ from sim.cluster.checks.blocks import Blocks
 from sim.cluster.checks.flight import Flight
 from sim.cluster.checks.index import Index
 from sim.cluster.checks.levels import check_levels
-from sim.cluster.checks.links import HostLinks, Transfers
+from sim.cluster.checks.links import TierCopies, Transfers
 from sim.cluster.checks.loads import Loads
 from sim.cluster.checks.pools import PoolBooks
 from sim.cluster.checks.queues import WorkerQueues
@@ -52,7 +52,7 @@ class Watch:
         self._times = Times(workers)
         self._tokens = Tokens(count, recorder.records)
         self._flight = Flight(count)
-        self._host_links = HostLinks(workers, block_bytes)
+        self._tier_copies = TierCopies(block_bytes)
         self._transfers = Transfers(block_bytes)
         self._blocks = [Blocks(worker, SCAN_EVERY) for worker in range(workers)]
         self._queues = [WorkerQueues(worker) for worker in range(workers)]
@@ -158,7 +158,7 @@ class Watch:
         self._blocks[worker].events(events)
         self._tokens.planned(worker, plan, now_s)
         self._queues[worker].planned(plan, self._records, now_s)
-        self._host_links.planned(worker, plan)
+        self._tier_copies.planned(worker, plan)
         self._recorder.planned(worker, plan, events, now_s)
 
     def processed(self, worker: int, output: StepOutput, events: list[KvEvent], now_s: float) -> None:
@@ -191,13 +191,13 @@ class Watch:
     def lost(self, worker: int, requests: Sequence[ActiveRequest], now_s: float) -> None:
         """See `Observer`."""
         self._times.worker(worker, now_s)
-        engine, link = self._cluster.workers[worker].engine, self._cluster.workers[worker].link
+        engine, links = self._cluster.workers[worker].engine, self._cluster.workers[worker].links
         if worker not in self._dead:
             self._blocks[worker].scan(engine, now_s)
         self._queues[worker].lost(requests, self._records, now_s)
         for request in requests:
             self._left(request, now_s)
-        self._host_links.lost(worker, engine, link, now_s)
+        self._tier_copies.lost(worker, engine, links, now_s)
         self._blocks[worker].lost()
         self._dead.discard(worker)
         self._recorder.lost(worker, requests, now_s)
@@ -272,7 +272,7 @@ class Watch:
             self._blocks[worker].scan(self._cluster.workers[worker].engine, now_s)
             if not self._records:
                 self._blocks[worker].end(self._cluster.workers[worker].engine, now_s)
-            self._host_links.check(worker, self._cluster.workers[worker], now_s)
+            self._tier_copies.check(worker, self._cluster.workers[worker], now_s)
         for loads in self._loads:
             loads.check_sign(now_s)
             loads.check_sums(now_s)

@@ -7,12 +7,12 @@ from sim.links.transfer import Outage
 from sim.scenario.faults import Fault, LinkOutage
 
 
-def host_outages(faults: Iterable[Fault], worker: int) -> list[Outage]:
-    """Return when a worker's PCIe link is out, in order of time; periods that meet are one."""
+def tier_outages(faults: Iterable[Fault], worker: int, link: str) -> list[Outage]:
+    """Return when a worker's links of a kind are out, in order of time; periods that meet are one."""
     periods = sorted(
         (fault.at_s, fault.at_s + fault.for_s)
         for fault in faults
-        if isinstance(fault, LinkOutage) and fault.link == "pcie" and fault.owner in (None, worker)
+        if isinstance(fault, LinkOutage) and fault.link == link and fault.owner in (None, worker)
     )
     joined: list[Outage] = []
     for start_s, end_s in periods:

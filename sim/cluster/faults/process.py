@@ -11,6 +11,7 @@ from sim.cluster.frontend import CANNOT_CONNECT, Frontend
 from sim.cluster.kv_transfer import Pulls
 from sim.cluster.migration import Migration
 from sim.cluster.recorder import Recorder
+from sim.cluster.tiers import HOST
 from sim.cluster.worker import Worker
 from sim.engine.active import ActiveRequest
 from sim.engine.engine import Engine
@@ -105,7 +106,8 @@ class FaultProcess:
         parts.workers[worker].interrupt()
         toll.lost_blocks += engine.cache.pool.filled_blocks
         if engine.offload is not None:
-            toll.lost_cpu_blocks += engine.offload.tier.used_blocks
+            tiers = engine.offload.tiers
+            toll.lost_cpu_blocks += sum(tier.used_blocks for tier in tiers if tier.name == HOST)
         pool, rank = self._parts.frontend.place(worker)
         self._deaths[worker] = toll
         legs = parts.workers[worker].die(parts.engines[worker](), CANNOT_CONNECT)

@@ -55,7 +55,7 @@ def test_a_block_of_the_cpu_tier_that_was_not_told_is_seen():
 
     error = violation(stored)
     assert error.rule == blocks.RULE
-    assert "CPU tier" in error.detail
+    assert "tier host" in error.detail
 
 
 def test_a_prompt_that_is_kept_for_ever_is_seen_at_the_end():

@@ -7,14 +7,14 @@ from tests.cluster.test_disaggregated import pair
 
 
 def test_a_copy_that_was_not_planned_is_seen():
-    error = violation(lambda cluster: cluster.workers[1].link.to_gpu.submit(4096, 1, 6.5))
+    error = violation(lambda cluster: cluster.workers[1].links.streams["host"].up.submit(4096, 1, 6.5))
     assert (error.rule, error.worker) == (links.RULE, 1)
-    assert "to_gpu: 1 copies of 4096 bytes" in error.detail
+    assert "host, up: 1 copies of 4096 bytes" in error.detail
 
 
 def test_a_copy_that_nobody_waits_for_is_seen():
     def unasked(cluster):
-        cluster.workers[0].link.done_s[999] = 1e9
+        cluster.workers[0].links.done_s[999] = 1e9
 
     assert violation(unasked, at_s=60).rule == links.RULE
 

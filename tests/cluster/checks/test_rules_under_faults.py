@@ -250,7 +250,7 @@ SLOW_COPIES = OFFLOADING | {
 def test_copies_of_a_worker_that_died_count_no_more():
     def tamper(cluster):
         for worker in cluster.workers:
-            worker.link._copies = _Nothing()
+            worker.links._copies = _Nothing()
 
     class _Nothing(dict):
         def items(self):
@@ -259,7 +259,7 @@ def test_copies_of_a_worker_that_died_count_no_more():
     build(faulty(*DEATHS, offload=SLOW_COPIES), check=True).run()
     error = found(tamper, faulty(*DEATHS, offload=SLOW_COPIES))
     assert error.rule == links.RULE
-    assert "to_host" in error.detail
+    assert "host, down" in error.detail
 
 
 ONE = trace(turn(0.0, 33, 3, (1, 2, 3)))  # a step of 1 s, a pull of 0.25 s, a step of 1 s for each token

@@ -1,23 +1,38 @@
-"""The copies of one worker between GPU and host memory: each direction a stream of its own."""
+"""The copies of one worker between its tiers: to and from each of them a stream of its own."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from sim.engine.connector import TransferJob
-from sim.links.transfer import Copy, LinkSettings, Outage, Stream
+from sim.engine.transfer_job import TransferJob
+from sim.links.tier import Tier
+from sim.links.transfer import Copy, Outage, Stream
 
 
-class HostLink:
+class Streams(NamedTuple):
+    """The two ways of a tier."""
+
+    down: Stream
+    up: Stream
+    pieces_per_block: int
+
+
+class TierLinks:
     """Takes jobs of the offloading connector and says when they are done.
 
-    A block of the pool has `block_bytes` bytes in `pieces_per_block` contiguous pieces. Jobs of one direction
-    are submitted in the order in which they may start.
+    A block has `block_bytes` bytes in every tier. Jobs of one stream are submitted in the order in which they
+    may start. `outages` are by kind of link.
     """
 
     def __init__(
-        self, link: LinkSettings, block_bytes: int, pieces_per_block: int, outages: Sequence[Outage] = ()
+        self, tiers: Sequence[Tier], block_bytes: int, outages: Mapping[str, Sequence[Outage]] | None = None
     ) -> None:
-        self.to_gpu = Stream(link, outages)
-        self.to_host = Stream(link, outages)
+        outages = outages or {}
+        self.streams: dict[str, Streams] = {}
+        """By tier."""
+        for tier in tiers:
+            out = outages.get(tier.link, ())
+            ways = Stream(tier.down, out), Stream(tier.up, out)
+            self.streams[tier.name] = Streams(*ways, tier.pieces_per_block)
         self.done_s: dict[int, float] = {}
         """When each job not yet reported is done."""
         self.changes = 0
@@ -25,13 +40,13 @@ class HostLink:
         self._copies: dict[int, tuple[Stream, Copy]] = {}
         """Jobs not yet reported."""
         self._block_bytes = block_bytes
-        self._pieces_per_block = pieces_per_block
 
     def submit(self, job: TransferJob, start_s: float) -> float:
         """Queue a copy that may start at `start_s`; return when it is done."""
-        stream = self.to_gpu if job.load else self.to_host
+        down, up, pieces_per_block = self.streams[job.tier]
+        stream = up if job.load else down
         blocks = len(job.blocks)
-        n_bytes, pieces = blocks * self._block_bytes, blocks * self._pieces_per_block
+        n_bytes, pieces = blocks * self._block_bytes, blocks * pieces_per_block
         self._copies[job.job_id] = stream, Copy(max(start_s, stream.busy_until_s), n_bytes, pieces)
         done_s = stream.submit(n_bytes, pieces, start_s)
         self.done_s[job.job_id] = done_s

@@ -4,19 +4,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.engine.connector import TransferJob
-from sim.links.host_link import HostLink
+from sim.engine.transfer_job import TransferJob
+from sim.kv.offload import LruTier
+from sim.links.tier import Tier
+from sim.links.tier_links import TierLinks
 from sim.links.transfer import LinkSettings, Outage
 
 
-def job(number, blocks, *, load=False):
-    return TransferJob(number, 0, load, {(block, 0): block for block in range(blocks)}, {})
+def job(number, blocks, *, load=False, tier="host"):
+    return TransferJob(number, 0, load, {(block, 0): block for block in range(blocks)}, {}, tier)
+
+
+def tier(name, link, pieces_per_block, **settings):
+    way = LinkSettings(**{"bandwidth_bytes_per_s": 100, "latency_s": 0, "per_piece_s": 0} | settings)
+    return Tier(name, LruTier, 10, way, way, None, link, pieces_per_block)
 
 
 def link(**settings):
-    return HostLink(
-        LinkSettings(**{"bandwidth_bytes_per_s": 100, "latency_s": 0, "per_piece_s": 0} | settings), 50, 4
-    )
+    return TierLinks([tier("host", "pcie", 4, **settings)], 50)
 
 
 def test_a_job_takes_the_time_of_all_its_blocks():
@@ -90,7 +95,7 @@ def test_what_is_under_way_when_its_process_ends_is_not_carried():
         both.submit(job(number, 2), 0.0)
     both.submit(job(3, 2, load=True), 10.0)
     both.cut(1.5)
-    assert [(stream.jobs, stream.n_bytes, stream.busy_s) for stream in (both.to_host, both.to_gpu)] == [
+    assert [(stream.jobs, stream.n_bytes, stream.busy_s) for stream in both.streams["host"][:2]] == [
         (1, 100, 1.5),
         (0, 0, 0.0),
     ]
@@ -99,8 +104,17 @@ def test_what_is_under_way_when_its_process_ends_is_not_carried():
 
 
 def test_a_job_moves_nothing_while_its_link_is_out():
-    settings = LinkSettings(bandwidth_bytes_per_s=100, latency_s=0, per_piece_s=0)
-    both = HostLink(settings, 50, 4, [Outage(0.25, 1.25)])
+    outages = {"pcie": [Outage(0.25, 1.25)]}
+    both = TierLinks([tier("host", "pcie", 4), tier("disk", "nvme", 1)], 50, outages)
     assert both.submit(job(0, 2), 0.0) == 2.0
     both.cut(1.5)
-    assert (both.to_host.jobs, both.to_host.busy_s) == (0, 0.5)
+    assert (both.streams["host"].down.jobs, both.streams["host"].down.busy_s) == (0, 0.5)
+    assert both.submit(job(1, 2, tier="disk"), 0.0) == 1.0
+
+
+def test_every_tier_has_streams_and_pieces_of_its_own():
+    both = TierLinks([tier("host", "pcie", 4), tier("disk", "nvme", 1, per_piece_s=0.5)], 50)
+    assert both.submit(job(0, 2), 0.0) == 1.0
+    assert both.submit(job(1, 2, tier="disk"), 0.0) == 2.0
+    assert both.submit(job(2, 2, load=True, tier="disk"), 0.0) == 2.0
+    assert both.take_done(2.0) == [0, 1, 2]
