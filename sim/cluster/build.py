@@ -30,6 +30,7 @@ from sim.engine.connector import OffloadingConnector
 from sim.engine.engine import Engine
 from sim.engine.hang import Hang, hang_of
 from sim.engine.nixl import NixlConnector
+from sim.engine.speculation import draft_rules, speculation_of
 from sim.events.clock import Clock
 from sim.events.lazy_updates import LazyUpdates
 from sim.hardware.capacity import Capacity
@@ -37,6 +38,7 @@ from sim.hardware.coefficients import Coefficients
 from sim.hardware.mocker_law import Stage
 from sim.hardware.step_laws import LawOf, TimedWorker, laws
 from sim.hardware.step_time import StepTime
+from sim.kv.group_spec import even_groups, full_group, hash_tokens
 from sim.kv.hybrid import KvCache
 from sim.kv.prefix import PrefixTable
 from sim.links.network import Network
@@ -100,15 +102,18 @@ class Cluster:
         self._trace = trace
         self._delays = delays or constant_delays(scenario.frontend, times.frontend)
         self._law_of: LawOf = laws(times.origin, times.step) if step_time is None else lambda _: step_time
-        self._attention_group = scenario.model.state_groups
+        self._groups = even_groups(capacity.block_tokens, scenario.model.state_groups)
+        """The cache groups of every engine."""
+        full = full_group(self._groups)
         self._on_progress: Progress | None = None
         self.client = make_client(self.clock, trace, scenario.replay, self._send)
         self.recorder = Recorder(
             scenario.workers.gpus,
-            self._attention_group,
+            len(self._groups) - 1 if full is None else full,
             capacity.block_tokens,
             scenario.output.tables,
             scenario.output.worker_interval_s,
+            sparse=any(group.kind != "full" for group in self._groups),
             tiers=[tier.name for tier in self.tiers],
             due_s=self.client.due_s,
         )
@@ -121,7 +126,7 @@ class Cluster:
         )
         self.scene = Scene(self.clock, scenario.faults, scenario.seed)
         self._lazy_updates = LazyUpdates()
-        self._prefixes = PrefixTable(trace.chunk_tokens, capacity.block_tokens)
+        self._prefixes = PrefixTable(trace.chunk_tokens, hash_tokens(self._groups))
         self.pulls = self._transfers(transport) if scenario.workers.prefill else None
         """Transfers between workers; None in an aggregated cluster."""
         desk = Desk(
@@ -192,7 +197,8 @@ class Cluster:
         return FrontDoor(
             times.frontend,
             scenario.max_model_len,
-            self._attention_group,
+            full_group(self._groups),
+            attention_scale=self.capacity.block_tokens // hash_tokens(self._groups),
             track_outputs=scenario.router.track_output_blocks,
         )
 
@@ -239,8 +245,16 @@ class Cluster:
         self.workers.append(worker)
 
     def _engine(self, *, tiers: Sequence[Tier], kv_role: KvRole | None, kv_blocks: int) -> Engine:
-        scenario, capacity, offload = self.scenario, self.capacity, self.scenario.offload
-        cache = KvCache(kv_blocks, capacity.block_tokens, self._attention_group)
+        scenario, offload = self.scenario, self.scenario.offload
+        settings = scenario.engine.model_copy(update={"max_model_len": scenario.max_model_len})
+        speculation = speculation_of(settings.speculative, scenario.seed)
+        cache = KvCache(
+            kv_blocks,
+            self._groups,
+            max_model_len=scenario.max_model_len,
+            in_flight_tokens=settings.max_num_batched_tokens * (2 if settings.asynchronous else 1),
+            drafts=draft_rules(speculation),
+        )
         connector = nixl = None
         if tiers:
             kept = [tier.policy(tier.blocks, tier.name) for tier in tiers]
@@ -252,11 +266,12 @@ class Cluster:
         offload_first = scenario.disaggregation.connector_order[0] == "offload"
         return Engine(
             cache,
-            scenario.engine.model_copy(update={"max_model_len": scenario.max_model_len}),
+            settings,
             connector,
             nixl,
             offload_first=offload_first,
             tells_growth=scenario.router.track_output_blocks,
+            speculation=speculation,
         )
 
     def run(self, on_progress: Progress | None = None) -> None:

@@ -44,7 +44,7 @@ class Engine:
         self.cache = cache
         self.max_model_len = settings.max_model_len or maxsize
         self.settings = settings
-        self._async_scheduling = settings.async_scheduling
+        self._async_scheduling = settings.asynchronous
         self.offload = offload
         self.nixl = nixl
         self.speculation = speculation
@@ -55,7 +55,7 @@ class Engine:
         self.steady = SteadyDecode(cache, self.scheduler, offload, tells_growth=tells_growth)
         self.steps: deque[StepPlan] = deque()
         """Planned and not yet processed, oldest first."""
-        self.max_steps = 2 if settings.async_scheduling else 1
+        self.max_steps = 2 if settings.asynchronous else 1
         self.failed_stores = 0
         """Stores that found no room in the first tier when the last step was planned."""
         self._finished_unreported = False
@@ -263,7 +263,7 @@ class Engine:
         speculation, given, finished = self.speculation, list[Chunk](), list[ActiveRequest]()
         assert speculation is not None
         for request in plan.emitting:
-            drafts = plan.drafts.get(request.request_id, 0) if plan.drafts is not None else 0
+            drafts = plan.drafts_of(request)
             accepted = self._accepted(plan, request, drafts) if drafts else 0
             if request.status is Status.FINISHED or self._is_stale(request, 1 + drafts):
                 continue

@@ -71,12 +71,13 @@ class NixlConnector:
         assert remote is not None
         request.remote = None
         blocks: list[int] = []
-        for spec, table in zip(self._cache.specs, request.tables, strict=True):
+        for group, (spec, there) in enumerate(zip(self._cache.specs, remote.blocks_by_group, strict=True)):
             if spec.kind == "recurrent":
                 blocks.append(1)
             elif spec.kind == "full":
-                blocks.append(table.length - local_tokens // spec.block_tokens)
+                blocks.append(there - local_tokens // spec.block_tokens)
             else:
+                table = request.tables[group]
                 blocks.append(min(table.length - table.registered, _most(spec)))
         return Pull(request.request_id, remote, tuple(blocks))
 
@@ -93,7 +94,7 @@ class NixlConnector:
             if spec.kind == "recurrent":
                 blocks.append(1)
             else:
-                computed = min(table.length, blocks_for(request.computed, spec.block_tokens))
+                computed = min(table.length, blocks_for(request.prompt_tokens, spec.block_tokens))
                 blocks.append(min(computed, _most(spec)))
         return RemoteBlocks(request.prompt_tokens, tuple(blocks))
 

@@ -99,6 +99,10 @@ class StepPlan:
             self.drafts = {}
         self.drafts[request.request_id] = drafts
 
+    def drafts_of(self, request: ActiveRequest) -> int:
+        """Return how many drafts of a request the step checks."""
+        return self.drafts.get(request.request_id, 0) if self.drafts is not None else 0
+
     def again(self, number: int) -> "StepPlan":
         """Return the plan of a step that computes the next token of each of these decodes."""
         plan = StepPlan(number)

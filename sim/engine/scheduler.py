@@ -59,7 +59,7 @@ class Scheduler:
         self._long_prefill_tokens = settings.long_prefill_token_threshold
         self._max_seqs = settings.max_num_seqs
         self._max_model_len = settings.max_model_len or maxsize
-        self._async_scheduling = settings.async_scheduling
+        self._async_scheduling = settings.asynchronous
         self._drafts = speculation.tokens if speculation is not None else 0
         self._draft_slots = speculation.slots if speculation is not None else 0
         self._prefill_lookahead = speculation.prefill_lookahead_tokens if speculation is not None else 0

@@ -4,19 +4,12 @@ Each decode computes its newest token and as many drafts; those that are accepte
 rest is taken back. Whatever is accepted, 1 + K tokens are computed and counted against a step's budget.
 """
 
-from typing import Literal, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from sim.base.uniform import uniform
+from sim.engine.draft_methods import READS_HIDDEN_STATES, Method
+from sim.engine.settings import SpeculativeSettings
 from sim.kv.draft_rules import NO_DRAFTS, DraftRules
-
-Method = Literal[
-    "eagle", "eagle3", "mtp", "dflash", "dspark", "draft_model", "ngram", "ngram_gpu", "medusa", "suffix"
-]
-READS_HIDDEN_STATES = ("eagle", "eagle3", "mtp", "dflash", "dspark")
-"""Methods that draft from the target's hidden states: vLLM's `use_eagle`."""
-ASYNC = (*READS_HIDDEN_STATES, "draft_model", "ngram_gpu")
-"""Methods under which scheduling stays asynchronous."""
-
 
 class Acceptance(Protocol):
     """Says how many drafts the target model accepts."""
@@ -63,6 +56,19 @@ class Speculation(NamedTuple):
         if self.method == "draft_model":
             return self.tokens if self.parallel else 1
         return self.tokens - 1 if self.method == "dspark" or self.parallel else 0
+
+
+def speculation_of(settings: SpeculativeSettings | None, seed: int) -> Speculation | None:
+    """Return what the settings of an engine say; which drafts are accepted is drawn."""
+    if settings is None:
+        return None
+    return Speculation(
+        settings.method,
+        settings.num_speculative_tokens,
+        MeanAcceptance(seed, settings.acceptance_length),
+        settings.num_nextn_predict_layers,
+        settings.parallel_drafting,
+    )
 
 
 def draft_rules(speculation: Speculation | None) -> DraftRules:

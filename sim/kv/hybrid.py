@@ -233,6 +233,15 @@ class KvCache:
         for rule, table in zip(self.groups, tables, strict=False):
             rule.skip(table, processed_tokens)
 
+    def still_tokens(self, tables: list[Table], num_tokens: int, processed_tokens: int) -> int:
+        """How many tokens a decode may add before a group fills a block, or a window leaves one."""
+        ends = [
+            table.length * spec.block_tokens - 1 - num_tokens
+            for spec, table in zip(self.specs, tables, strict=True)
+            if spec.kind != "recurrent"
+        ]
+        return min(*ends, *[window.still_tokens(processed_tokens) for window in self.windows])
+
     def admit(self, tables: list[Table], hit: Hit, covered_tokens: int, prompt_tokens: int = 0) -> None:
         """Open the tables of a request: hold the hit, and blocks for what comes from outside beyond it."""
         tables[:] = [Table() for _ in self.groups]

@@ -38,6 +38,8 @@ class BlockPool:
         """Numbers of the blocks allocated or touched since the list was last cleared (once a step)."""
         self.cached: list[IntervalMap[tuple[Extent, ...]]] = [IntervalMap(()) for _ in range(num_groups)]
         """The extents that carry each hash of each group, the oldest first. Looking is not touching."""
+        self.tail_only_blocks = 0
+        """Free blocks that have no hash but that of a tail."""
         self._plain_blocks = num_blocks - 1
         """Free blocks without a hash."""
         self._plain_numbers: list[int] = []
@@ -178,6 +180,7 @@ class BlockPool:
         """The last block of an extent goes back with no id but that of a tail: it counts as hashed."""
         end = extent.end
         extent.end = end + 1
+        self.tail_only_blocks += 1
         assert extent.tail is not None
         extent.tails = {**(extent.tails or {}), end: [extent.tail]}
         extent.segments.append(Segment(extent, end, end + 1, 1))
@@ -189,7 +192,7 @@ class BlockPool:
         """
         start, extent.end, extent.block_ids = extent.end, end, block_ids
         if extent.tail is not None:
-            self.events.append(KvEvent(False, extent.group, None, [extent.tail], "device"))
+            self.events.append(KvEvent(False, extent.group, None, [extent.tail], "device", True))
             extent.tail = None
         runs = block_ids.between(start, end)
         cached = self.cached[extent.group]
@@ -221,6 +224,9 @@ class BlockPool:
         """Return (hash, group) of the free blocks from front (evicted next) to back; None without a hash."""
         queue: list[tuple[int, int] | None] = [None] * self._plain_blocks
         for extent, start, stop in self.evictable():
+            if extent.tail is not None and stop == extent.end:
+                stop -= 1
+                queue.append((extent.tail, extent.group))
             block_ids = extent.block_ids[start:stop]
             queue += [(block_id, extent.group) for block_id in reversed(block_ids)]
         return queue
@@ -255,8 +261,10 @@ class BlockPool:
         for position in range(stop - 1, start - 1, -1):
             if extent.tail is None or position < extent.end - 1:
                 self._forget_run(extent, position, position + 1)
+            else:
+                self.tail_only_blocks -= 1
             for block_id in extent.tails.pop(position, ()):
-                self.events.append(KvEvent(False, extent.group, None, [block_id], "device"))
+                self.events.append(KvEvent(False, extent.group, None, [block_id], "device", True))
 
     def _forget_run(self, extent: Extent, start: int, stop: int) -> None:
         group = extent.group

@@ -72,7 +72,7 @@ class TestAttention:
         group.register(table, HASHES, 32)
         pool.events.clear()
         other = Table()
-        group.hold_hits(other, pool.run(HASHES, 32, 0), 2, 32)
+        group.hold_hits(other, pool.run(HASHES, 2, 0), 32, 32)
         group.extend(other, 48)
         group.register(other, HASHES, 48)
         assert numbers(other) == {0: 1, 1: 2, 2: 3}

@@ -46,7 +46,7 @@ class TestPlain:
         cache.pool.touch([(extent, start + 1, stop)])
         cache.pool.allocate(Extent(0, 0), 1)  # evicts the head
         hit = cache.lookup(HASHES, 100)
-        assert facts(hit) == (0, 0, ([],), 0, False)
+        assert facts(hit) == (0, ([],), 0, False)
         assert cache.lookup(HASHES, 100).tokens == 0
 
     def test_looking_changes_nothing(self) -> None:
