@@ -33,6 +33,7 @@ from sim.events.lazy_updates import LazyUpdates
 from sim.hardware.capacity import Capacity
 from sim.hardware.coefficients import Coefficients
 from sim.hardware.step_time import StepTime
+from sim.kv.group_spec import full_group, hash_tokens
 from sim.kv.prefix import PrefixTable
 from sim.links.tier import Tier
 from sim.links.tier_links import TierLinks
@@ -93,15 +94,18 @@ class Cluster:
         self.workers: list[Worker] = []
         self._trace = trace
         self._delays = delays or constant_delays(scenario.frontend, times.frontend)
-        self._attention_group = scenario.model.state_groups
+        self._groups = capacity.engine.layout.specs
+        """The cache groups of every engine."""
+        full = full_group(self._groups)
         self._on_progress: Progress | None = None
         self.client = make_client(self.clock, trace, scenario.replay, self._send)
         self.recorder = Recorder(
             scenario.workers.ranks,
-            self._attention_group,
+            len(self._groups) - 1 if full is None else full,
             capacity.block_tokens,
             scenario.output.tables,
             scenario.output.worker_interval_s,
+            sparse=any(group.kind != "full" for group in self._groups),
             tiers=[tier.name for tier in self.tiers],
             due_s=self.client.due_s,
         )
@@ -114,7 +118,7 @@ class Cluster:
         )
         self.scene = Scene(self.clock, scenario.faults, scenario.seed)
         self._lazy_updates = LazyUpdates()
-        self._prefixes = PrefixTable(trace.chunk_tokens, capacity.block_tokens)
+        self._prefixes = PrefixTable(trace.chunk_tokens, hash_tokens(self._groups))
         self.pulls = self._transfers(transport) if scenario.workers.prefill else None
         """Transfers between workers; None in an aggregated cluster."""
         desk = Desk(
@@ -188,7 +192,8 @@ class Cluster:
         return FrontDoor(
             times.frontend,
             scenario.max_model_len,
-            self._attention_group,
+            full_group(self._groups),
+            attention_scale=self.capacity.block_tokens // hash_tokens(self._groups),
             track_outputs=scenario.router.track_output_blocks,
         )
 

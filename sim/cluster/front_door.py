@@ -18,10 +18,12 @@ class FrontDoor(NamedTuple):
     coefficients: FrontendCoefficients
     max_model_len: int
     """In tokens, answer included."""
-    attention_group: int
-    """The engines' attention group: the router hears of no other."""
+    attention_group: int | None
+    """The engines' full-attention group: the router hears of no other, and without one of nothing."""
     track_outputs: bool = False
     """Whether the router hears of every block that an answer grows by."""
+    attention_scale: int = 1
+    """Blocks that have an identity in one of that group."""
 
 
 class Listeners(NamedTuple):

@@ -68,6 +68,7 @@ class Frontend:
         self._coefficients = door.coefficients
         self._max_model_len = door.max_model_len
         self._attention_group = door.attention_group
+        self._scale = door.attention_scale
         self._track_outputs = door.track_outputs
         self._delays = delays
         self._ended = listeners.ended
@@ -84,7 +85,7 @@ class Frontend:
             return
         now_s = self._clock.now_s
         prompt = self._prefixes.add(request.chunks, request.prompt_tokens)
-        record = RequestState(request, now_s, prompt.blocks)
+        record = RequestState(request, now_s, prompt.blocks, self._scale)
         self._recorder.sent(record, prompt.required_tokens)
         alpha = self._coefficients
         tokenised_s = now_s + (alpha.alpha_in_s + alpha.alpha_in_s_per_token * request.prompt_tokens)
@@ -92,7 +93,7 @@ class Frontend:
 
     def blocks_of(self, request: Request) -> Sequence[int]:
         """Return what KV events call the full blocks of a prompt."""
-        return self._prefixes.add(request.chunks, request.prompt_tokens).blocks
+        return self._prefixes.add(request.chunks, request.prompt_tokens).blocks.every(self._scale)
 
     def _refusal(self, request: Request) -> str | None:
         if self.closed:
@@ -189,7 +190,7 @@ class Frontend:
 
     def _opens_block(self, request: ActiveRequest, tokens: int) -> bool:
         """Whether the first token of a block is among the newest."""
-        return (request.num_tokens - 1) % self._prefixes.block_tokens < tokens
+        return (request.num_tokens - 1) % (self._prefixes.block_tokens * self._scale) < tokens
 
     def _progress(self, record: RequestState, leg: ActiveRequest, tokens: int) -> None:
         visit = record.visit
@@ -253,7 +254,11 @@ class Frontend:
         if not pool.router.keeps_index:
             return []
         group, tiers = self._attention_group, pool.router_tiers
-        return [event for event in events if event.group == group and event.tier in tiers and event.blocks]
+        return [
+            event
+            for event in events
+            if event.group == group and not event.tail and event.tier in tiers and event.blocks
+        ]
 
     def given_up(self, worker: int, request: ActiveRequest, reason: str) -> None:
         """A worker gave a request up: what a prefill worker keeps for it is awaited no more."""

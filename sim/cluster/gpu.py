@@ -46,6 +46,14 @@ class Gpu:
         return max([start_s, *(self._links.done_s.get(job_id, start_s) for job_id in plan.flushes)])
 
     def _step_s(self, plan: StepPlan) -> float:
+        """Return how long a step takes by its law.
+
+        Of each decode all tokens are computed, drafts included, each like one of a request of its own; its
+        context is read once. What drafting itself takes is not in it.
+        """
         prefills = [(tokens, request.computed - tokens) for request, tokens in plan.prefills]
         context = sum([request.computed - tokens for request, tokens in plan.decodes])
-        return self._step_time.step_s(prefills, len(plan.decodes), context)
+        batch = len(plan.decodes)
+        if plan.drafts is not None:
+            batch = sum([tokens for _, tokens in plan.decodes])
+        return self._step_time.step_s(prefills, batch, context)

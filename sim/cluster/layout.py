@@ -48,7 +48,9 @@ def lay_out(
         return _disaggregated(scenario, prefixes, workers, policies, desk, router_tiers=router_tiers)
     routing = StageRouting(scenario.router, NO_OVERRIDES, "decode")
     members = range(scenario.workers.ranks)
-    pool = Pool(_router(routing, prefixes, members, policies.first), workers, members, router_tiers)
+    pool = Pool(
+        _router(routing, scenario.block_tokens, members, policies.first), workers, members, router_tiers
+    )
     return Layout([Stage("aggregated", pool, partial(whole, prefixes), desk)])
 
 
@@ -65,8 +67,12 @@ def _disaggregated(
     to_prefill = prefill_stage(scenario.router)
     to_decode = (conditional_decode_stage if conditional else decode_stage)(scenario.router)
     first, then = range(count), range(count, scenario.workers.ranks)
-    prefill_pool = Pool(_router(to_prefill, prefixes, first, policies.first), workers, first, router_tiers)
-    decode_pool = Pool(_router(to_decode, prefixes, then, policies.decode), workers, then, router_tiers)
+    prefill_pool = Pool(
+        _router(to_prefill, scenario.block_tokens, first, policies.first), workers, first, router_tiers
+    )
+    decode_pool = Pool(
+        _router(to_decode, scenario.block_tokens, then, policies.decode), workers, then, router_tiers
+    )
     ask = partial(whole, prefixes)
     ask_prompt = partial(prompt_only, prefixes, bool(scenario.model.state_groups))
     prefill = Stage("prefill", prefill_pool, ask_prompt, desk, overrides=to_prefill.overrides)
@@ -84,13 +90,11 @@ def _disaggregated(
         Stage("peek", decode_pool, ask, desk, decode=True),
         Stage("aggregated", decode_pool, ask, desk, decode=True),
         conditional,
-        block_tokens=prefixes.block_tokens,
+        block_tokens=scenario.block_tokens,
         max_num_batched_tokens=scenario.engine.max_num_batched_tokens,
     )
     return Layout([prefill, decode], bypass)
 
 
-def _router(routing: StageRouting, prefixes: PrefixTable, members: range, policy: Policy | None) -> Router:
-    return Router(
-        routing.config, prefixes.block_tokens, len(members), policy=policy, worker_type=routing.worker_type
-    )
+def _router(routing: StageRouting, block_tokens: int, members: range, policy: Policy | None) -> Router:
+    return Router(routing.config, block_tokens, len(members), policy=policy, worker_type=routing.worker_type)

@@ -31,7 +31,8 @@ from sim.workload.request import Request
 class Recorder:
     """The books of one run over `workers` workers; the `Observer` of each of them.
 
-    `attention_group` is the number of the engines' attention group; recurrent groups, if any, come before it.
+    `attention_group` is the number of the engines' full-attention group, whose blocks have `block_tokens`; without
+    one, of any. `sparse`: engines have other groups, without which its blocks may be of no use.
     `tables` are those to keep beside the ones that every run has; "workers" is thinned, where it gets
     long, to one row a worker and `worker_interval_s`. `tiers` are those below GPU memory, by name.
     """
@@ -45,6 +46,7 @@ class Recorder:
         worker_interval_s: float = 0.0,
         *,
         tiers: Sequence[str] = (),
+        sparse: bool = False,
         due_s: Sequence[float] = (),
     ) -> None:
         self.records: dict[int, RequestState] = {}
@@ -63,7 +65,7 @@ class Recorder:
         """By index, whether a client sent it."""
         self._continued: set[int] = set()
         """Requests whose prompt a decode worker did not have to compute."""
-        self._ledger = Ledger(block_tokens, attention_group > 0, workers, ("device", *tiers))
+        self._ledger = Ledger(block_tokens, sparse, workers, ("device", *tiers))
         self._attention_group = attention_group
         self._levels = Levels(workers, worker_interval_s)
 
@@ -76,7 +78,7 @@ class Recorder:
         if request.index >= len(self._sent):
             self._sent.extend(bytes(request.index + 1 - len(self._sent)))
         self._sent[request.index] = 1
-        self._ledger.sent(request.index, record.blocks, request.prompt_tokens, required_tokens)
+        self._ledger.sent(request.index, record.attention_blocks, request.prompt_tokens, required_tokens)
 
     def tried_again(self, record: RequestState, request_id: int) -> None:
         """A request is sent to another worker, its own having been lost, under another number."""
@@ -184,7 +186,7 @@ class Recorder:
         late = [(request, n) for request, n in plan.decodes if not request.outputs or request.preemptions]
         for request, tokens in plan.prefills + late:
             if request.request_id not in self._continued or request is self._leg_of_prompt(request):
-                self._computed(request, tokens, now_s)
+                self._computed(request, tokens, plan.drafts_of(request), now_s)
 
     def _index(self, request: ActiveRequest) -> int:
         return self.records[request.request_id].request.index
@@ -212,15 +214,16 @@ class Recorder:
             loaded_tokens=max(0, admission.external_tokens - (hit - usable)),
         )
 
-    def _computed(self, request: ActiveRequest, tokens: int, now_s: float) -> None:
+    def _computed(self, request: ActiveRequest, tokens: int, drafts: int, now_s: float) -> None:
+        """Tokens that a step computes, drafts among them: these are no work that was asked for."""
         record = self.records[request.request_id]
         if record.first_scheduled_s is None:
             record.first_scheduled_s = now_s
-        start, end, prompt = request.computed - tokens, request.computed, request.prompt_tokens
+        start, end, prompt = request.computed - tokens, request.computed - drafts, request.prompt_tokens
         if record.generated:
             prompt = min(prompt, record.request.prompt_tokens)
         prompt_part = max(0, min(end, prompt) - start)
-        self._ledger.computed(record.request.index, prompt_part, tokens - prompt_part)
+        self._ledger.computed(record.request.index, prompt_part, end - start - prompt_part)
 
     def processed(self, worker: int, output: StepOutput, events: list[KvEvent], now_s: float) -> None:
         """See `Observer`."""
@@ -282,5 +285,5 @@ class Recorder:
     def kv(self, worker: int, events: Iterable[KvEvent]) -> None:
         """See `Observer`."""
         for event in events:
-            if event.group == self._attention_group:
+            if event.group == self._attention_group and not event.tail:
                 self._ledger.kv(worker, event.stored, True, event.tier, event.blocks)

@@ -32,6 +32,7 @@ class RequestState:
     """The life of one request, from its sending on; becomes a row when it ends."""
 
     __slots__ = (
+        "_scale",
         "active",
         "blocks",
         "booking",
@@ -60,11 +61,12 @@ class RequestState:
         "worker",
     )
 
-    def __init__(self, request: Request, send_s: float, blocks: BlockRuns) -> None:
+    def __init__(self, request: Request, send_s: float, blocks: BlockRuns, scale: int = 1) -> None:
         self.request = request
         self.send_s = send_s
         self.blocks = blocks
         """Identities of the full blocks of the prompt, as it is sent to a worker."""
+        self._scale = scale
         self.request_id = request.index
         """What engines call it: another number each time that it is tried."""
         self.sequence: BlockRuns | None = None
@@ -100,6 +102,14 @@ class RequestState:
         self.pull_start_s: float | None = None
         self.pull_end_s: float | None = None
         self.pulled_bytes: int | None = None
+
+    @property
+    def attention_blocks(self) -> BlockRuns:
+        """Identities of the prompt's full blocks as full attention has them: all that routers know.
+
+        Other groups of an engine may have smaller blocks, a whole number of them in one of these.
+        """
+        return self.blocks.every(self._scale)
 
     @property
     def prompt_tokens(self) -> int:

@@ -105,7 +105,7 @@ class Stage:
         return Query(
             request.index,
             record.prompt_tokens,
-            record.blocks,
+            record.attention_blocks,
             session=request.session,
             overrides=self._overrides,
             allowed=self.pool.alive,

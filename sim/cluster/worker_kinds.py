@@ -6,6 +6,7 @@ from typing import NamedTuple
 from sim.engine.connector import OffloadingConnector
 from sim.engine.engine import Engine
 from sim.engine.nixl import NixlConnector
+from sim.engine.speculation import draft_rules, speculation_of
 from sim.hardware.capacity import Capacity
 from sim.hardware.coefficients import Coefficients
 from sim.hardware.mocker_law import Stage
@@ -85,7 +86,15 @@ def worker_kinds(
 def make_engine(scenario: Scenario, kind: WorkerKind) -> Engine:
     """Return a new engine of a kind, as it is when it has started."""
     capacity, offload = kind.capacity, scenario.offload
-    cache = KvCache(capacity.num_blocks, capacity.block_tokens, scenario.model.state_groups)
+    settings = scenario.engine.model_copy(update={"max_model_len": scenario.max_model_len})
+    speculation = speculation_of(settings.speculative, scenario.seed)
+    cache = KvCache(
+        capacity.num_blocks,
+        capacity.engine.layout.specs,
+        max_model_len=scenario.max_model_len,
+        in_flight_tokens=capacity.in_flight_tokens,
+        drafts=draft_rules(speculation),
+    )
     connector = nixl = None
     if kind.tiers:
         kept = [tier.policy(tier.blocks, tier.name) for tier in kind.tiers]
@@ -97,9 +106,10 @@ def make_engine(scenario: Scenario, kind: WorkerKind) -> Engine:
         nixl = NixlConnector(cache, producer=producer, consumer=consumer)
     return Engine(
         cache,
-        scenario.engine.model_copy(update={"max_model_len": scenario.max_model_len}),
+        settings,
         connector,
         nixl,
         offload_first=scenario.disaggregation.connector_order[0] == "offload",
         tells_growth=scenario.router.track_output_blocks,
+        speculation=speculation,
     )

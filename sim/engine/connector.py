@@ -14,10 +14,11 @@ from sim.engine.lower_tiers import LowerTiers
 from sim.engine.offload_state import OffloadState
 from sim.engine.transfer_job import TransferJob, TransferJobs
 from sim.kv.events import KvEvent
+from sim.kv.groups import blocks_for
 from sim.kv.hybrid import KvCache
 from sim.kv.offload import Key, OffloadTier
 from sim.kv.tier_events import removed_events, stored_events
-from sim.kv.tier_hit import tier_hit
+from sim.kv.tier_hit import TierSearch, read_blocks
 
 
 class OffloadingConnector:
@@ -49,7 +50,13 @@ class OffloadingConnector:
         self._pending_sources: dict[int, set[int]] = {}
         """Block to the stores that read it and must be finished when it is taken."""
         below = self.tiers[1:]
-        self._lower = LowerTiers(self.tier, below, self._jobs, self.events) if below else None
+        search = self._search = TierSearch(cache.specs, drops_last_block=cache.drafts.drops_last_block)
+        self._read = [read_blocks(spec) for spec in cache.specs]
+        self._partial = [group for group, read in enumerate(self._read) if read is not None]
+        """Groups of which a hit reads only the end: their blocks can be taken before a request ends."""
+        self._lower = (
+            LowerTiers(self.tier, below, search, cache.full_group, self._jobs, self.events) if below else None
+        )
 
     @property
     def changes(self) -> int:
@@ -69,36 +76,37 @@ class OffloadingConnector:
             blocks.clear()
         if tracked.jobs:
             return None
-        cache = self._cache
-        tracked.extend_keys(request.block_ids, request.hashed_tokens // cache.block_tokens)
-        start = local_tokens // cache.block_tokens
-        limit = (request.num_tokens - 1 if cache.recurrent else request.num_tokens) // cache.block_tokens
+        tracked.extend_keys(request.block_ids, request.hashed_tokens)
+        limit = request.num_tokens
+        if self._partial:
+            limit -= 1  # a load brings no state, and no window, from which the last token could start again
+        if self._cache.recurrent:
+            limit -= limit % self._cache.block_tokens
         if self._lower is None:
-            end = tier_hit(self.tier, tracked.keys, start, limit)
+            end = self._search.end(self.tier, tracked.keys, local_tokens, limit)
         else:
-            end = self._lower.hit(request.request_id, tracked.keys, start, limit)
-        tracked.hit_blocks = start if end is None else end
+            end = self._lower.hit(request.request_id, tracked.keys, local_tokens, limit)
+        tracked.hit_tokens = local_tokens if end is None else end
         self._touch(tracked)
-        return None if end is None else (end - start) * cache.block_tokens
+        return None if end is None else end - local_tokens
 
     def _touch(self, tracked: OffloadState) -> None:
-        *recurrent, attention = tracked.keys
-        first_state = max(tracked.hit_blocks - 1, 0)
         for tier in self.tiers:
-            for keys in recurrent:
-                tier.touch(keys[first_state:])
-            tier.touch(attention)
+            for spec, read, keys in zip(self._cache.specs, self._read, tracked.keys, strict=True):
+                if read is None:
+                    tier.touch(keys)
+                else:
+                    tier.touch(keys[max(tracked.hit_tokens // spec.block_tokens - read, 0) :])
 
     def start_load(self, request: ActiveRequest, local_tokens: int, external_tokens: int) -> TransferJob:
         """Read what `lookup` promised into the blocks that were allocated for it."""
-        block_tokens = self._cache.block_tokens
-        start, end = local_tokens // block_tokens, (local_tokens + external_tokens) // block_tokens
         tracked = self._track(request)
-        tracked.considered = end
         blocks: dict[Key, int] = {}
-        for group, (keys, table) in enumerate(zip(tracked.keys, request.tables, strict=True)):
-            first = start if group == self._cache.attention_group else end - 1
-            blocks.update(zip(keys[first:end], table.numbers(first, end), strict=True))
+        for group, (spec, table) in enumerate(zip(self._cache.specs, request.tables, strict=True)):
+            stop = blocks_for(local_tokens + external_tokens, spec.block_tokens)
+            tracked.considered[group] = stop
+            first = min(table.registered, stop)
+            blocks.update(zip(tracked.keys[group][first:stop], table.numbers(first, stop), strict=True))
         self.tier.load(blocks)
         return self._new_job(request, True, blocks, {})
 
@@ -113,9 +121,9 @@ class OffloadingConnector:
         preempted.
         """
         taken = set(self._cache.pool.taken)
-        if taken and self._cache.recurrent:
+        if taken and self._partial:
             for tracked in self._tracked.values():
-                tracked.lose_states(taken)
+                tracked.lose(taken, self._partial)
         flushes = self._readers_of(taken)
         for request in preempted:
             flushes |= self._track(request).jobs
@@ -142,13 +150,13 @@ class OffloadingConnector:
     def _store_scheduled(self, request: ActiveRequest, tokens: int) -> TransferJob | None:
         """Store the chunks that are full, and known, once this step has run and were not considered yet."""
         tracked = self._track(request)
-        if self._prompt_only and tracked.considered >= request.prompt_tokens // self._cache.block_tokens:
+        if self._prompt_only and tracked.has_considered(request.prompt_tokens):
             return None
         tracked.follow(request.tables)
         job = self._store(tracked, request, min(request.computed + tokens, request.num_tokens))
         if job is not None:
-            attention = self._cache.attention_group
-            self._guard(job, [block for (_, group), block in job.blocks.items() if group != attention])
+            full = self._cache.full_group
+            self._guard(job, [block for (_, group), block in job.blocks.items() if group != full])
         return job
 
     def _store_ended(self, request: ActiveRequest, tokens: int) -> TransferJob | None:
@@ -163,28 +171,37 @@ class OffloadingConnector:
 
     def _store(self, tracked: OffloadState, request: ActiveRequest, tokens: int) -> TransferJob | None:
         """Begin to write the absent keys, all or nothing: without room the next step tries again."""
-        block_tokens = self._cache.block_tokens
         storable = min(tokens, request.prompt_tokens) if self._prompt_only else tokens
-        start, end = tracked.considered, min(storable // block_tokens, len(tracked.blocks[0]))
-        if end <= start:
+        # While tokens are generated, drafts that are rejected write to the last block again.
+        late = self._cache.drafts.drops_last_block and storable > request.prompt_tokens
+        ends = tracked.storable_ends(storable, late=late)
+        if ends is None:
             return None
-        tracked.extend_keys(request.block_ids, request.hashed_tokens // block_tokens)
-        sources = tracked.sources(start, end)
+        tracked.extend_keys(request.block_ids, request.hashed_tokens)
+        sources = tracked.sources(
+            ends, self._cache.full_group, self._read, drops_last_block=self._cache.drafts.drops_last_block
+        )
         if all(self.tier.state(key) is not None for key in sources):
-            tracked.considered = end
+            tracked.consider(ends)
             return None
         room = self.tier.store([*sources])
         if room is None:
             self.failed_stores += 1
             return None
         fresh, evicted = room
-        tracked.considered = end
+        parents = self._parents(tracked, ends)
+        tracked.consider(ends)
         self.events += removed_events(self.tier.name, evicted)
         self._touch(tracked)
-        before = request.block_ids[start - 1] if start else None
-        attention = tracked.keys[self._cache.attention_group][start:end]
-        parents = dict(zip(attention, [before, *(key[0] for key in attention[:-1])], strict=True))
         return self._new_job(request, False, {key: sources[key] for key in fresh}, parents)
+
+    def _parents(self, tracked: OffloadState, ends: Sequence[int]) -> dict[Key, int | None]:
+        """Return the hash before each full-attention key that is considered now."""
+        full = self._cache.full_group
+        if full is None:
+            return {}
+        keys, start = tracked.keys[full], tracked.considered[full]
+        return {keys[at]: keys[at - 1][0] if at else None for at in range(start, max(start, ends[full]))}
 
     def moves(self) -> list[TransferJob]:
         """Return the copies between tiers that begin with this step."""
@@ -243,7 +260,7 @@ class OffloadingConnector:
     def _track(self, request: ActiveRequest) -> OffloadState:
         tracked = self._tracked.get(request.request_id)
         if tracked is None:
-            tracked = self._tracked[request.request_id] = OffloadState(len(self._cache.groups))
+            tracked = self._tracked[request.request_id] = OffloadState(self._cache.specs)
         return tracked
 
     def _forget_if_over(self, request_id: int) -> None:

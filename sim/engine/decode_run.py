@@ -62,12 +62,19 @@ def decode_run(engine: Engine) -> DecodeRun | None:
 
 
 def _within_block(engine: Engine, request: ActiveRequest) -> int:
-    """Steps until the request's last block is full of known tokens.
+    """Steps until the request's last block, of any group, is full of known tokens.
 
-    No more than two steps are in flight, so that it takes no block before that either.
+    No more than two steps are in flight, so that it takes no block before that either. A window must not leave a
+    block meanwhile.
     """
-    length = request.tables[engine.cache.attention_group].length
-    return length * engine.cache.block_tokens - 1 - request.num_tokens
+    cache, tables = engine.cache, request.tables
+    last = tables[cache.attention_group]
+    steps = last.length * cache.specs[cache.attention_group].block_tokens - 1 - request.num_tokens
+    if cache.windows:
+        steps = min(
+            steps, cache.still_tokens(tables, request.num_tokens, request.computed - request.in_flight)
+        )
+    return steps
 
 
 def _next_allocation(engine: Engine, run: DecodeRun) -> int:

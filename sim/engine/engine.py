@@ -13,12 +13,12 @@ from sim.engine.active import ActiveRequest, Status
 from sim.engine.connector import OffloadingConnector
 from sim.engine.kv_events import KvEvents
 from sim.engine.nixl import NixlConnector
-from sim.engine.plan import StepOutput, StepPlan
+from sim.engine.plan import Chunk, StepOutput, StepPlan
 from sim.engine.scheduler import Scheduler
 from sim.engine.settings import EngineSettings
+from sim.engine.speculation import DraftCounts, Speculation
 from sim.engine.steady import SteadyDecode
 from sim.kv.events import KvEvent
-from sim.kv.groups import blocks_for
 from sim.kv.hybrid import KvCache
 from sim.kv.offload import Key
 
@@ -38,19 +38,24 @@ class Engine:
         *,
         offload_first: bool = False,
         tells_growth: bool = False,
+        speculation: Speculation | None = None,
     ) -> None:
         """Join the parts. `tells_growth`: somebody wants to know of every block that an answer grows by."""
         self.cache = cache
         self.max_model_len = settings.max_model_len or maxsize
         self.settings = settings
-        self._async_scheduling = settings.async_scheduling
+        self._async_scheduling = settings.asynchronous
         self.offload = offload
         self.nixl = nixl
-        self.scheduler = Scheduler(cache, settings, offload, nixl, offload_first=offload_first)
+        self.speculation = speculation
+        self.draft_counts = DraftCounts()
+        self.scheduler = Scheduler(
+            cache, settings, offload, nixl, offload_first=offload_first, speculation=speculation
+        )
         self.steady = SteadyDecode(cache, self.scheduler, offload, tells_growth=tells_growth)
         self.steps: deque[StepPlan] = deque()
         """Planned and not yet processed, oldest first."""
-        self.max_steps = 2 if settings.async_scheduling else 1
+        self.max_steps = 2 if settings.asynchronous else 1
         self.failed_stores = 0
         """Stores that found no room in the first tier when the last step was planned."""
         self._finished_unreported = False
@@ -82,7 +87,7 @@ class Engine:
         if self.offload is not None:
             return self.has_work
         for request in scheduler.running:
-            if request.outputs + request.placeholders < request.output_tokens:
+            if not request.ends:
                 return True
         return False
 
@@ -112,8 +117,7 @@ class Engine:
         A recurrent group holds two states at once, the one a step starts from and the one it makes: vLLM
         0.28.0 counts so when it checks the longest sequence against the pool.
         """
-        blocks = blocks_for(tokens, self.cache.block_tokens) + 2 * len(self.cache.recurrent)
-        return blocks < self.cache.pool.num_blocks
+        return self.cache.longest_blocks(tokens) < self.cache.pool.num_blocks
 
     def add(self, request: ActiveRequest) -> None:
         """Queue a request; the next `schedule` sees it."""
@@ -137,7 +141,7 @@ class Engine:
         before, failed_before = self.steady.standing(), self._failed_stores()
         plan = self.scheduler.schedule()
         self.failed_stores = self._failed_stores() - failed_before
-        plan.steady = not may_store and self.steady.is_steady(plan, before)
+        plan.steady = not may_store and self.speculation is None and self.steady.is_steady(plan, before)
         if plan.preempted:
             self._barren_steps += 1
             self.preempted += plan.preempted
@@ -162,17 +166,14 @@ class Engine:
             request.in_flight -= tokens
         if plan.freed_after:
             self.cache.pool.free(plan.freed_after)
-        received = plan.emitting
-        if any(request.stale for request in received):
-            received = [request for request in received if not self._is_stale(request)]
-        if received:
+        given, finished = self._receive(plan) if self.speculation is None else self._receive_drafted(plan)
+        if given:
             self._barren_steps = 0
-        finished = [request for request in received if self._receive_token(request)]
         for job_id, order in done_jobs:
             self._job_done(job_id, order)
         if pulled or read:
             self.hear(pulled, read)
-        return StepOutput([(request, 1) for request in received], finished, self.publish())
+        return StepOutput(given, finished, self.publish())
 
     def hear(self, pulled: Iterable[int], read: Iterable[int]) -> None:
         """Take note of requests whose pull has ended, and let those go that were read by another engine."""
@@ -245,18 +246,62 @@ class Engine:
         """KV events not published yet: the device's first, then those of the tiers below."""
         return self._events.publish()
 
-    def _is_stale(self, request: ActiveRequest) -> bool:
-        """Whether the token that came for a request is one to throw away."""
+    def _receive(self, plan: StepPlan) -> tuple[list[Chunk], list[ActiveRequest]]:
+        """Hand each request its token; return these, and the requests for which it was the last."""
+        received = plan.emitting
+        if any(request.stale for request in received):
+            received = [request for request in received if not self._is_stale(request, 1)]
+        finished = [request for request in received if self._receive_tokens(request, 1)]
+        return [(request, 1) for request in received], finished
+
+    def _receive_drafted(self, plan: StepPlan) -> tuple[list[Chunk], list[ActiveRequest]]:
+        """Do so where drafts were checked: each request receives those accepted and one token more.
+
+        What was rejected is taken back, unless the request was preempted meanwhile. Whether drafts are accepted is
+        asked for every step that ran, one of a request that has ended too.
+        """
+        speculation, given, finished = self.speculation, list[Chunk](), list[ActiveRequest]()
+        assert speculation is not None
+        for request in plan.emitting:
+            drafts = plan.drafts_of(request)
+            accepted = self._accepted(plan, request, drafts) if drafts else 0
+            if request.status is Status.FINISHED or self._is_stale(request, 1 + drafts):
+                continue
+            if drafts:
+                self.draft_counts.count(drafts, accepted)
+                request.placeholders -= drafts - accepted
+                if request.status is Status.RUNNING:
+                    request.computed -= drafts - accepted
+            known = request.outputs
+            if self._receive_tokens(request, 1 + accepted):
+                finished.append(request)
+            elif not self._async_scheduling:
+                request.drafts = speculation.tokens
+            given.append((request, request.outputs - known))
+        return given, finished
+
+    def _accepted(self, plan: StepPlan, request: ActiveRequest, drafts: int) -> int:
+        assert self.speculation is not None
+        step = request.draft_steps
+        request.draft_steps += 1
+        if request.request_id in plan.padded:
+            return 0
+        return self.speculation.acceptance.accepted(request.request_id, step, drafts)
+
+    def _is_stale(self, request: ActiveRequest, tokens: int) -> bool:
+        """Whether what came for a request, that it had so many places for, is to be thrown away."""
         if not request.stale:
             return False
-        request.stale -= 1
-        request.placeholders -= 1
+        request.stale -= tokens
+        request.placeholders -= tokens
         return True
 
-    def _receive_token(self, request: ActiveRequest) -> bool:
-        """Hand a request its token; return whether it was the last."""
-        request.outputs += 1
-        request.placeholders -= 1
+    def _receive_tokens(self, request: ActiveRequest, tokens: int) -> bool:
+        """Hand a request its tokens, up to its last; return whether that was among them."""
+        left = min(request.output_tokens - request.outputs, self.max_model_len - request.num_tokens)
+        tokens = min(tokens, max(left, 1))
+        request.outputs += tokens
+        request.placeholders -= tokens
         if self._async_scheduling and request.status is Status.RUNNING:
             self.cache.register(request.tables, request.block_ids, request.computed - request.placeholders)
         if request.outputs < request.output_tokens and request.num_tokens < self.max_model_len:
@@ -277,11 +322,13 @@ class Engine:
     def _leave(self, request: ActiveRequest, *, aborted: bool = False) -> None:
         request.status = Status.FINISHED
         if self.offload is not None or self.nixl is not None:
-            self.cache.skip(request.tables, request.computed)
+            self.cache.skip(request.tables, max(0, request.computed - request.in_flight))
         if self.offload is not None:
             self.offload.finished(request, aborted=aborted)
-        if self.nixl is None or aborted or not self.nixl.keep(request):
+        if aborted:
             self.cache.free(request.tables)
+        elif self.nixl is None or not self.nixl.keep(request):
+            self.scheduler.free(request)
         self._finished_unreported = True
 
     def _job_done(self, job_id: int, order: Sequence[Key] | None) -> None:

@@ -52,7 +52,7 @@ def _livelock(engine: Engine) -> Hang:
     total = sum(needs[index] for index in turning)
     hangs, nixl = "hangs", engine.nixl
     leg = any(request.for_remote for request in engine.requests)
-    if nixl is not None and nixl.producer and nixl.consumer and engine.settings.async_scheduling and not leg:
+    if nixl is not None and nixl.producer and nixl.consumer and engine.settings.asynchronous and not leg:
         hangs = f"{_TOO} (kv_both and asynchronous scheduling; kv_consumer does not)"
     return Hang(
         f"{hangs}: {_names(turning)} preempt each other for ever. Together they need {_kv(total)} of a pool "

@@ -17,7 +17,7 @@ from sim.kv.events import KvEvent
 from sim.kv.offload import IDLE, WRITING, Key, OffloadTier
 from sim.kv.pool import NULL_BLOCK
 from sim.kv.tier_events import removed_events, stored_events
-from sim.kv.tier_hit import tier_hit
+from sim.kv.tier_hit import TierSearch
 
 
 class LowerTiers:
@@ -30,11 +30,15 @@ class LowerTiers:
         self,
         first: OffloadTier,
         below: Sequence[OffloadTier],
+        search: TierSearch,
+        full_group: int | None,
         jobs: TransferJobs,
         events: list[KvEvent],
     ) -> None:
         self._first = first
         self._below = [*below]
+        self._search = search
+        self._full_group = full_group
         self._jobs = jobs
         self._events = events
         self._planned: list[TransferJob] = []
@@ -43,9 +47,9 @@ class LowerTiers:
         """What the look-up that goes on wants back from each."""
 
     def hit(self, request_id: int, keys: Sequence[Sequence[Key]], start: int, limit: int) -> int | None:
-        """See `tier_hit`; what only a tier below has counts as being written, which begins."""
-        end = tier_hit(self._first, keys, start, limit, self._state)
-        attention = keys[-1]
+        """See `TierSearch`; what only a tier below has counts as being written, which begins."""
+        end = self._search.end(self._first, keys, start, limit, self._state)
+        attention = keys[self._full_group] if self._full_group is not None else ()
         for tier, wanted in zip(self._below, self._wanted, strict=True):
             if wanted:
                 hashes = [key[0] for key in attention[:-1]]

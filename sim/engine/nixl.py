@@ -2,10 +2,15 @@
 
 The prefill engine computes a prompt (of a hybrid model all but its last token: the decode engine then
 computes one token and has the state) and keeps its blocks until they were read or the lease ends. The decode
-engine pulls the attention blocks it lacks, whole, and always the last recurrent state of every group.
+engine pulls the attention blocks it lacks, whole, of a sliding window only those in it, and always the last
+recurrent state of every group.
 """
 
+from sys import maxsize
+
 from sim.engine.active import ActiveRequest, RemoteBlocks
+from sim.kv.group_spec import GroupSpec
+from sim.kv.groups import blocks_for
 from sim.kv.hybrid import KvCache
 
 
@@ -65,9 +70,16 @@ class NixlConnector:
         remote = request.remote
         assert remote is not None
         request.remote = None
-        attention = remote.blocks_by_group[-1] - local_tokens // self._cache.block_tokens
-        states = (1,) * len(self._cache.recurrent)
-        return Pull(request.request_id, remote, (*states, attention))
+        blocks: list[int] = []
+        for group, (spec, there) in enumerate(zip(self._cache.specs, remote.blocks_by_group, strict=True)):
+            if spec.kind == "recurrent":
+                blocks.append(1)
+            elif spec.kind == "full":
+                blocks.append(there - local_tokens // spec.block_tokens)
+            else:
+                table = request.tables[group]
+                blocks.append(min(table.length - table.registered, _most(spec)))
+        return Pull(request.request_id, remote, tuple(blocks))
 
     def keep(self, request: ActiveRequest) -> bool:
         """A request ends; return whether its blocks stay, for another engine to read."""
@@ -76,11 +88,23 @@ class NixlConnector:
         return request.for_remote
 
     def offer(self, request: ActiveRequest) -> RemoteBlocks:
-        """What the other engine is told of a request that is held here."""
-        states = (1,) * len(self._cache.recurrent)
-        attention = request.tables[self._cache.attention_group].length
-        return RemoteBlocks(request.prompt_tokens, (*states, attention))
+        """What the other engine is told of a request that is held here: nothing of slots ahead."""
+        blocks: list[int] = []
+        for spec, table in zip(self._cache.specs, request.tables, strict=True):
+            if spec.kind == "recurrent":
+                blocks.append(1)
+            else:
+                computed = min(table.length, blocks_for(request.prompt_tokens, spec.block_tokens))
+                blocks.append(min(computed, _most(spec)))
+        return RemoteBlocks(request.prompt_tokens, tuple(blocks))
 
     def release(self, request_id: int) -> ActiveRequest | None:
         """The blocks were read, or their lease ended; None if they are not held any more."""
         return self.held.pop(request_id, None)
+
+
+def _most(spec: GroupSpec) -> int:
+    """Return the most blocks of a group that one side names: of a sliding window, its end."""
+    if spec.kind != "sliding_window":
+        return maxsize
+    return blocks_for(spec.window_tokens, spec.block_tokens) + 1

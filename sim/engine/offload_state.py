@@ -1,40 +1,43 @@
 """What the OffloadingConnector remembers of one request: keys, blocks, and how far they are stored."""
 
 from collections.abc import Iterable, Sequence
-from itertools import repeat
 
+from sim.kv.group_spec import GroupSpec, hash_tokens
 from sim.kv.groups import Table
 from sim.kv.offload import Key
 from sim.kv.pool import NULL_BLOCK
+from sim.kv.runs import BlockRuns
 
 
 class OffloadState:
     """Lists of a request by cache group and position (vLLM 0.28.0's RequestOffloadState)."""
 
-    __slots__ = ("blocks", "considered", "ended", "hit_blocks", "jobs", "keys")
+    __slots__ = ("_scales", "_sizes", "blocks", "considered", "ended", "hit_tokens", "jobs", "keys")
 
-    def __init__(self, groups: int) -> None:
-        self.keys: list[list[Key]] = [[] for _ in range(groups)]
+    def __init__(self, groups: Sequence[GroupSpec]) -> None:
+        self._sizes = [spec.block_tokens for spec in groups]
+        self._scales = [spec.block_tokens // hash_tokens(groups) for spec in groups]
+        self.keys: list[list[Key]] = [[] for _ in groups]
         """Keys of the full blocks of all known tokens, generated ones too."""
-        self.blocks: list[list[int]] = [[] for _ in range(groups)]
+        self.blocks: list[list[int]] = [[] for _ in groups]
         """GPU blocks as they were given to the request, NULL_BLOCK where there is none.
 
-        A recurrent state that went back to the pool stays here until somebody takes its block.
+        A recurrent state, or a block that left its window, stays here until somebody takes the block.
         """
-        self.considered = 0
-        """Positions that were stored, loaded or found present."""
-        self.hit_blocks = 0
+        self.considered = [0] * len(groups)
+        """Positions that were stored, loaded or found present, by group."""
+        self.hit_tokens = 0
         """Length of its hit, GPU memory and tiers together."""
         self.jobs: set[int] = set()
         self.ended = False
 
-    def extend_keys(self, block_ids: Sequence[int], positions: int) -> None:
-        """Name the keys of the first `positions` blocks."""
-        known = len(self.keys[0])
-        if known < positions:
-            fresh = [*block_ids[known:positions]]
-            for group, keys in enumerate(self.keys):
-                keys.extend(zip(fresh, repeat(group)))
+    def extend_keys(self, block_ids: BlockRuns, tokens: int) -> None:
+        """Name the keys of the full blocks of so many tokens."""
+        for group, keys in enumerate(self.keys):
+            known, positions = len(keys), tokens // self._sizes[group]
+            if known < positions:
+                ids = block_ids.every(self._scales[group])
+                keys.extend([(block_id, group) for block_id in ids[known:positions]])
 
     def follow(self, tables: Iterable[Table]) -> None:
         """Take down the positions that the request's tables have gained."""
@@ -42,18 +45,65 @@ class OffloadState:
             if len(blocks) < table.length:
                 blocks.extend(table.numbers(len(blocks), table.length))
 
-    def lose_states(self, taken: set[int]) -> None:
-        """Forget the recurrent states that were not stored before their block was taken."""
-        for blocks in self.blocks[:-1]:
-            for position in range(self.considered, len(blocks)):
+    def has_considered(self, tokens: int) -> bool:
+        """Whether all full blocks of so many tokens were considered."""
+        for considered, size in zip(self.considered, self._sizes, strict=True):
+            if considered < tokens // size:
+                return False
+        return True
+
+    def lose(self, taken: set[int], groups: Iterable[int]) -> None:
+        """Forget blocks of these groups that were not stored before they were taken for something else."""
+        for group in groups:
+            blocks = self.blocks[group]
+            for position in range(self.considered[group], len(blocks)):
                 if blocks[position] in taken:
                     blocks[position] = NULL_BLOCK
 
-    def sources(self, start: int, end: int) -> dict[Key, int]:
-        """What can be stored of these positions."""
-        return {
-            key: block
-            for keys, blocks in zip(self.keys, self.blocks, strict=True)
-            for key, block in zip(keys[start:end], blocks[start:end], strict=True)
-            if block != NULL_BLOCK
-        }
+    def storable_ends(self, tokens: int, *, late: bool) -> list[int] | None:
+        """Return up to which position each group can be stored; None if that is nothing new.
+
+        `late`: the last full block is left for later.
+        """
+        ends: list[int] = []
+        news = False
+        for size, blocks, considered in zip(self._sizes, self.blocks, self.considered, strict=True):
+            end = min(max(0, tokens // size - late), len(blocks))
+            ends.append(end)
+            news |= end > considered
+        return ends if news else None
+
+    def consider(self, ends: Iterable[int]) -> None:
+        """All before these positions has been considered; a position never moves back."""
+        for group, end in enumerate(ends):
+            self.considered[group] = max(self.considered[group], end)
+
+    def sources(
+        self,
+        ends: Sequence[int],
+        full_group: int | None,
+        read_blocks: Sequence[int | None],
+        *,
+        drops_last_block: bool,
+    ) -> dict[Key, int]:
+        """Return what can be stored up to these positions.
+
+        Where full-attention blocks are larger, a window is loaded only before the end of one: of each so many
+        blocks the last that it reads are stored.
+        """
+        found: dict[Key, int] = {}
+        full_tokens = 0 if full_group is None else self._sizes[full_group]
+        for group, end in enumerate(ends):
+            keys, blocks, read = self.keys[group], self.blocks[group], read_blocks[group]
+            segment = full_tokens // self._sizes[group]
+            partly = read is not None and read < segment
+            wanted = (read or 0) + drops_last_block
+            for position in range(self.considered[group], end):
+                if blocks[position] == NULL_BLOCK:
+                    continue
+                if partly:
+                    place = position % segment
+                    if place < min(segment, end - (position - place)) - wanted:
+                        continue
+                found[keys[position]] = blocks[position]
+        return found

@@ -37,12 +37,14 @@ class StepPlan:
     __slots__ = (
         "admitted",
         "decodes",
+        "drafts",
         "emitting",
         "flushes",
         "freed_after",
         "loads",
         "moves",
         "number",
+        "padded",
         "preempted",
         "prefills",
         "pulls",
@@ -62,6 +64,10 @@ class StepPlan:
         """Requests that compute their newest token, all before it having been computed."""
         self.emitting: list[ActiveRequest] = []
         """Requests that generate a token in this step: all that decode, and prefills that end."""
+        self.drafts: dict[int, int] | None = None
+        """Drafts that are checked, by request; a part of its scheduled tokens. None if there are none."""
+        self.padded: list[int] = []
+        """Requests whose drafts only fill up their first step: none is accepted."""
         self.preempted: list[ActiveRequest] = []
         self.admitted: list[Admission] = []
         self.loads: list[TransferJob] = []
@@ -86,6 +92,16 @@ class StepPlan:
         chunk = request, tokens
         self.scheduled.append(chunk)
         (self.decodes if request.uncomputed == 1 else self.prefills).append(chunk)
+
+    def draft(self, request: ActiveRequest, drafts: int) -> None:
+        """Note that so many of the tokens just scheduled are drafts."""
+        if self.drafts is None:
+            self.drafts = {}
+        self.drafts[request.request_id] = drafts
+
+    def drafts_of(self, request: ActiveRequest) -> int:
+        """Return how many drafts of a request the step checks."""
+        return self.drafts.get(request.request_id, 0) if self.drafts is not None else 0
 
     def again(self, number: int) -> "StepPlan":
         """Return the plan of a step that computes the next token of each of these decodes."""

@@ -15,6 +15,7 @@ from sim.engine.lookup import Lookup
 from sim.engine.nixl import NixlConnector
 from sim.engine.plan import Admission, StepPlan
 from sim.engine.settings import EngineSettings
+from sim.engine.speculation import Speculation
 from sim.kv.hybrid import NO_HIT, Hit, KvCache
 
 
@@ -32,6 +33,7 @@ class Scheduler:
         nixl: NixlConnector | None = None,
         *,
         offload_first: bool = False,
+        speculation: Speculation | None = None,
     ) -> None:
         self.cache = cache
         self.offload = offload
@@ -57,6 +59,10 @@ class Scheduler:
         self._long_prefill_tokens = settings.long_prefill_token_threshold
         self._max_seqs = settings.max_num_seqs
         self._max_model_len = settings.max_model_len or maxsize
+        self._async_scheduling = settings.asynchronous
+        self._drafts = speculation.tokens if speculation is not None else 0
+        self._draft_slots = speculation.slots if speculation is not None else 0
+        self._prefill_lookahead = speculation.prefill_lookahead_tokens if speculation is not None else 0
 
     def schedule(self) -> StepPlan:
         """Plan one step and take the blocks for it."""
@@ -91,7 +97,7 @@ class Scheduler:
             return None
         longest = self._max_model_len - 1
         for request in running:
-            if request.outputs + request.placeholders >= request.output_tokens or request.computed >= longest:
+            if request.ends or request.computed >= longest:
                 return None
             if not self._grow(request, 1):
                 return None  # what others have taken now they find covered then
@@ -108,28 +114,40 @@ class Scheduler:
 
     def _schedule_running(self, plan: StepPlan, budget: int) -> int:
         index = 0
-        while index < len(self.running) and budget > 0:
+        slots = self._draft_slots
+        while index < len(self.running) and budget > slots:
             request = self.running[index]
-            tokens = self._running_tokens(request, budget)
+            tokens = self._running_tokens(request, budget - slots)
             if tokens == 0:
                 index += 1
                 continue
             if not self._grow(request, tokens) and not self._make_room(request, tokens, plan):
                 break
             plan.schedule(request, tokens)
-            budget -= tokens
+            if request.drafts:
+                self._check_drafts(request, tokens, plan)
+            budget -= tokens + slots
             index += 1
         return budget
 
     def _running_tokens(self, request: ActiveRequest, budget: int) -> int:
-        placeholders, computed = request.placeholders, request.computed
-        if placeholders > 0 and request.outputs + placeholders >= request.output_tokens:
-            return 0  # the step in flight generates its last token
-        tokens = request.uncomputed
+        if request.ends:
+            return 0
+        computed = request.computed
+        tokens = request.uncomputed + request.drafts
         if tokens > 1:
             tokens = min(self._capped(tokens), budget)
         tokens = min(tokens, self._max_model_len - 1 - computed)
-        return self._cut(request, computed, tokens) if self.cache.recurrent else tokens
+        if self.cache.recurrent:
+            tokens = self._cut(request, computed, tokens)
+        return self._leave_lookahead(request, computed, tokens) if self._prefill_lookahead > 1 else tokens
+
+    def _check_drafts(self, request: ActiveRequest, tokens: int, plan: StepPlan) -> None:
+        """Of the tokens scheduled, those beyond the known ones are drafts; the rest of the drafts is lost."""
+        drafts = min(request.drafts, tokens - request.uncomputed)
+        if drafts > 0:
+            plan.draft(request, drafts)
+        request.drafts = 0
 
     def _make_room(self, request: ActiveRequest, tokens: int, plan: StepPlan) -> bool:
         while True:
@@ -143,22 +161,28 @@ class Scheduler:
     def _preempt(self, request: ActiveRequest, plan: StepPlan) -> None:
         if self.nixl is not None and self.nixl.producer:
             request.stale = request.placeholders
+        self.free(request)
+        request.status = Status.PREEMPTED
+        request.computed = request.drafts = 0
+        request.preemptions += 1
+        self.waiting.appendleft(request)
+        plan.preempted.append(request)
+
+    def free(self, request: ActiveRequest) -> None:
+        """Give the blocks of a request back, of some engines only after the steps in flight."""
         if self._frees_late and request.in_flight and self.last_plan is not None:
             self.last_plan.freed_after += self.cache.detach(request.tables)
         else:
             self.cache.free(request.tables)
-        request.status = Status.PREEMPTED
-        request.computed = 0
-        request.preemptions += 1
-        self.waiting.appendleft(request)
-        plan.preempted.append(request)
 
     # -- waiting --------------------------------------------------------------------------------------------
 
     def _schedule_waiting(self, plan: StepPlan, budget: int) -> None:
         passed: list[ActiveRequest] = []
+        slots = self._draft_slots
+        pads = self._drafts > 0 and _only_decodes(plan)
         try:
-            while budget > 0 and (self.waiting or self.skipped) and len(self.running) < self._max_seqs:
+            while budget > slots and (self.waiting or self.skipped) and len(self.running) < self._max_seqs:
                 queue = self.skipped or self.waiting
                 request = queue[0]
                 if self._must_wait(request):
@@ -171,10 +195,11 @@ class Scheduler:
                     continue
                 loading = external > 0
                 start = request.computed or hit.tokens + external
-                tokens = 0
+                tokens = padding = 0
                 if not loading:
-                    tokens = min(self._capped(request.num_tokens - start), budget)
-                    tokens = self._cut(request, start, tokens)
+                    if pads and request.num_tokens - start == 1:
+                        padding = self._drafts
+                    tokens = self._first_tokens(request, start, padding, budget - slots)
                     if tokens == 0:
                         break
                 if not self._join(request, tokens, hit, external):
@@ -185,9 +210,23 @@ class Scheduler:
                     passed.append(request)
                     continue
                 plan.schedule(request, tokens)
-                budget -= tokens
+                if padding:
+                    plan.draft(request, padding)
+                    plan.padded.append(request.request_id)
+                budget -= tokens + slots
         finally:  # an engine that dies here must still know them, to give them up
             self.skipped.extendleft(reversed(passed))
+
+    def _first_tokens(self, request: ActiveRequest, start: int, padding: int, budget: int) -> int:
+        """Tokens that a waiting request computes from `start` on; 0: none, and none behind it are admitted.
+
+        One that joins decodes with a single token is filled up with drafts to their size, or waits.
+        """
+        tokens = request.num_tokens - start + padding
+        if padding and (tokens > budget or start + tokens > self._max_model_len):
+            return 0
+        tokens = self._cut(request, start, min(self._capped(tokens), budget))
+        return self._leave_lookahead(request, start, tokens)
 
     def _must_wait(self, request: ActiveRequest) -> bool:
         if request.status is Status.LOADING:
@@ -217,6 +256,7 @@ class Scheduler:
             if self.nixl is not None:
                 self.nixl.decline(request)
             request.status = Status.RUNNING
+            request.prefilling = True
             if self.loading.pop(request.request_id, None) is not None:
                 self.cache.retake(request.tables)
             self.running.append(request)
@@ -236,7 +276,7 @@ class Scheduler:
         What it reads no longer is skipped, and returned, in any case.
         """
         cache, tables, end = self.cache, request.tables, request.computed + tokens
-        if cache.recurrent:
+        if cache.skips:
             cache.skip(tables, max(0, request.computed - request.in_flight))
         known = request.prompt_tokens + request.outputs
         return cache.grow(tables, request.block_ids, end, end if end < known else known)
@@ -249,29 +289,30 @@ class Scheduler:
         cache = self.cache
         computed = request.computed or hit.tokens + external
         watermark = self._watermark_blocks if self.running else 0
-        whole = cache.need(request.tables, request.num_tokens, hit)
+        whole = cache.need(request.tables, request.num_tokens, hit, computed=computed, capped=True)
         if whole is None or whole + watermark > cache.pool.free_blocks:
             return False
         cache.skip(request.tables, max(0, computed - request.in_flight))
-        free = cache.pool.free_blocks
+        free, ahead = cache.pool.free_blocks, cache.drafts.lookahead_tokens
         if external:
             free -= self.reserved_blocks()
-        need = cache.need(request.tables, computed + tokens, hit)
+            ahead = 0
+        need = cache.need(request.tables, computed + tokens, hit, computed=computed, ahead_tokens=ahead)
         if need is None or need + watermark > free:
             return False
         if not request.tables:
-            cache.admit(request.tables, hit, computed)
+            cache.admit(request.tables, hit, computed, request.prompt_tokens)
         if not external:
-            cache.extend(request.tables, computed + tokens)
+            cache.extend(request.tables, computed + tokens, ahead)
             cache.register(request.tables, request.block_ids, min(computed + tokens, request.num_tokens))
         return True
 
     def reserved_blocks(self) -> int:
         """Blocks that prefills already admitted will still take: a load may not grab them."""
-        prefilling = (request for request in self.running if request.computed < request.num_tokens)
+        prefilling = (request for request in self.running if request.prefilling)
         total = 0
         for request in (*prefilling, *self.loading.values()):
-            total += self.cache.need(request.tables, request.num_tokens) or 0
+            total += self.cache.need(request.tables, request.num_tokens, capped=True) or 0
         return total
 
     def _capped(self, tokens: int) -> int:
@@ -282,7 +323,15 @@ class Scheduler:
         if not self.cache.recurrent or tokens <= 0:
             return tokens
         most = self._capped(self._step_tokens)
-        return chunk_tokens(request, start, tokens, self.cache.block_tokens, most)
+        early = self.cache.drafts.drops_last_block
+        return chunk_tokens(request, start, tokens, self.cache.block_tokens, most, early=early)
+
+    def _leave_lookahead(self, request: ActiveRequest, start: int, tokens: int) -> int:
+        """Shorten a chunk that would end so near to the known end that drafting lacks tokens to read."""
+        left = request.num_tokens - start - tokens
+        if 0 < left < self._prefill_lookahead:
+            return max(0, tokens - (self._prefill_lookahead - left))
+        return tokens
 
     # -- the end of a schedule call -------------------------------------------------------------------------
 
@@ -290,6 +339,22 @@ class Scheduler:
         for request, tokens in plan.scheduled:
             request.computed += tokens
             request.in_flight += tokens
-            if request.uncomputed <= 0:
+            request.prefilling = request.uncomputed > 0
+            if not request.prefilling:
                 request.placeholders += 1
                 plan.emitting.append(request)
+        if self._drafts:
+            self._advance_drafts(plan)
+
+    def _advance_drafts(self, plan: StepPlan) -> None:
+        """Each draft under check may become a token; asynchronously, the next ones are counted on already."""
+        drafts = plan.drafts or {}
+        for request in plan.emitting:
+            request.placeholders += drafts.get(request.request_id, 0)
+            if self._async_scheduling:
+                request.drafts = self._drafts
+
+
+def _only_decodes(plan: StepPlan) -> bool:
+    """Whether requests that run were scheduled, and none of them computes its prompt."""
+    return bool(plan.scheduled) and not any(request.prefilling for request, _ in plan.scheduled)

@@ -2,11 +2,13 @@
 
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
 
 from sim.base.bounds import MOST, Count, CountOrZero
 from sim.base.settings import Settings
 from sim.base.units import Tokens
+from sim.engine.draft_methods import ASYNC, Method
 
 
 def _without_commas(value: object) -> object:
@@ -18,6 +20,33 @@ PoolBlocks = Annotated[
     BeforeValidator(_without_commas, json_schema_input_type=Annotated[int, Field(ge=2, le=MOST)] | str),
 ]
 """Blocks of a KV pool, as the engine's log has them: 123,456 too."""
+
+
+class SpeculativeSettings(Settings):
+    """vLLM's `--speculative-config`, and how well drafts are accepted."""
+
+    method: Method
+    """Where drafts come from; all MTP models are `mtp`."""
+    num_speculative_tokens: Annotated[int, Field(ge=1, le=64)]
+    """Drafts a step and request, K: 1 + K tokens are computed, whatever is accepted."""
+    acceptance_length: Annotated[float, Field(ge=1, le=65)]
+    """Mean tokens that a step gives each request, 1 to 1 + K: vLLM's log calls it so."""
+    num_nextn_predict_layers: Annotated[int, Field(ge=1, le=64)] = 1
+    """Drafting modules of an MTP model, by its `config.json`; of several, drafts read further ahead."""
+    parallel_drafting: bool = False
+    """Whether all drafts of a step come from one pass of the drafter."""
+
+    @field_validator("acceptance_length")
+    @classmethod
+    def _at_most_all(cls, value: float, info: ValidationInfo) -> float:
+        drafts = info.data.get("num_speculative_tokens")
+        if drafts is not None and value > 1 + drafts:
+            raise PydanticCustomError(
+                "acceptance_length",
+                "must be at most 1 + num_speculative_tokens = {most}",
+                {"most": 1 + drafts},
+            )
+        return value
 
 
 class EngineSettings(Settings):
@@ -34,7 +63,8 @@ class EngineSettings(Settings):
     watermark: float = Field(default=0.0, ge=0, lt=1)
     """Share of the pool that must stay free when a request joins others that run."""
     async_scheduling: bool = True
-    """Whether a step is scheduled before the output of the one before it was processed."""
+    """Whether a step is scheduled before the output of the one before it was processed; never with drafts from
+    `ngram`, `medusa` or `suffix`."""
     gpu_memory_utilization: float = Field(default=0.92, gt=0, le=1)
     """Share of the GPU's memory that the engine may use."""
     block_size: Count | None = None
@@ -44,5 +74,13 @@ class EngineSettings(Settings):
     vllm_0_28_faults: bool = False
     """Whether a prefill engine dies of a prompt of which nothing is left to compute, as vLLM 0.28.0's does.
     Otherwise such a prompt is counted, and its last block is computed again, as in later versions."""
+    speculative: SpeculativeSettings | None = None
+    """Speculative decoding; unset: none."""
     fast_forward: bool = True
-    """Whether steps in which nothing but decoding happens are taken together; changes no result."""
+    """Whether steps in which nothing but decoding happens are taken together; changes no result. Engines with
+    speculative decoding take each step alone."""
+
+    @property
+    def asynchronous(self) -> bool:
+        """Whether two steps are in flight."""
+        return self.async_scheduling and (self.speculative is None or self.speculative.method in ASYNC)

@@ -27,9 +27,9 @@ class SteadyDecode:
         *,
         tells_growth: bool,
     ) -> None:
-        self.across_blocks = not (cache.recurrent or offload is not None or tells_growth)
+        self.across_blocks = not (cache.skips or offload is not None or tells_growth)
         """A decode stays steady where it goes on in a new block: that changes nothing but the pool. No state
-        goes back, no copy is planned, nobody is told."""
+        and no window goes back, no copy is planned, nobody is told."""
         self._pool = cache.pool
         self._scheduler = scheduler
         self._offload = offload

@@ -16,10 +16,16 @@ class KvEvent:
     neighbouring removals of a group are joined here.
     """
 
-    __slots__ = ("blocks", "group", "parent", "stored", "tier")
+    __slots__ = ("blocks", "group", "parent", "stored", "tail", "tier")
 
     def __init__(
-        self, stored: bool, group: int, parent: int | None, blocks: Sequence[int], tier: str
+        self,
+        stored: bool,
+        group: int,
+        parent: int | None,
+        blocks: Sequence[int],
+        tier: str,
+        tail: bool = False,
     ) -> None:
         self.stored = stored
         self.group = group
@@ -30,3 +36,6 @@ class KvEvent:
         """Stored ones along the prompt, removed ones in the order of happening: a descending range."""
         self.tier = tier
         """The worker's name of it: "device", or that of one of its tiers below."""
+        self.tail = tail
+        """It tells of the end of a prompt inside a block: it has another size than the group's blocks, and is
+        never looked for."""

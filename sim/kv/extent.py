@@ -59,7 +59,7 @@ class Extent:
     `end` on have none yet, and belong to the request alone.
     """
 
-    __slots__ = ("block_ids", "end", "first", "group", "numbers", "segments")
+    __slots__ = ("block_ids", "end", "first", "group", "numbers", "segments", "tail", "tails")
 
     def __init__(self, group: int, first: int) -> None:
         self.group = group
@@ -71,6 +71,10 @@ class Extent:
         """Block numbers from `first` on; empty in a pool whose blocks have none."""
         self.segments: list[Segment] = []
         """By position."""
+        self.tails: dict[int, list[int]] | None = None
+        """Further ids, of prompts that end inside a block; by position. Nothing is ever found by them."""
+        self.tail: int | None = None
+        """Such an id of the block at `end`, which has no other yet, or at its last position never got one."""
 
     def numbers_of(self, start: int, stop: int) -> list[int]:
         """Return the block numbers of some positions."""

@@ -1,7 +1,6 @@
-"""How one cache group of a request grows, shrinks and becomes findable: attention, and recurrent state.
+"""How one cache group of a request grows, shrinks and becomes findable; full attention as the plainest.
 
-Rules of vLLM 0.28.0 with prefix caching on ("align" mode for recurrent state, no speculative decoding).
-A group's `table` belongs to one request. Sizes are in tokens, `block_tokens` tokens a block.
+Rules of vLLM 0.28.0 with prefix caching on. A group's `table` belongs to one request, sizes are in tokens, `block_tokens` a block.
 """
 
 from collections.abc import Sequence
@@ -21,17 +20,20 @@ def blocks_for(tokens: int, block_tokens: int) -> int:
 class Table:
     """The blocks of one request in one group."""
 
-    __slots__ = ("length", "own", "parts", "registered", "state_position")
+    __slots__ = ("grown", "length", "own", "parts", "prompt_tokens", "registered", "state_position")
 
     def __init__(self) -> None:
         self.parts: dict[int, Part] = {}
         """What is held, by the first position of each part, ascending; a state is a part of its own."""
+        self.prompt_tokens = 0
         self.length = 0
         """Positions covered, with or without a block."""
         self.registered = 0
         """Positions whose hash is registered (or that came from the cache)."""
         self.own: Extent | None = None
         """Attention groups: the blocks behind the hit."""
+        self.grown = False
+        """Recurrent groups: blocks were taken for the request's own steps, the scratch blocks among them."""
         self.state_position: int | None = None
         """Recurrent groups: where the state stood before the newest block was taken."""
 
@@ -57,16 +59,31 @@ class Table:
 
 
 class Group(Protocol):
-    """The rules in which the two kinds of group differ."""
+    """The rules in which the kinds of group differ."""
 
-    def need(self, positions: int, tokens: int, hits: Sequence[Part]) -> int | None:
-        """Free blocks it takes to cover `tokens` where `positions` are covered already or by hits.
+    block_tokens: int
 
-        None if it cannot be done in this step at all.
+    def need(
+        self,
+        table: Table | None,
+        tokens: int,
+        computed: int,
+        hits: Sequence[Part],
+        hit_tokens: int,
+        *,
+        capped: bool,
+    ) -> int | None:
+        """Free blocks it takes to cover `tokens`, of which `computed` have been or come from elsewhere.
+
+        Without a table the local hit of `hit_tokens` is held first. `capped`: as admission
+        counts, which knows that a window lets blocks go. None if it cannot be done in this step at all.
         """
 
-    def hold_hits(self, table: Table, hits: Sequence[Part], hit_length: int, covered_tokens: int) -> None:
+    def hold_hits(self, table: Table, hits: Sequence[Part], hit_tokens: int, covered_tokens: int) -> None:
         """Take the cached blocks of a first admission, which will cover `covered_tokens` in all."""
+
+    def take_external(self, table: Table, covered_tokens: int) -> None:
+        """Allocate for what comes from elsewhere beyond the hit."""
 
     def extend(self, table: Table, tokens: int) -> None:
         """Allocate so that `tokens` are covered."""
@@ -75,31 +92,46 @@ class Group(Protocol):
         """Return the blocks that computing past `processed_tokens` no longer reads."""
 
     def register(self, table: Table, block_ids: BlockRuns, tokens: int) -> None:
-        """Make every full block below `tokens` findable."""
+        """Make every full block below `tokens` findable; `block_ids` are those at hash size."""
 
 
 class AttentionGroup:
     """Full attention: every position keeps its block until the request ends."""
 
-    def __init__(self, pool: BlockPool, group: int, block_tokens: int) -> None:
+    def __init__(self, pool: BlockPool, group: int, block_tokens: int, scale: int = 1) -> None:
         self._pool = pool
         self._group = group
-        self._block_tokens = block_tokens
+        self.block_tokens = block_tokens
+        self._scale = scale
 
-    def need(self, positions: int, tokens: int, hits: Sequence[Part]) -> int | None:
+    def need(
+        self,
+        table: Table | None,
+        tokens: int,
+        computed: int,
+        hits: Sequence[Part],
+        hit_tokens: int,
+        *,
+        capped: bool,
+    ) -> int | None:
         """Positions not covered yet, and the hits that stand in the free queue."""
-        fresh = max(blocks_for(tokens, self._block_tokens) - positions, 0)
+        positions = hit_tokens // self.block_tokens if table is None else table.length
+        fresh = max(blocks_for(tokens, self.block_tokens) - positions, 0)
         return fresh + self._pool.count_free(hits) if hits else fresh
 
-    def hold_hits(self, table: Table, hits: Sequence[Part], hit_length: int, covered_tokens: int) -> None:
+    def hold_hits(self, table: Table, hits: Sequence[Part], hit_tokens: int, covered_tokens: int) -> None:
         """Hold every hit block."""
         self._pool.touch(hits)
         table.parts = {hit[1]: hit for hit in hits}
-        table.length = table.registered = hit_length
+        table.length = table.registered = hit_tokens // self.block_tokens
+
+    def take_external(self, table: Table, covered_tokens: int) -> None:
+        """A block for every position."""
+        self.extend(table, covered_tokens)
 
     def extend(self, table: Table, tokens: int) -> None:
         """One block for every position not covered yet."""
-        positions = blocks_for(tokens, self._block_tokens)
+        positions = blocks_for(tokens, self.block_tokens)
         if positions > table.length:
             own = table.own
             if own is None:
@@ -113,98 +145,34 @@ class AttentionGroup:
 
     def register(self, table: Table, block_ids: BlockRuns, tokens: int) -> None:
         """Register each newly full block; one stored event for the range."""
-        start, end = table.registered, tokens // self._block_tokens
-        if end <= start:
-            return
-        assert table.own is not None
-        runs = self._pool.register(table.own, block_ids, end)
-        table.registered = end
-        blocks = runs[0] if len(runs) == 1 else BlockRuns(runs)
-        self._pool.events.append(KvEvent(True, self._group, _parent(block_ids, start), blocks, "device"))
+        start, end = table.registered, tokens // self.block_tokens
+        if end > start:
+            assert table.own is not None
+            ids = block_ids.every(self._scale)
+            runs = self._pool.register(table.own, ids, end)
+            table.registered = end
+            blocks = runs[0] if len(runs) == 1 else BlockRuns(runs)
+            self._pool.events.append(KvEvent(True, self._group, parent_of(ids, start), blocks, "device"))
+        if self._scale > 1:
+            self._register_tail(table, block_ids, tokens)
 
+    def _register_tail(self, table: Table, block_ids: BlockRuns, tokens: int) -> None:
+        """Where blocks are larger than what has an id, the end of the prompt inside one is an entry of its own.
 
-class RecurrentGroup:
-    """Recurrent state: a block holds the whole state at the end of a chunk; positions between stay empty.
-
-    The block of a chunk that ended on a block boundary is a checkpoint: later prompts can start from it.
-    """
-
-    def __init__(self, pool: BlockPool, group: int, block_tokens: int) -> None:
-        self._pool = pool
-        self._group = group
-        self._block_tokens = block_tokens
-        self.made_this_step: set[int] = set()
-        """Hashes of checkpoints registered in this step: nobody may start there, even from an older copy."""
-
-    def need(self, positions: int, tokens: int, hits: Sequence[Part]) -> int | None:
-        """At most one block however many tokens, and the checkpoint if it stands in the free queue."""
-        fresh = 1 if blocks_for(tokens, self._block_tokens) > positions else 0
-        if not hits:
-            return fresh
-        if self.made_this_step:
-            state, position, _ = hits[-1]
-            if state.block_ids[position] in self.made_this_step:
-                return None
-        return fresh + self._pool.count_free(hits)
-
-    def hold_hits(self, table: Table, hits: Sequence[Part], hit_length: int, covered_tokens: int) -> None:
-        """Hold the checkpoint unless the state beyond it comes from elsewhere."""
-        skipped = max(covered_tokens - 1, 0) // self._block_tokens
-        if hits and hit_length > skipped:
-            self._pool.touch(hits)
-            table.parts = {hit_length - 1: hits[-1]}
-            table.length = table.registered = hit_length
-        else:
-            table.length = table.registered = skipped
-
-    def extend(self, table: Table, tokens: int) -> None:
-        """One block at the last position, where the state will stand."""
-        positions = blocks_for(tokens, self._block_tokens)
-        if positions <= table.length:
-            return
-        if table.length:
-            table.state_position = table.length - 1
-        state = Extent(self._group, positions - 1)
-        self._pool.allocate(state, 1)
-        table.parts[positions - 1] = (state, positions - 1, positions)
-        table.length = positions
-
-    def skip(self, table: Table, processed_tokens: int) -> None:
-        """Return the states before the one that was read last.
-
-        While a chunk is in flight (asynchronous scheduling) the state before it is not processed yet; taking
-        the next block forgets its position, and the walk down stops at the empty positions between. Such
-        checkpoints stay held until the request ends: so does vLLM 0.28.0.
+        vLLM 0.28.0 makes it, looks for it only where there are recurrent groups, and says so in events.
         """
-        position = min(max(processed_tokens - 1, 0) // self._block_tokens, table.length) - 1
-        freed: list[Part] = []
-        while position in table.parts:
-            freed.append(table.parts.pop(position))
-            position -= 1
-        if freed:
-            self._pool.free(freed)
-        state = table.state_position
-        last_processed = blocks_for(processed_tokens, self._block_tokens) - 1
-        if state is not None and state in table.parts and state < last_processed:
-            self._pool.free([table.parts.pop(state)])
-
-    def register(self, table: Table, block_ids: BlockRuns, tokens: int) -> None:
-        """Register the checkpoints among the newly full positions; the event may be empty."""
-        start, end = table.registered, tokens // self._block_tokens
-        if end <= start:
+        hash_tokens = self.block_tokens // self._scale
+        hashes = table.prompt_tokens // hash_tokens
+        position = hashes // self._scale
+        if hashes % self._scale == 0 or hashes * hash_tokens > tokens or position >= table.length:
             return
-        stored: list[int] = []
-        for state, position, _ in reversed(table.parts.values()):
-            if position < start:
-                break
-            if position < end:
-                self._pool.register(state, block_ids, end=position + 1)
-                stored.insert(0, block_ids[position])
-        self.made_this_step.update(stored)
-        table.registered = end
-        self._pool.events.append(KvEvent(True, self._group, _parent(block_ids, start), stored, "device"))
+        block_id = block_ids[hashes - 1]
+        for extent, start, stop in table.parts.values():
+            if start <= position < stop and self._pool.name_tail(extent, position, block_id):
+                parent = parent_of(block_ids, hashes - 1)
+                self._pool.events.append(KvEvent(True, self._group, parent, [block_id], "device", True))
 
 
-def _parent(block_ids: BlockRuns, position: int) -> int | None:
-    """The hash before a position."""
+def parent_of(block_ids: BlockRuns, position: int) -> int | None:
+    """Return the hash before a position, None at the start."""
     return block_ids[position - 1] if position else None

@@ -1,35 +1,40 @@
 """The KV cache of one engine: prefix lookup and allocation across its cache groups (vLLM 0.28.0).
 
 A plain model has one attention group. A hybrid model has recurrent-state groups first and then its attention
-group; all take blocks of equal bytes from one pool, and a hit needs them all at the same boundary.
+group, others have groups that read a window; all take blocks of equal bytes from one pool, and a hit needs them
+all at the same boundary.
 """
 
 from collections.abc import Sequence
+from sys import maxsize
 
+from sim.kv.draft_rules import NO_DRAFTS, DraftRules
 from sim.kv.extent import Part, block_numbers
-from sim.kv.groups import AttentionGroup, Group, RecurrentGroup, Table
+from sim.kv.group_spec import GroupSpec, aligned_tokens, full_group, hash_tokens
+from sim.kv.groups import AttentionGroup, Group, Table
+from sim.kv.hit_search import HitSearch
 from sim.kv.pool import BlockPool
+from sim.kv.recurrent_group import RecurrentGroup
 from sim.kv.runs import BlockRuns
+from sim.kv.window_group import WindowGroup
 
 
 class Hit:
     """What the cache offers a prompt. Blocks are listed by group; positions without a block are left out."""
 
-    __slots__ = ("attention_tokens", "blocks", "length_blocks", "stateless", "tokens")
+    __slots__ = ("attention_tokens", "blocks", "stateless", "tokens")
 
     def __init__(
         self,
         tokens: int = 0,
-        length_blocks: int = 0,
         blocks: tuple[Sequence[Part], ...] = (),
         attention_tokens: int = 0,
         stateless: bool = False,
     ) -> None:
         self.tokens = tokens
-        self.length_blocks = length_blocks
         self.blocks = blocks
         self.attention_tokens = attention_tokens
-        """Length of the attention run alone: beyond `tokens` it lacks a state checkpoint."""
+        """Length of the attention run alone: beyond `tokens` it lacks a state checkpoint, or a window."""
         self.stateless = stateless
         """No checkpoint stands at `tokens`: good for nothing unless the state comes from elsewhere."""
 
@@ -40,18 +45,75 @@ NO_HIT = Hit()
 class KvCache:
     """Block pool and groups of one engine. `tables`, one a group, are empty while a request holds nothing.
 
-    `recurrent_groups` is 0 for a plain model. `block_tokens` is the size of a block in tokens, equal for all
-    groups.
+    `groups` in order of their ids. `block_tokens`: tokens for which there is a block id; every group's block is a
+    multiple of it. `max_model_len` and `in_flight_tokens` (the most that steps in flight may compute) bound what
+    admission counts for a window.
     """
 
-    def __init__(self, num_blocks: int, block_tokens: int, recurrent_groups: int = 0) -> None:
-        self.block_tokens = block_tokens
-        self.pool = BlockPool(num_blocks, recurrent_groups + 1)
-        self.recurrent = [RecurrentGroup(self.pool, g, block_tokens) for g in range(recurrent_groups)]
-        self.attention_group = recurrent_groups
-        attention = AttentionGroup(self.pool, self.attention_group, block_tokens)
-        self.groups: list[Group] = [*self.recurrent, attention]
-        self._no_hits: tuple[Sequence[Part], ...] = ((),) * len(self.groups)
+    def __init__(
+        self,
+        num_blocks: int,
+        groups: Sequence[GroupSpec],
+        *,
+        max_model_len: int = maxsize,
+        in_flight_tokens: int = maxsize,
+        drafts: DraftRules = NO_DRAFTS,
+    ) -> None:
+        self.specs = tuple(groups)
+        self.block_tokens = hash_tokens(groups)
+        self.full_group = full_group(groups)
+        """The group of full attention; None if every layer reads a window."""
+        self.drafts = drafts
+        self.pool = BlockPool(num_blocks, len(groups))
+        self.recurrent: list[RecurrentGroup] = []
+        self.windows: list[WindowGroup] = []
+        self.groups: list[Group] = []
+        self.skips = any(spec.kind != "full" for spec in groups)
+        """Whether requests return blocks while they run."""
+        self._aligned_tokens = aligned_tokens(groups)
+        self._max_model_len = max_model_len
+        for group, spec in enumerate(groups):
+            self._add(group, spec, in_flight_tokens)
+        self._no_hits: tuple[Sequence[Part], ...] = ((),) * len(groups)
+        uneven = self._aligned_tokens != self.block_tokens
+        self._search: HitSearch | None = None
+        if self.windows or uneven:
+            self._search = HitSearch(self.pool, self.specs, drops_last_block=drafts.drops_last_block)
+        self._lead = self._leading_group(uneven=uneven)
+        """A group that covers, and has findable, no more than any other: it is asked first. None: ask all."""
+        self.attention_group = len(groups) - 1 if self.full_group is None else self.full_group
+
+    def _add(self, group: int, spec: GroupSpec, in_flight_tokens: int) -> None:
+        drafts, pool = self.drafts, self.pool
+        scale = spec.block_tokens // self.block_tokens
+        if spec.kind == "full":
+            self.groups.append(AttentionGroup(pool, group, spec.block_tokens, scale))
+        elif spec.kind == "recurrent":
+            recurrent = RecurrentGroup(pool, group, spec.block_tokens, drafts.tokens)
+            self.recurrent.append(recurrent)
+            self.groups.append(recurrent)
+        else:
+            window = WindowGroup(
+                pool,
+                group,
+                spec,
+                scale=scale,
+                aligned_tokens=self._aligned_tokens,
+                in_flight_tokens=in_flight_tokens,
+                max_model_len=self._max_model_len,
+                drafts=drafts.tokens,
+                drops_last_block=drafts.drops_last_block,
+                retained_tokens=drafts.unsettled_tokens,
+            )
+            self.windows.append(window)
+            self.groups.append(window)
+
+    def _leading_group(self, *, uneven: bool) -> int | None:
+        if uneven or (self.recurrent and self.drafts.tokens):
+            return None
+        if len(self.groups) == 1:
+            return 0
+        return self.full_group
 
     def begin_step(self) -> None:
         """Forget what belongs to one step: fresh checkpoints and the log of blocks taken."""
@@ -66,16 +128,18 @@ class KvCache:
         at which every recurrent group has a checkpoint.
         """
         block_ids = BlockRuns.of(block_ids)
+        if self._search is not None:
+            found = self._search.find(block_ids, num_tokens - 1)
+            return Hit(found.tokens, found.blocks, found.full_tokens)
         run = self._attention_run(block_ids, num_tokens)
         length = run[-1][2] if run else 0
         tokens = length * self.block_tokens
         if not self.recurrent:
-            return Hit(tokens, length, (run,), tokens)
+            return Hit(tokens, (run,), tokens)
         depth, states = self._deepest_checkpoint(block_ids, length)
         if not depth:
             return Hit(attention_tokens=tokens)
-        held = [(extent, start, min(stop, depth)) for extent, start, stop in run if start < depth]
-        return Hit(depth * self.block_tokens, depth, (*states, held), tokens)
+        return Hit(depth * self.block_tokens, (*states, _before(run, depth)), tokens)
 
     def lookup_attention(self, block_ids: Sequence[int], num_tokens: int) -> Hit:
         """Return the hit of a request whose recurrent state may come from elsewhere: the attention run alone.
@@ -83,7 +147,7 @@ class KvCache:
         Its blocks count the deepest checkpoint, as vLLM 0.28.0's admission does. If a checkpoint lies beyond
         the run, the hit is that of `lookup`.
         """
-        if not self.recurrent:
+        if not self.recurrent or self._search is not None:
             return self.lookup(block_ids, num_tokens)
         block_ids = BlockRuns.of(block_ids)
         run = self._attention_run(block_ids, num_tokens)
@@ -92,10 +156,11 @@ class KvCache:
         if depth > length:
             return self.lookup(block_ids, num_tokens)
         tokens = length * self.block_tokens
-        return Hit(tokens, length, (*(states or self._no_hits[:-1]), run), tokens, depth < length)
+        return Hit(tokens, (*(states or self._no_hits[:-1]), run), tokens, depth < length)
 
     def _attention_run(self, block_ids: BlockRuns, num_tokens: int) -> list[Part]:
-        return self.pool.run(block_ids, (num_tokens - 1) // self.block_tokens, self.attention_group)
+        run = self.pool.run(block_ids, (num_tokens - 1) // self.block_tokens, self.attention_group)
+        return _before(run, run[-1][2] - 1) if run and self.drafts.drops_last_block else run
 
     def _deepest_checkpoint(self, block_ids: BlockRuns, length: int) -> tuple[int, list[list[Part]]]:
         """Return the deepest boundary within `length` blocks at which all groups have a state, and these."""
@@ -113,49 +178,105 @@ class KvCache:
             end -= ids.stop - ids.start
         return 0, []
 
-    def need(self, tables: list[Table], tokens: int, hit: Hit = NO_HIT) -> int | None:
-        """Free blocks it takes for `tables` to cover `tokens`; None if not possible in this step."""
-        if self._covers(tables, tokens):
+    def need(
+        self,
+        tables: list[Table],
+        tokens: int,
+        hit: Hit = NO_HIT,
+        *,
+        computed: int = 0,
+        capped: bool = False,
+        ahead_tokens: int = 0,
+    ) -> int | None:
+        """Free blocks it takes for `tables` to cover `tokens`; None if not possible in this step.
+
+        `computed` tokens of them are computed already, or come with the hit and from elsewhere. `capped`: as
+        the check of a whole sequence counts. `ahead_tokens`: slots beyond, that recurrent groups do not take.
+        """
+        slots = min(tokens + ahead_tokens, self._max_model_len) if ahead_tokens else tokens
+        if self._covers(tables, slots):
             return 0
-        positions = tables[0].length if tables else hit.length_blocks
         total = 0
-        for group, blocks in zip(self.groups, hit.blocks or self._no_hits, strict=True):
-            need = group.need(positions, tokens, blocks)
+        hits = hit.blocks or self._no_hits
+        for number, group in enumerate(self.groups):
+            table = tables[number] if tables else None
+            wanted = tokens if self.specs[number].kind == "recurrent" else slots
+            need = group.need(table, wanted, computed, hits[number], hit.tokens, capped=capped)
             if need is None:
                 return None
             total += need
         return total
 
-    def _covers(self, tables: list[Table], tokens: int) -> bool:
-        """Whether the blocks that are held suffice; the tables of all groups are equally long."""
-        return bool(tables) and tokens <= tables[self.attention_group].length * self.block_tokens
+    def _covers(self, tables: list[Table], slots: int) -> bool:
+        """Whether the blocks that are held suffice, as far as one group tells for all."""
+        lead = self._lead
+        return lead is not None and bool(tables) and slots <= tables[lead].length * self.block_tokens
+
+    def longest_blocks(self, tokens: int) -> int:
+        """Return the most blocks that a request of so many tokens holds at once, by itself."""
+        drafts = self.drafts
+        slots = min(tokens + drafts.tokens + drafts.lookahead_tokens, self._max_model_len)
+        total = 0
+        for spec, group in zip(self.specs, self.groups, strict=True):
+            if spec.kind == "recurrent":
+                total += 2 + drafts.tokens
+            else:
+                total += group.need(None, slots, 0, (), 0, capped=True) or 0
+        return total
 
     def skip(self, tables: list[Table], processed_tokens: int) -> None:
         """Return the blocks that no later step of this request reads."""
-        for group, table in zip(self.recurrent, tables, strict=False):
-            group.skip(table, processed_tokens)
+        if not self.windows:
+            for group, table in zip(self.recurrent, tables, strict=False):
+                group.skip(table, processed_tokens)
+            return
+        for rule, table in zip(self.groups, tables, strict=False):
+            rule.skip(table, processed_tokens)
 
-    def admit(self, tables: list[Table], hit: Hit, covered_tokens: int) -> None:
+    def still_tokens(self, tables: list[Table], num_tokens: int, processed_tokens: int) -> int:
+        """How many tokens a decode may add before a group fills a block, or a window leaves one."""
+        ends = [
+            table.length * spec.block_tokens - 1 - num_tokens
+            for spec, table in zip(self.specs, tables, strict=True)
+            if spec.kind != "recurrent"
+        ]
+        return min(*ends, *[window.still_tokens(processed_tokens) for window in self.windows])
+
+    def admit(self, tables: list[Table], hit: Hit, covered_tokens: int, prompt_tokens: int = 0) -> None:
         """Open the tables of a request: hold the hit, and blocks for what comes from outside beyond it."""
         tables[:] = [Table() for _ in self.groups]
+        if self.full_group is not None:
+            tables[self.full_group].prompt_tokens = prompt_tokens
         for group, table, blocks in zip(self.groups, tables, hit.blocks or self._no_hits, strict=True):
-            group.hold_hits(table, blocks, hit.length_blocks, covered_tokens)
+            group.hold_hits(table, blocks, hit.tokens, covered_tokens)
         if covered_tokens > hit.tokens:
-            self.extend(tables, covered_tokens)
+            for group, table in zip(self.groups, tables, strict=True):
+                group.take_external(table, covered_tokens)
+            if self.recurrent and self.drafts.tokens:
+                self.extend(tables, covered_tokens)
 
-    def extend(self, tables: list[Table], tokens: int) -> None:
+    def extend(self, tables: list[Table], tokens: int, ahead_tokens: int = 0) -> None:
         """Allocate, group by group, until `tokens` are covered; the caller has asked `need`."""
-        if self._covers(tables, tokens):
+        slots = min(tokens + ahead_tokens, self._max_model_len) if ahead_tokens else tokens
+        if self._covers(tables, slots):
             return
-        for group, table in zip(self.groups, tables, strict=True):
-            group.extend(table, tokens)
+        for number, (group, table) in enumerate(zip(self.groups, tables, strict=True)):
+            group.extend(table, tokens if self.specs[number].kind == "recurrent" else slots)
 
     def grow(self, tables: list[Table], block_ids: BlockRuns, tokens: int, known_tokens: int) -> bool:
         """Cover `tokens` of a request that runs, and make the blocks of the known ones findable.
 
         False, and nothing changed, if there is no room.
         """
-        table, size = tables[self.attention_group], self.block_tokens
+        lead, ahead = self._lead, self.drafts.lookahead_tokens
+        if lead is None or ahead:
+            need = self.need(tables, tokens, ahead_tokens=ahead)
+            if need is None or need > self.pool.free_blocks:
+                return False
+            self.extend(tables, tokens, ahead)
+            self.register(tables, block_ids, known_tokens)
+            return True
+        table, size = tables[lead], self.block_tokens
         if tokens > table.length * size:
             need = self.need(tables, tokens)
             if need is None or need > self.pool.free_blocks:
@@ -166,12 +287,27 @@ class KvCache:
         return True
 
     def register(self, tables: list[Table], block_ids: Sequence[int], tokens: int) -> None:
-        """Make every full block below `tokens` findable, in every group."""
-        if tokens // self.block_tokens <= tables[self.attention_group].registered:
-            return  # a recurrent group is never behind: what a load brings counts as registered there
+        """Make every full block below `tokens` findable that a hit may use, in every group."""
+        lead = self._lead
+        if lead is not None and tokens // self.block_tokens <= tables[lead].registered:
+            return  # no group is ever behind: what a load brings counts as registered in recurrent ones
         block_ids = BlockRuns.of(block_ids)
-        for group, table in zip(self.groups, tables, strict=True):
-            group.register(table, block_ids, tokens)
+        for number, (group, table) in enumerate(zip(self.groups, tables, strict=True)):
+            settled = self._findable(tokens, self.specs[number].block_tokens)
+            group.register(table, block_ids, settled)
+
+    def _findable(self, tokens: int, block_tokens: int) -> int:
+        """Return up to where a group makes blocks findable: hits end at aligned tokens.
+
+        Where hits lose their last block, that one is needed beyond the aligned end.
+        """
+        settled = max(0, tokens - self.drafts.unsettled_tokens)
+        aligned = self._aligned_tokens
+        if len(self.groups) == 1:
+            return settled
+        if not self.drafts.drops_last_block or tokens < aligned:
+            return tokens - tokens % aligned
+        return min(settled, settled - settled % aligned + block_tokens)
 
     def free(self, tables: list[Table]) -> None:
         """Return everything, group by group, the deepest block first."""
@@ -192,3 +328,8 @@ class KvCache:
         """Log all blocks of a request as taken in this step: their content came from outside, and it runs."""
         for table in tables:
             self.pool.taken += block_numbers([*table.parts.values()])
+
+
+def _before(parts: Sequence[Part], position: int) -> list[Part]:
+    """Return what of some parts stands before a position."""
+    return [(extent, start, min(stop, position)) for extent, start, stop in parts if start < position]

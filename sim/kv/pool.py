@@ -38,6 +38,8 @@ class BlockPool:
         """Numbers of the blocks allocated or touched since the list was last cleared (once a step)."""
         self.cached: list[IntervalMap[tuple[Extent, ...]]] = [IntervalMap(()) for _ in range(num_groups)]
         """The extents that carry each hash of each group, the oldest first. Looking is not touching."""
+        self.tail_only_blocks = 0
+        """Free blocks that have no hash but that of a tail."""
         self._plain_blocks = num_blocks - 1
         """Free blocks without a hash."""
         self._plain_numbers: list[int] = []
@@ -65,21 +67,36 @@ class BlockPool:
         """Blocks that hold something: with references, or cached."""
         return self.num_blocks - 1 - self._plain_blocks
 
-    def run(self, block_ids: BlockRuns, stop: int, group: int) -> list[Part]:
-        """Return the cached blocks of the first `stop` ids, up to the first that is not cached."""
+    def run(self, block_ids: BlockRuns, stop: int, group: int, start: int = 0) -> list[Part]:
+        """Return the cached blocks of the ids from `start` to `stop`, up to the first that is not cached."""
         parts: list[Part] = []
-        position = 0
-        for ids in block_ids.between(0, stop):
+        position = start
+        for ids in block_ids.between(start, stop):
             ahead = position - ids.start
-            for start, end, copies in self.cached[group].segments(ids.start, ids.stop):
+            for first, end, copies in self.cached[group].segments(ids.start, ids.stop):
                 if not copies:
                     return parts
                 if parts and parts[-1][0] is copies[0]:
                     parts[-1] = (copies[0], parts[-1][1], end + ahead)
                 else:
-                    parts.append((copies[0], start + ahead, end + ahead))
+                    parts.append((copies[0], first + ahead, end + ahead))
             position += ids.stop - ids.start
         return parts
+
+    def present(self, block_ids: BlockRuns, start: int, stop: int, group: int) -> list[tuple[int, int]]:
+        """Return the positions from `start` to `stop` whose ids are cached, as runs in order."""
+        runs: list[tuple[int, int]] = []
+        position = start
+        for ids in block_ids.between(start, stop):
+            ahead = position - ids.start
+            for first, end, copies in self.cached[group].segments(ids.start, ids.stop):
+                if copies:
+                    if runs and runs[-1][1] == first + ahead:
+                        runs[-1] = (runs[-1][0], end + ahead)
+                    else:
+                        runs.append((first + ahead, end + ahead))
+            position += ids.stop - ids.start
+        return runs
 
     def count_free(self, parts: Iterable[Part]) -> int:
         """How many of these blocks nobody holds (touching them takes them out of the free queue)."""
@@ -124,6 +141,8 @@ class BlockPool:
         frontmost), with a hash to its back, in order.
         """
         for extent, start, stop in parts:
+            if extent.tail is not None and start <= extent.end < stop:
+                self._close_tail(extent)
             hashed = min(stop, extent.end)
             if start < hashed:
                 for segment in reversed(extent.cut(start, hashed)):
@@ -140,18 +159,48 @@ class BlockPool:
                 self._plain_numbers += extent.numbers_of(plain, stop)
         self.changes += 1
 
+    def name_tail(self, extent: Extent, position: int, block_id: int) -> bool:
+        """Give a block the id of a prompt that ends inside it; return whether it is new to the block.
+
+        The block is full, or the first one after those that are.
+        """
+        if position == extent.end:
+            fresh = extent.tail != block_id
+            extent.tail = block_id
+            return fresh
+        if extent.tails is None:
+            extent.tails = {}
+        names = extent.tails.setdefault(position, [])
+        if block_id in names:
+            return False
+        names.append(block_id)
+        return True
+
+    def _close_tail(self, extent: Extent) -> None:
+        """The last block of an extent goes back with no id but that of a tail: it counts as hashed."""
+        end = extent.end
+        extent.end = end + 1
+        self.tail_only_blocks += 1
+        assert extent.tail is not None
+        extent.tails = {**(extent.tails or {}), end: [extent.tail]}
+        extent.segments.append(Segment(extent, end, end + 1, 1))
+
     def register(self, extent: Extent, block_ids: BlockRuns, end: int) -> list[range]:
         """Make the blocks of a request findable by their ids, up to position `end`; return these.
 
         Blocks that carry the same hash already keep it, and are found first.
         """
         start, extent.end, extent.block_ids = extent.end, end, block_ids
+        if extent.tail is not None:
+            self.events.append(KvEvent(False, extent.group, None, [extent.tail], "device", True))
+            extent.tail = None
         runs = block_ids.between(start, end)
         cached = self.cached[extent.group]
         for ids in runs:
             cached.update(ids.start, ids.stop, extent.added_to)
-        if extent.segments and extent.segments[-1].references == 1:
-            extent.segments[-1].stop = end
+        last = extent.segments[-1] if extent.segments else None
+        if last is not None and last.references == 1 and last.stop == start:
+            last.stop = end
         else:
             extent.segments.append(Segment(extent, start, end, 1))
         self.changes += 1
@@ -175,6 +224,9 @@ class BlockPool:
         """Return (hash, group) of the free blocks from front (evicted next) to back; None without a hash."""
         queue: list[tuple[int, int] | None] = [None] * self._plain_blocks
         for extent, start, stop in self.evictable():
+            if extent.tail is not None and stop == extent.end:
+                stop -= 1
+                queue.append((extent.tail, extent.group))
             block_ids = extent.block_ids[start:stop]
             queue += [(block_id, extent.group) for block_id in reversed(block_ids)]
         return queue
@@ -198,6 +250,23 @@ class BlockPool:
 
     def _forget(self, extent: Extent, start: int, stop: int) -> None:
         """Take the hash from some blocks, the deepest first."""
+        if extent.tails is not None:
+            self._forget_tails(extent, start, stop)
+            return
+        self._forget_run(extent, start, stop)
+
+    def _forget_tails(self, extent: Extent, start: int, stop: int) -> None:
+        """Take them from blocks of which some have further ids, which go after the block's own."""
+        assert extent.tails is not None
+        for position in range(stop - 1, start - 1, -1):
+            if extent.tail is None or position < extent.end - 1:
+                self._forget_run(extent, position, position + 1)
+            else:
+                self.tail_only_blocks -= 1
+            for block_id in extent.tails.pop(position, ()):
+                self.events.append(KvEvent(False, extent.group, None, [block_id], "device", True))
+
+    def _forget_run(self, extent: Extent, start: int, stop: int) -> None:
         group = extent.group
         for ids in reversed(extent.block_ids.between(start, stop)):
             self.cached[group].update(ids.start, ids.stop, extent.taken_from)

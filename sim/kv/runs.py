@@ -13,7 +13,7 @@ from typing import overload
 class BlockRuns(Sequence[int]):
     """An immutable sequence of block ids, held as ascending ranges of step 1."""
 
-    __slots__ = ("_ends", "_length", "ranges")
+    __slots__ = ("_ends", "_every", "_length", "ranges")
 
     def __init__(self, ranges: Iterable[range]) -> None:
         self.ranges: list[range] = []
@@ -29,6 +29,20 @@ class BlockRuns(Sequence[int]):
             length += run.stop - run.start
             self._ends.append(length)
         self._length = length
+        self._every: dict[int, BlockRuns] | None = None
+
+    def every(self, n: int) -> "BlockRuns":
+        """Return the last of each `n` ids: the identities of blocks that are `n` times as large."""
+        if n == 1:
+            return self
+        if self._every is None:
+            self._every = {}
+        found = self._every.get(n)
+        if found is None:
+            found = self._every[n] = BlockRuns(
+                [range(self[at], self[at] + 1) for at in range(n - 1, self._length, n)]
+            )
+        return found
 
     @classmethod
     def of(cls, blocks: Sequence[int]) -> "BlockRuns":

@@ -64,6 +64,8 @@ class RunFacts:
     """Disaggregated: how full the decode workers' pools were; `pool` are then the prefill workers'."""
     pulls: PullCounts | None = None
     """Disaggregated: what decode workers read from prefill workers."""
+    drafts: Mapping[str, int] | None = None
+    """vLLM's counters of speculative decoding; None: there is none, and nothing is said of it."""
     slo: Slo | None = None
     most_tokens: Mapping[str, int] = field(default_factory=dict)
     """For reasons of which it is said, how long a prompt may be."""
@@ -111,8 +113,15 @@ def summarise(requests: Table, itl_s: WeightedSample, facts: RunFacts) -> dict[s
         "goodput": _goodput(columns, facts),
         "gpu_hours": facts.gpus * facts.simulated_s / 3600,
         "simulated_s": facts.simulated_s,
+        **({"speculation": _speculation(facts.drafts)} if facts.drafts is not None else {}),
         **({"faults": list(facts.faults)} if facts.faults else {}),
     }
+
+
+def _speculation(drafts: Mapping[str, int]) -> dict[str, Any]:
+    """Return the counters, and the mean tokens of an output that had drafts, as vLLM's log has it."""
+    length = 1 + drafts["accepted_tokens"] / drafts["drafts"] if drafts["drafts"] else None
+    return {**drafts, "mean_acceptance_length": length}
 
 
 def empty_summary(*, faults: bool = False) -> dict[str, Any]:

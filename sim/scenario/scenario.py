@@ -145,7 +145,7 @@ class Scenario(Settings):
             block_size=self.block_size,
             max_num_batched_tokens=self.engine.max_num_batched_tokens,
             max_num_seqs=self.engine.max_num_seqs,
-            async_scheduling=self.engine.async_scheduling,
+            async_scheduling=self.engine.asynchronous,
             offload_bytes=() if self.offload is None else (self.offload.cpu_bytes,),
             parallel=parallel,
             release=release,

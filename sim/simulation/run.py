@@ -112,11 +112,24 @@ def summary_of(cluster: Cluster) -> dict[str, Any]:
         lower_tiers=tiers,
         decode_pool=decode_pool,
         pulls=pulls,
+        drafts=_drafts(cluster),
         slo=scenario.slo,
         most_tokens=_most_tokens(cluster),
         faults=[toll.summary(end_s) for toll in cluster.scene.tolls] if scenario.can_break else None,
     )
     return summarise(recorder.rows.tables["requests"], recorder.itl_s, facts)
+
+
+def _drafts(cluster: Cluster) -> dict[str, int] | None:
+    """Return the counters of speculative decoding over all workers; None without it."""
+    if cluster.scenario.engine.speculative is None:
+        return None
+    counts = [worker.engine.draft_counts for worker in cluster.workers]
+    return {
+        "drafts": sum(count.drafts for count in counts),
+        "draft_tokens": sum(count.draft_tokens for count in counts),
+        "accepted_tokens": sum(count.accepted_tokens for count in counts),
+    }
 
 
 def _most_tokens(cluster: Cluster) -> dict[str, int]:

@@ -8,6 +8,7 @@ from sim.engine.engine import Engine
 from sim.engine.nixl import NixlConnector, Pull
 from sim.engine.plan import StepOutput, StepPlan
 from sim.engine.settings import EngineSettings
+from sim.kv.group_spec import even_groups
 from sim.kv.hybrid import KvCache
 from sim.kv.offload import Key, LruTier
 from tests.engine.helpers import Driver
@@ -123,7 +124,7 @@ def build_pair(
     """Return two new engines with so many usable blocks; `cpu_blocks` belong to the prefill engine."""
 
     def side(blocks: int, role: str, cpu_blocks: int) -> PairSide:
-        cache = KvCache(blocks + 1, block_tokens, recurrent)
+        cache = KvCache(blocks + 1, even_groups(block_tokens, recurrent))
         producer, consumer = ROLES[role]
         nixl = NixlConnector(cache, producer=producer, consumer=consumer)
         offload = (

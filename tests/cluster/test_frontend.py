@@ -18,6 +18,7 @@ from sim.events.clock import Clock, Phase
 from sim.events.lazy_updates import LazyUpdates
 from sim.hardware.coefficients import FrontendCoefficients
 from sim.kv.events import KvEvent
+from sim.kv.group_spec import even_groups
 from sim.kv.hybrid import KvCache
 from sim.kv.prefix import PrefixTable
 from sim.router import Query, Router, RouterConfig
@@ -34,7 +35,7 @@ class Worker:
         self._env = env
         self.log = []
         self.active = {}
-        self.engine = Engine(KvCache(8, 16), EngineSettings())
+        self.engine = Engine(KvCache(8, even_groups(16)), EngineSettings())
 
     def add(self, request):
         self.active[request.request_id] = request

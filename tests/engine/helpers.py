@@ -9,6 +9,7 @@ from sim.engine.engine import Engine
 from sim.engine.plan import StepOutput, StepPlan
 from sim.engine.settings import EngineSettings
 from sim.engine.transfer_job import TransferJob
+from sim.kv.group_spec import even_groups
 from sim.kv.hybrid import KvCache
 from sim.kv.offload import POLICIES, Key
 
@@ -108,7 +109,7 @@ def build(
     **limits: float,
 ) -> Driver:
     """Return the driver of a new engine with `blocks` usable blocks (the null block comes on top)."""
-    cache = KvCache(blocks + 1, block_tokens, recurrent)
+    cache = KvCache(blocks + 1, even_groups(block_tokens, recurrent))
     offload = None
     if cpu_blocks:
         offload = OffloadingConnector(cache, [POLICIES[policy](cpu_blocks)], prompt_only=prompt_only)

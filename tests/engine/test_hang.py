@@ -6,6 +6,7 @@ from sim.engine.active import Status
 from sim.engine.engine import Engine
 from sim.engine.hang import hang_of
 from sim.engine.settings import EngineSettings
+from sim.kv.group_spec import even_groups
 from sim.kv.hybrid import NO_HIT, KvCache
 from sim.simulation.run import run
 from tests.clusters import rows, run_cluster, scenario, trace, turn
@@ -92,7 +93,7 @@ def test_a_prefill_worker_full_of_what_a_decode_worker_that_hangs_does_not_read(
 
 def blocked_engine(*, arrived):
     """A pool of 19 blocks, 6 of them for a load that will take 6 more, and behind it a prompt of 13."""
-    engine, prompts = Engine(KvCache(20, 16), EngineSettings()), Prompts()
+    engine, prompts = Engine(KvCache(20, even_groups(16)), EngineSettings()), Prompts()
     loading, head = prompts.request(("a", 192)), prompts.request(("b", 208))
     engine.cache.admit(loading.tables, NO_HIT, 96)
     loading.status, loading.computed = Status.LOADING, 96

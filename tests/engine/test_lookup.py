@@ -6,6 +6,7 @@ from sim.engine.active import ActiveRequest, RemoteBlocks, Status
 from sim.engine.connector import OffloadingConnector
 from sim.engine.lookup import EngineDiedError, Lookup
 from sim.engine.nixl import NixlConnector
+from sim.kv.group_spec import even_groups
 from sim.kv.groups import Table
 from sim.kv.hybrid import NO_HIT, KvCache
 from sim.kv.offload import LruTier
@@ -17,7 +18,7 @@ HASHES = list(range(100))
 
 
 def engine_parts() -> tuple[KvCache, OffloadingConnector, NixlConnector]:
-    cache = KvCache(101, 800, 3)
+    cache = KvCache(101, even_groups(800, 3))
     return (
         cache,
         OffloadingConnector(cache, [LruTier(50)]),

@@ -4,13 +4,14 @@ import pytest
 
 from sim.engine.active import ActiveRequest, RemoteBlocks
 from sim.engine.nixl import NixlConnector
+from sim.kv.group_spec import even_groups
 from sim.kv.hybrid import NO_HIT, KvCache
 
 HASHES = list(range(100))
 
 
 def connector(recurrent: int = 3, block_tokens: int = 800) -> NixlConnector:
-    cache = KvCache(101, block_tokens, recurrent)
+    cache = KvCache(101, even_groups(block_tokens, recurrent))
     return NixlConnector(cache, producer=True, consumer=True)
 
 
@@ -52,7 +53,7 @@ class TestPrefillLeg:
         assert nixl.release(7) is None
 
     def test_all_attention_blocks_and_one_state_a_group_are_offered(self) -> None:
-        cache = KvCache(101, 800, 3)
+        cache = KvCache(101, even_groups(800, 3))
         nixl, request = NixlConnector(cache, producer=True, consumer=True), prefill_leg(2001)
         nixl.lookup(request, 0)
         cache.admit(request.tables, NO_HIT, 0)

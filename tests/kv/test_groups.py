@@ -1,11 +1,22 @@
 """One cache group of one request: what it needs, holds, gives back and registers."""
 
-from sim.kv.groups import AttentionGroup, RecurrentGroup, Table, blocks_for
+from collections.abc import Sequence
+
+from sim.kv.extent import Part
+from sim.kv.groups import AttentionGroup, Group, Table, blocks_for
 from sim.kv.pool import NULL_BLOCK, BlockPool
+from sim.kv.recurrent_group import RecurrentGroup
 from sim.kv.runs import BlockRuns
 from tests.kv.helpers import cached
 
 HASHES = BlockRuns([range(100, 106)])
+
+
+def need(
+    group: Group, table: Table | None, tokens: int, hits: Sequence[Part] = (), hit_blocks: int = 0
+) -> int | None:
+    """Free blocks that a group of blocks of 16 needs."""
+    return group.need(table, tokens, hit_blocks * 16, hits, hit_blocks * 16, capped=False)
 
 
 def stored(pool: BlockPool) -> list[tuple[int | None, list[int]]]:
@@ -33,20 +44,20 @@ class TestAttention:
 
     def test_need_is_what_is_not_covered(self) -> None:
         _, group, table = self.group()
-        assert group.need(0, 40, ()) == 3
+        assert need(group, None, 40) == 3
         group.extend(table, 40)
         assert numbers(table) == {0: 1, 1: 2, 2: 3}
-        assert group.need(table.length, 48, ()) == 0
-        assert group.need(table.length, 49, ()) == 1
+        assert need(group, table, 48) == 0
+        assert need(group, table, 49) == 1
 
     def test_hits_that_nobody_holds_count_as_need(self) -> None:
         pool, group, table = self.group()
         group.extend(table, 32)
         group.register(table, HASHES, 32)
         hits = pool.run(HASHES, 2, 0)
-        assert group.need(2, 48, hits) == 1  # held by the other request
+        assert need(group, None, 48, hits, 2) == 1  # held by the other request
         pool.free(table.from_the_end())
-        assert group.need(2, 48, hits) == 3
+        assert need(group, None, 48, hits, 2) == 3
 
     def test_only_full_blocks_are_registered_with_one_event_for_the_range(self) -> None:
         pool, group, table = self.group()
@@ -63,7 +74,7 @@ class TestAttention:
         group.register(table, HASHES, 32)
         pool.events.clear()
         other = Table()
-        group.hold_hits(other, pool.run(HASHES, 2, 0), 2, 32)
+        group.hold_hits(other, pool.run(HASHES, 2, 0), 32, 32)
         group.extend(other, 48)
         group.register(other, HASHES, 48)
         assert numbers(other) == {0: 1, 1: 2, 2: 3}
@@ -83,10 +94,10 @@ class TestRecurrent:
 
     def test_a_chunk_takes_one_block_however_long_it_is(self) -> None:
         _, group, table = self.group()
-        assert group.need(0, 64, ()) == 1
+        assert need(group, None, 64) == 1
         group.extend(table, 64)
         assert (numbers(table), table.length) == ({3: 1}, 4)
-        assert group.need(table.length, 64, ()) == 0
+        assert need(group, table, 64) == 0
 
     def test_only_chunk_ends_on_a_boundary_become_checkpoints(self) -> None:
         pool, group, table = self.group()
@@ -126,10 +137,10 @@ class TestRecurrent:
         self.chunk(group, table, 16, 0)
         group.made_this_step.clear()
         older = pool.run(HASHES, 1, 0)
-        assert group.need(1, 40, older) == 1
+        assert need(group, None, 40, older, 1) == 1
         self.chunk(group, Table(), 16, 0)
         assert pool.run(HASHES, 1, 0) == older
-        assert group.need(1, 40, older) is None
+        assert need(group, None, 40, older, 1) is None
 
     def test_a_hit_is_held_and_given_back_when_the_state_moved_on(self) -> None:
         pool, group, table = self.group()
@@ -137,7 +148,7 @@ class TestRecurrent:
         checkpoint = table.from_the_end()
         pool.free(checkpoint)
         other = Table()
-        group.hold_hits(other, checkpoint, 2, 32)
+        group.hold_hits(other, checkpoint, 32, 32)
         assert (numbers(other), other.length, other.registered) == ({1: 1}, 2, 2)
         self.chunk(group, other, 40, 32)
         assert numbers(other) == {1: 1, 2: 2}
@@ -150,6 +161,6 @@ class TestRecurrent:
         checkpoint = table.from_the_end()
         pool.free(checkpoint)
         other = Table()
-        group.hold_hits(other, checkpoint, 2, 64)
+        group.hold_hits(other, checkpoint, 32, 64)
         group.extend(other, 64)
         assert (numbers(other), other.length, other.registered) == ({3: 2}, 4, 3)

@@ -3,6 +3,7 @@
 import pytest
 
 from sim.kv.extent import Extent
+from sim.kv.group_spec import even_groups
 from sim.kv.groups import Table
 from sim.kv.hybrid import NO_HIT, Hit, KvCache
 from tests.kv.helpers import blocks_of, forget
@@ -26,50 +27,50 @@ def prefilled(cache: KvCache, *ends: int, block_ids: list[int] = HASHES) -> list
 
 
 def facts(hit: Hit) -> tuple[object, ...]:
-    return hit.tokens, hit.length_blocks, hit.blocks, hit.attention_tokens, hit.stateless
+    return hit.tokens, hit.blocks, hit.attention_tokens, hit.stateless
 
 
 class TestPlain:
     def test_at_least_one_token_is_left_to_compute(self) -> None:
-        cache = KvCache(11, 16)
+        cache = KvCache(11, even_groups(16))
         prefilled(cache, 64)
         assert cache.lookup(HASHES, 64).tokens == 48
         assert cache.lookup(HASHES, 65).tokens == 64
         assert cache.lookup(HASHES, 1).tokens == 0
 
     def test_a_hit_has_no_gap(self) -> None:
-        cache = KvCache(5, 16)
+        cache = KvCache(5, even_groups(16))
         tables = prefilled(cache, 64)
         cache.free(tables)  # queue: 4 3 2 1
         ((extent, start, stop),) = cache.lookup(HASHES, 65).blocks[0]
         cache.pool.touch([(extent, start + 1, stop)])
         cache.pool.allocate(Extent(0, 0), 1)  # evicts the head
         hit = cache.lookup(HASHES, 100)
-        assert facts(hit) == (0, 0, ([],), 0, False)
+        assert facts(hit) == (0, ([],), 0, False)
         assert cache.lookup(HASHES, 100).tokens == 0
 
     def test_looking_changes_nothing(self) -> None:
-        cache = KvCache(11, 16)
+        cache = KvCache(11, even_groups(16))
         cache.free(prefilled(cache, 64))
         before = (cache.pool.changes, cache.pool.free_queue())
         cache.lookup(HASHES, 100)
         assert (cache.pool.changes, cache.pool.free_queue()) == before
 
     def test_the_head_of_a_prompt_is_evicted_last(self) -> None:
-        cache = KvCache(6, 16)
+        cache = KvCache(6, even_groups(16))
         cache.free(prefilled(cache, 70))
         assert cache.pool.free_queue() == [None, (103, 0), (102, 0), (101, 0), (100, 0)]
 
 
 class TestHybrid:
     def cache(self, blocks: int = 40) -> KvCache:
-        return KvCache(blocks + 1, 800, 3)
+        return KvCache(blocks + 1, even_groups(800, 3))
 
     def test_a_hit_ends_at_the_deepest_checkpoint_within_the_attention_run(self) -> None:
         cache = self.cache()
         cache.free(prefilled(cache, 3200, 4800, 5000))
         hit = cache.lookup(HASHES, 5001)
-        assert (hit.tokens, hit.attention_tokens, hit.length_blocks) == (4800, 4800, 6)
+        assert (hit.tokens, hit.attention_tokens) == (4800, 4800)
         assert [len(blocks_of(parts)) for parts in hit.blocks] == [1, 1, 1, 6]
         shorter = cache.lookup(HASHES, 4800)  # the bound leaves five blocks, the checkpoint before is at four
         assert (shorter.tokens, shorter.attention_tokens) == (3200, 4000)
@@ -101,7 +102,7 @@ class TestHybrid:
         assert hit.attention_tokens == 4800
 
     def test_need_of_a_cold_prompt(self) -> None:
-        cache = KvCache(1635, 800, 3)
+        cache = KvCache(1635, even_groups(800, 3))
         assert cache.need([], 213_000) == 270
 
     def test_need_counts_hits_that_nobody_holds(self) -> None:
@@ -163,7 +164,7 @@ class TestAttentionAlone:
     """A hit whose recurrent state is brought from elsewhere."""
 
     def cache(self, *ends: int) -> KvCache:
-        cache = KvCache(41, 800, 3)
+        cache = KvCache(41, even_groups(800, 3))
         cache.free(prefilled(cache, *ends))
         return cache
 
@@ -205,14 +206,14 @@ class TestAttentionAlone:
         assert cache.need([], 3999, hit) is None
 
     def test_a_plain_model_has_no_state(self) -> None:
-        cache = KvCache(11, 16)
+        cache = KvCache(11, even_groups(16))
         prefilled(cache, 64)
         assert facts(cache.lookup_attention(HASHES, 65)) == facts(cache.lookup(HASHES, 65))
 
 
 def test_who_starts_from_a_checkpoint_holds_it() -> None:
     """Two state groups; of the states at 32 and 64 tokens the one that is hit cannot be evicted any more."""
-    cache = KvCache(9, 16, 2)
+    cache = KvCache(9, even_groups(16, 2))
     cache.free(prefilled(cache, 32, 64))
     assert cache.pool.free_blocks == 8  # four attention blocks and two states, two of them let go before
     hit = cache.lookup(HASHES, 70)

@@ -2,8 +2,9 @@
 
 import pytest
 
+from sim.kv.group_spec import even_groups
 from sim.kv.offload import Key, LruTier
-from sim.kv.tier_hit import tier_hit
+from sim.kv.tier_hit import TierSearch
 
 
 def tier_of(*rows: str) -> tuple[LruTier, list[list[Key]]]:
@@ -15,6 +16,11 @@ def tier_of(*rows: str) -> tuple[LruTier, list[list[Key]]]:
     tier.stored([key for key, mark in marks.items() if mark in "xr"])
     tier.load([key for key, mark in marks.items() if mark == "r"])
     return tier, keys
+
+
+def tier_hit(tier: LruTier, keys: list[list[Key]], start: int, limit: int) -> int | None:
+    """The hit of groups whose blocks have one token each."""
+    return TierSearch(even_groups(1, len(keys) - 1)).end(tier, keys, start, limit)
 
 
 @pytest.mark.parametrize(

@@ -215,11 +215,12 @@ def test_what_is_not_replayed_is_named_and_no_success_unless_allowed(
     rows = rows_of("hyb_duplicate_checkpoint_sync")
     write(tmp_path, rows, "hyb_whole")
     write(tmp_path, [{"k": "cfg"}], "other_x")
-    write(tmp_path, [rows[0] | {"windows": [1024], "num_blocks_d": 9}, *rows[1:]], "full_x")
+    write(tmp_path, [rows[0] | {"num_blocks_d": 9}, *rows[1:]], "full_x")
     assert vllm.main([str(tmp_path)]) == 3
     assert capsys.readouterr().out.splitlines()[-4:] == [
-        "full_x.jsonl: not replayed: settings that the core does not have: num_blocks_d, windows",
-        "other_x.jsonl: not replayed: recordings of what is modelled are named full_*, hyb*, pd_* or pdmc_*",
+        "full_x.jsonl: not replayed: settings that the core does not have: num_blocks_d",
+        "other_x.jsonl: not replayed: recordings of what is modelled are named "
+        "full_*, hyb*, win_*, spec_*, pd_*, pdmc_*, pdwin_*, pdspec_*",
         "2 recordings not replayed",
         "30 of 30 decisions agree",
     ]

@@ -1,7 +1,7 @@
 """Replay recorded decisions of vLLM 0.28.0's scheduler: `python -m tests.vectors.vllm DIR`.
 
-Every `full_*.jsonl` and `hyb*.jsonl` of DIR (one engine), `pd_*.jsonl` and `pdmc_*.jsonl` (a prefill and a
-decode engine) is predicted as a whole and compared: each step and each request counts as one decision. The
+Every `full_*.jsonl`, `hyb*.jsonl`, `win_*.jsonl` and `spec_*.jsonl` of DIR (one engine), `pd_*.jsonl`,
+`pdmc_*.jsonl`, `pdwin_*.jsonl` and `pdspec_*.jsonl` (a prefill and a decode engine) is predicted as a whole and compared: each step and each request counts as one decision. The
 last line is `N of M decisions agree`; the exit status is 0 only if all do, 1 if not, 2 if there is nothing to
 replay, and 3 if all that was replayed agrees, but some recordings, which are named, have another name or
 settings that the core does not have (0 with --allow-skipped).
@@ -15,8 +15,9 @@ from itertools import islice, zip_longest
 from pathlib import Path
 
 from tests.vectors.skipped import NO_INPUT, Skipped
+from tests.vectors.vllm_engine import Row
 from tests.vectors.vllm_pd import DECODE, PairReplay
-from tests.vectors.vllm_replay import Replay, Row, expand, unknown_settings
+from tests.vectors.vllm_replay import Replay, expand, unknown_settings
 
 EMPTY: Row = {
     "load": [],
@@ -28,12 +29,16 @@ EMPTY: Row = {
     "fin": [],
     "ev": [],
     "cpu": 0,
+    "spec": [],
+    "pad": [],
+    "sd": [0, 0, 0],
 }
 """What a recorded step means that leaves these keys out."""
 PAIR_EMPTY: Row = EMPTY | {"ask": [], "pull": [], "recvd": [], "sent": []}
-INPUTS = frozenset(("k", "id", "seq", "arrive", "atick", "e", "prompt", "out", "blocks"))
+INPUTS = frozenset(("k", "id", "seq", "arrive", "atick", "e", "prompt", "out", "blocks", "acc"))
 """Keys of a recorded request that are taken from the recording."""
-PAIRS = ("pd_", "pdmc_")
+PAIRS = ("pd_", "pdmc_", "pdwin_", "pdspec_")
+ENGINES = ("full_", "hyb", "win_", "spec_")
 MISSING = "nothing"
 SHOWN = 3
 """Differences printed of each kind and file."""
@@ -147,7 +152,7 @@ def _normalised(row: Row, empty: Row) -> Row:
     step = empty | {key: value for key, value in row.items() if key != "k"}
     step["ev"] = [[*event[:-2], expand(event[-2]), event[-1]] for event in step["ev"]]
     step["ord"] = {job: sorted((block, group) for group, block in keys) for job, keys in row.get("ord", [])}
-    for key in ("flush", "done", "pre", "recvd"):
+    for key in ("flush", "done", "pre", "recvd", "pad"):
         if key in step:
             step[key] = sorted(step[key])
     return step
@@ -183,8 +188,8 @@ def main(arguments: list[str]) -> int:
 
 def _cannot_be_replayed(path: Path) -> str | None:
     """Say why a recording is of something that the core does not have; None: it is not, or is unreadable."""
-    if not path.name.startswith(("full_", "hyb", *PAIRS)):
-        return "recordings of what is modelled are named full_*, hyb*, pd_* or pdmc_*"
+    if not path.name.startswith((*ENGINES, *PAIRS)):
+        return f"recordings of what is modelled are named {'*, '.join((*ENGINES, *PAIRS))}*"
     try:
         with path.open(encoding="utf-8") as lines:
             config = json.loads(next(lines, ""))

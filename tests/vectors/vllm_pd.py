@@ -13,38 +13,45 @@ from sim.engine.connector import OffloadingConnector
 from sim.engine.engine import Engine
 from sim.engine.nixl import NixlConnector
 from sim.engine.plan import StepPlan
-from sim.kv.hybrid import KvCache
 from sim.kv.offload import POLICIES, Key
 from tests.engine.helpers import CopyEngine
-from tests.vectors.vllm_replay import Row, expand, limits, recorded_events
+from tests.vectors.vllm_engine import Row, cache_of, limits, speculation_of
+from tests.vectors.vllm_replay import draft_counts, drafts_of, expand, recorded_events
 
 PREFILL, DECODE = "P", "D"
 
 
-def build_engine(config: Row, name: str) -> Engine:
-    """Return one of the two engines that a recording's first line describes."""
-    recurrent = sum(group == "MambaSpec" for group in config["groups"])
+def build_engine(config: Row, name: str, accepted: list[list[int]]) -> Engine:
+    """Return one of the two engines that a recording's first line describes; `accepted` drafts by request."""
+    speculation = speculation_of(config, accepted)
     blocks, role = (
         (config["num_blocks"], config.get("role_p", "kv_both"))
         if name == PREFILL
         else (config["num_blocks_d"], config.get("role_d", "kv_both"))
     )
-    cache = KvCache(blocks, config["block_size"], recurrent)
+    cache = cache_of(config, blocks, speculation)
     nixl = NixlConnector(cache, producer=role != "kv_consumer", consumer=role != "kv_producer")
     offload = None
     if name == PREFILL and config.get("cpu_blocks"):
         tier = POLICIES[config.get("policy", "lru")](config["cpu_blocks"])
         offload = OffloadingConnector(cache, [tier], prompt_only=config.get("offload_prompt_only", True))
     offload_first = config.get("order", ["nixl"])[0] == "offload"
-    return Engine(cache, limits(config), offload, nixl, offload_first=offload_first)
+    return Engine(cache, limits(config), offload, nixl, offload_first=offload_first, speculation=speculation)
 
 
 class Side:
     """One of the two engines, its copies, and what was predicted of it."""
 
-    def __init__(self, name: str, config: Row, names: list[str], order: Mapping[int, list[Key]]) -> None:
+    def __init__(
+        self,
+        name: str,
+        config: Row,
+        names: list[str],
+        order: Mapping[int, list[Key]],
+        accepted: list[list[int]],
+    ) -> None:
         self.name = name
-        self.engine = build_engine(config, name)
+        self.engine = build_engine(config, name, accepted)
         self.number = 0
         """Value of the step counter: it stands still in a tick that only processes an output."""
         self.facts: dict[str, Row] = {}
@@ -141,6 +148,7 @@ class Side:
                 for pull in plan.pulls
             ],
         }
+        row |= drafts_of(plan, self.id_of)
         for key, jobs in (("load", plan.loads), ("store", plan.stores)):
             row[key] = [
                 [job.job_id, self.id_of(job.request_id), len(job.blocks), job.blocks_by_group(groups)]
@@ -171,6 +179,7 @@ class Side:
         keys = {job_id: sorted(job.blocks) for job_id, job in jobs.items()}
         order = [(job_id, self._handled_order(job_id, keys[job_id])) for job_id in done]
         loaded = [job.request_id for job in jobs.values() if job.load]
+        counted = draft_counts(engine)
         read.sort(key=lambda request_id: _place(sent_order, self.id_of(request_id)))
         output = engine.complete(order, pulled, read)
         for request in output.finished:
@@ -185,6 +194,7 @@ class Side:
             "fin": [self.id_of(request.request_id) for request in output.finished],
             "ev": recorded_events(output.events),
             "cpu": engine.offload.tier.used_blocks if engine.offload is not None else 0,
+            "sd": [after - before for after, before in zip(draft_counts(engine), counted, strict=True)],
         }
         return row, output.finished
 
@@ -227,8 +237,10 @@ class PairReplay:
         self._decode = decode
         self._sent = sent
         self._last_tick = config.get("stop_tick")
-        self.prefill = Side(PREFILL, config, self._names, order)
-        self.decode = Side(DECODE, config, self._names, {})
+        accepted = [row.get("acc", []) for row in self._arrivals]
+        self.prefill = Side(PREFILL, config, self._names, order, accepted)
+        accepted = [decode.get(name, {}).get("acc", []) for name in self._names]
+        self.decode = Side(DECODE, config, self._names, {}, accepted)
 
     def steps(self) -> Iterator[Row]:
         """Yield the predicted steps of both engines until every request has ended."""

@@ -4,29 +4,28 @@ From the recording come its settings, the arrivals, the number of steps that eac
 which the keys of a finished copy were handled. Everything else is predicted.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from sim.engine.active import ActiveRequest
 from sim.engine.connector import OffloadingConnector
 from sim.engine.engine import Engine
-from sim.engine.settings import EngineSettings
+from sim.engine.plan import StepPlan
 from sim.engine.transfer_job import TransferJob
 from sim.kv.events import KvEvent
-from sim.kv.hybrid import KvCache
 from sim.kv.offload import POLICIES, Key
 from tests.engine.helpers import Driver
-
-Row = dict[str, Any]
+from tests.vectors.vllm_engine import Row, cache_of, limits, speculation_of
 
 _ENGINE = (
     "k groups block_size num_blocks max_num_batched_tokens max_num_seqs max_model_len async watermark "
-    "long_prefill_token_threshold cpu_blocks policy offload_prompt_only store_delay load_delay"
+    "long_prefill_token_threshold cpu_blocks policy offload_prompt_only store_delay load_delay "
+    "block_sizes windows hash_block_size spec admission_cap"
 )
 _PAIR = "num_blocks_d xfer_delay order role_p role_d stop_tick"
 _WORKLOAD = (
-    "add branch bytes_per_block cpu_blocks_real dup edge first gap model most name out out_other plan "
-    "requests resend seed sessions shared snap snaps start strip_output turns"
+    "add branch bytes_per_block cpu_blocks_real dup edge first gap kinds layers layers_per_group model most "
+    "name out out_other plan requests resend seed sessions shared snap snaps start strip_output turns vllm"
 )
 """How the requests came about that were recorded, and what they are called."""
 
@@ -42,34 +41,22 @@ def expand(runs: list[list[int]]) -> list[int]:
     return [first + offset for first, count in runs for offset in range(count)]
 
 
-def build_engine(config: Row) -> Engine:
-    """Return the engine that a recording's first line describes."""
-    recurrent = sum(group == "MambaSpec" for group in config["groups"])
-    cache = KvCache(config["num_blocks"], config["block_size"], recurrent)
+def build_engine(config: Row, accepted: list[list[int]]) -> Engine:
+    """Return the engine that a recording's first line describes; `accepted` drafts by request."""
+    speculation = speculation_of(config, accepted)
+    cache = cache_of(config, config["num_blocks"], speculation)
     offload = None
     if config.get("cpu_blocks"):
         tier = POLICIES[config.get("policy", "lru")](config["cpu_blocks"])
         offload = OffloadingConnector(cache, [tier], prompt_only=config.get("offload_prompt_only", True))
-    return Engine(cache, limits(config), offload)
-
-
-def limits(config: Row) -> EngineSettings:
-    """Return the limits of the scheduler, or of both of a pair."""
-    return EngineSettings(
-        max_num_batched_tokens=config["max_num_batched_tokens"],
-        max_num_seqs=config["max_num_seqs"],
-        max_model_len=config["max_model_len"],
-        long_prefill_token_threshold=config.get("long_prefill_token_threshold", 0),
-        watermark=config.get("watermark", 0.0),
-        async_scheduling=config["async"],
-    )
+    return Engine(cache, limits(config), offload, speculation=speculation)
 
 
 class Replay:
     """Predicts the steps and requests of one recording, in the recording's own schema."""
 
     def __init__(self, config: Row, requests: list[Row], order: dict[int, list[Key]]) -> None:
-        self.engine = build_engine(config)
+        self.engine = build_engine(config, [row.get("acc", []) for row in requests])
         self._driver = Driver(self.engine, config.get("store_delay", 1), config.get("load_delay", 2))
         self._arrivals = requests
         self._order = order
@@ -132,6 +119,7 @@ class Replay:
             "store": [self._job(job) for job in plan.stores],
             "flush": plan.flushes,
             "pre": sorted(self._name(request.request_id) for request in plan.preempted),
+            **drafts_of(plan, self._name),
         }
         return row, not self._driver.has_room(plan)
 
@@ -147,6 +135,7 @@ class Replay:
                 self._first_token(request)
         done = self._driver.reported
         keys = {job_id: sorted(self._keys(job_id)) for job_id in done}
+        counted = draft_counts(engine)
         output = self._driver.complete(self._handled_order)
         number = self._driver.number
         for request in output.finished:
@@ -159,6 +148,7 @@ class Replay:
             "fin": [self._name(request.request_id) for request in output.finished],
             "ev": recorded_events(output.events),
             "cpu": engine.offload.tier.used_blocks if engine.offload is not None else 0,
+            "sd": [after - before for after, before in zip(draft_counts(engine), counted, strict=True)],
         }
 
     def _keys(self, job_id: int) -> list[Key]:
@@ -185,13 +175,33 @@ class Replay:
         """End of the deepest block with a hash that the request holds, in the group that is behind."""
         cache = self.engine.cache
         ends = [
-            max(
+            spec.block_tokens
+            * max(
                 (min(stop, extent.end) for extent, start, stop in table.parts.values() if start < extent.end),
                 default=0,
             )
-            for table in request.tables
+            for spec, table in zip(cache.specs, request.tables, strict=False)
         ]
-        return min(ends, default=0) * cache.block_tokens
+        return min(ends, default=0)
+
+
+def drafts_of(plan: StepPlan, name_of: Callable[[int], str]) -> Row:
+    """Return what a recorded step says of drafts."""
+    drafts = plan.drafts or {}
+    return {
+        "spec": [
+            [name_of(request.request_id), drafts[request.request_id]]
+            for request, _ in plan.scheduled
+            if request.request_id in drafts
+        ],
+        "pad": sorted(name_of(index) for index in plan.padded),
+    }
+
+
+def draft_counts(engine: Engine) -> list[int]:
+    """Return vLLM's counters of drafts."""
+    counts = engine.draft_counts
+    return [counts.drafts, counts.draft_tokens, counts.accepted_tokens]
 
 
 MEDIA = {"device": "GPU", "host": "CPU"}

@@ -33,6 +33,8 @@ class Blocks:
     def events(self, events: Iterable[KvEvent]) -> None:
         """Count what the caches did."""
         for event in events:
+            if event.tail:
+                continue
             blocks = len(event.blocks)
             self._stored[event.tier] += blocks if event.stored else -blocks
 
@@ -63,6 +65,7 @@ class Blocks:
             held += sum(stop - start for start, stop, _ in holders)
             hashed += sum(min(stop, extent.end) - min(start, extent.end) for start, stop, _ in holders)
         evictable = sum(stop - start for _, start, stop in pool.evictable())
+        hashed -= pool.tail_only_blocks
         blocks = f"{pool.num_blocks - 1} blocks: {pool.plain_blocks} free, {evictable} evictable, {held} held"
         if pool.plain_blocks + evictable + held != pool.num_blocks - 1:
             self._fail(blocks, now_s)

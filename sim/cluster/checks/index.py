@@ -99,7 +99,7 @@ class Index:
         if not self._pool.router.keeps_index or self._until_look:
             return
         self._until_look = self._every
-        blocks = record.blocks
+        blocks = record.attention_blocks
         for terms in decision.terms:
             shelves = self._shelves[terms.rank]
             device = _run(shelves["device"].indexed, blocks, 0)

@@ -40,6 +40,8 @@ class Tokens:
         """Requests whose prompt is in some engine, and whose first token has not come."""
         self._answers: set[int] = set()
         """Requests of which some is computed where it is only to be answered."""
+        self._together = 0
+        """Tokens that came with another one of their request, and not after it: drafts accepted."""
 
     def planned(self, worker: int, plan: StepPlan, now_s: float) -> None:
         """Follow the chunks of a step: each starts where the one before ended."""
@@ -96,6 +98,7 @@ class Tokens:
     def processed(self, worker: int, output: StepOutput, now_s: float) -> None:
         """A first token needs the whole prompt."""
         for request, tokens in output.tokens:
+            self._together += tokens - 1
             if request.outputs == tokens:
                 index = request.request_id
                 if index not in self._whole:
@@ -158,6 +161,6 @@ class Tokens:
         once = answered & whole & (column("preemptions") == 0)
         sources = np.minimum(hit, prompt - 1) + of_leg
         must(~once | (sources == prompt), "hit, loaded and computed tokens do not add to its prompt")
-        gaps = int(np.maximum(column("output_tokens") - 1, 0).sum())
+        gaps = int(np.maximum(column("output_tokens") - 1, 0).sum()) - self._together
         if gaps != n_gaps:
             raise InvariantError(RULE, f"{n_gaps} gaps between tokens, {gaps} by the answers", now_s=now_s)
