@@ -4,6 +4,7 @@
 
     "qwen3.8-27b-fp8"                                    a preset
     "Qwen/Qwen3-32B"                                     a model by its name on Hugging Face
+    "h200"                                               a GPU whose presets have one size of memory
     "path/to/config.json", "path/to/model/"              a Hugging Face configuration or its folder (models)
     {preset = "qwen3.8-27b-fp8", kv_dtype = "bf16"}      a preset, fields overridden
     {config = "path/to/config.json", kv_dtype = "fp8"}   the same for a configuration
@@ -55,7 +56,9 @@ def _is_configuration(choice: str) -> bool:
 
 def _named(kind: PresetKind, name: str) -> dict[str, Any]:
     """Return the fields of a preset by its own name or, of a model, by that on Hugging Face."""
-    if kind == "gpus" or not names.is_name(name):
+    if kind == "gpus":
+        return preset(kind, _gpu_name(name))
+    if not names.is_name(name):
         return preset(kind, name)
     for own in preset_names("models"):
         fields = preset("models", own)
@@ -63,6 +66,14 @@ def _named(kind: PresetKind, name: str) -> dict[str, Any]:
             return fields
     hf_id, path = names.configuration(name)
     return from_hf_config(path, hf_id).model_dump() | {"name": hf_id.rpartition("/")[2].lower()}
+
+
+def _gpu_name(name: str) -> str:
+    """Return the preset that a name such as "h200" begins, if there is one with one size of memory only."""
+    found = [own for own in preset_names("gpus") if own.startswith(f"{name.lower()}-")]
+    if len(found) > 1 and name not in preset_names("gpus"):
+        raise InputError(f"gpu = {name!r}: there are {' and '.join(found)}; give one of them")
+    return found[0] if len(found) == 1 else name
 
 
 def _with_hf_id(fields: dict[str, Any]) -> dict[str, Any]:

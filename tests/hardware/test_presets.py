@@ -82,3 +82,13 @@ def test_json_schema_takes_a_name_or_a_table_with_nothing_required() -> None:
     assert "required" not in table
     assert {"preset", "config", "kv_dtype"} <= set(table["properties"])
     assert "config" not in schema["$defs"]["GpuTable"]["properties"]
+
+
+@pytest.mark.parametrize(("written", "preset"), [("h200", "h200-141gb"), ("H100", "h100-80gb"), ("b200", "b200")])
+def test_a_gpu_with_one_size_of_memory_needs_none_in_its_name(written: str, preset: str) -> None:
+    assert load_scenario("agg8", [f"gpu={written}"]).gpu.name == preset
+
+
+def test_a_gpu_with_two_sizes_is_not_guessed() -> None:
+    with pytest.raises(InputError, match="gpu = 'a100': there are a100-40gb and a100-80gb; give one of them"):
+        load_scenario("agg8", ["gpu=a100"])
