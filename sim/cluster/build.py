@@ -22,7 +22,7 @@ from sim.cluster.lookout import Lookout
 from sim.cluster.migration import Migration, MigrationRules, lease_expired
 from sim.cluster.recorder import Recorder
 from sim.cluster.stage import Desk
-from sim.cluster.tiers import router_tiers, tiers_of
+from sim.cluster.tiers import made, router_tiers, tiers_of
 from sim.cluster.transport import Transport
 from sim.cluster.watcher import MakeWatcher
 from sim.cluster.worker import Worker
@@ -81,8 +81,7 @@ class Cluster:
             policy: chooses for the first stage; None: as the scenario says.
             decode_policy: chooses for the second stage of a pair.
             step_time: the law of every worker's steps; None: as the scenario says.
-            tiers: below GPU memory of every worker that offloads, in the order in which they are asked; None:
-                as the scenario says.
+            tiers: of every worker that offloads, in the order in which they are asked; None: the scenario's.
             delays: who says when; None: what the scenario says takes its time.
             transport: what transfers between workers go over; None: the scenario's network.
             published: is told of the KV events of every worker's output.
@@ -189,13 +188,8 @@ class Cluster:
         )
 
     def _front_door(self, times: Coefficients) -> FrontDoor:
-        scenario = self.scenario
-        return FrontDoor(
-            times.frontend,
-            scenario.max_model_len,
-            self._attention_group,
-            track_outputs=scenario.router.track_output_blocks,
-        )
+        tracks = self.scenario.router.track_output_blocks
+        return FrontDoor(times.frontend, self.scenario.max_model_len, self._attention_group, tracks)
 
     def _add_workers(self) -> None:
         workers, joined = self.scenario.workers, self.scenario.disaggregation
@@ -244,10 +238,8 @@ class Cluster:
         cache = KvCache(kv_blocks, capacity.block_tokens, self._attention_group)
         connector = nixl = None
         if tiers:
-            kept = [tier.policy(tier.blocks, tier.name) for tier in tiers]
-            connector = OffloadingConnector(
-                cache, kept, prompt_only=offload is None or offload.offload_prompt_only
-            )
+            kept, prompt_only = made(tiers), offload is None or offload.offload_prompt_only
+            connector = OffloadingConnector(cache, kept, prompt_only=prompt_only)
         if kv_role is not None:
             nixl = NixlConnector(cache, producer=kv_role != "kv_consumer", consumer=kv_role != "kv_producer")
         offload_first = scenario.disaggregation.connector_order[0] == "offload"
