@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from sim.hardware.capacity import Capacity
 from sim.kv.events import Tier as RouterTier
-from sim.kv.offload import POLICIES
+from sim.kv.offload import POLICIES, OffloadTier
 from sim.links.tier import Tier
 from sim.scenario.scenario import Scenario
 
@@ -35,3 +35,8 @@ def router_tiers(tiers: Iterable[Tier]) -> dict[str, RouterTier]:
     """Return what routers take which tier of a worker for, of those that they hear of."""
     heard = {tier.name: tier.router_tier for tier in tiers if tier.router_tier is not None}
     return {"device": "device", **heard}
+
+
+def made(tiers: Iterable[Tier]) -> list[OffloadTier]:
+    """Return what keeps the keys of one worker's tiers."""
+    return [tier.policy(tier.blocks, tier.name) for tier in tiers]

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from sim.cluster.tiers import made
 from sim.engine.connector import OffloadingConnector
 from sim.engine.engine import Engine
 from sim.engine.nixl import NixlConnector
@@ -97,10 +98,8 @@ def make_engine(scenario: Scenario, kind: WorkerKind) -> Engine:
     )
     connector = nixl = None
     if kind.tiers:
-        kept = [tier.policy(tier.blocks, tier.name) for tier in kind.tiers]
-        connector = OffloadingConnector(
-            cache, kept, prompt_only=offload is None or offload.offload_prompt_only
-        )
+        prompt_only = offload is None or offload.offload_prompt_only
+        connector = OffloadingConnector(cache, made(kind.tiers), prompt_only=prompt_only)
     if kind.kv_role is not None:
         producer, consumer = kind.kv_role != "kv_consumer", kind.kv_role != "kv_producer"
         nixl = NixlConnector(cache, producer=producer, consumer=consumer)

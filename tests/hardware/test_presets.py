@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from sim.base.errors import InputError
 from sim.base.settings import Settings
 from sim.base.shipped import preset
 from sim.hardware.model import GpuSettings, ModelSettings
 from sim.hardware.presets import GpuChoice, ModelChoice
+from sim.scenario.load import load_scenario
 
 
 class Choices(Settings):
