@@ -96,6 +96,8 @@ class RouterLog:
     """Lines that are none of the log's."""
     n_unjoined_candidates: int
     """Candidates whose choice the log does not have."""
+    notes: tuple[str, ...]
+    """What is wrong with its text although it is read, a sentence each."""
 
     @property
     def decisions(self) -> list[LoggedDecision]:
@@ -113,9 +115,9 @@ def read_router_log(*paths: Path) -> RouterLog:
         InputError: the file cannot be read, or a candidate's line is none that is known.
 
     """
-    reader, n_other_lines = _Reader(), 0
+    reader, n_other_lines, notes = _Reader(), 0, list[str]()
     for path in paths:
-        for entry in entries(path, tuple(_HANDLERS)):
+        for entry in entries(path, tuple(_HANDLERS), notes):
             if entry is None:
                 n_other_lines += 1
                 continue
@@ -123,7 +125,8 @@ def read_router_log(*paths: Path) -> RouterLog:
                 reader.read(entry)
             except InputError as error:
                 raise InputError(f"{path}, line {entry.line}: {error}") from error
-    return RouterLog(tuple(reader.requests.values()), n_other_lines, sum(map(len, reader.pending.values())))
+    unjoined = sum(map(len, reader.pending.values()))
+    return RouterLog(tuple(reader.requests.values()), n_other_lines, unjoined, tuple(notes))
 
 
 class _Reader:

@@ -17,10 +17,9 @@ from sim.measured.formats.router_log import LoggedDecision
 from sim.measured.request import MeasuredRequest
 from sim.measured.run import MeasuredRun
 from sim.scenario.scenario import Scenario
-from sim.validation.predictions.quantities import requests
+from sim.validation.case import ValidationCase
 from sim.validation.refused import Refused, refused
-from sim.validation.replay.recording import Recording, recording
-from sim.validation.replay.replay import replay
+from sim.validation.replay.recording import Recording
 from sim.validation.router_log.bookings import EventKind, Overlaps, Rank, RouterEvent, rebuild, router_events
 from sim.validation.router_log.mismatches import Mismatch, Mismatches
 from sim.validation.router_log.replayed_overlap import ReplayedOverlap
@@ -72,19 +71,19 @@ class LogDiff:
     notes: tuple[str, ...]
 
 
-def diff_router_log(run: MeasuredRun, scenario: Scenario) -> LogDiff | None:
+def diff_router_log(case: ValidationCase) -> LogDiff | None:
     """Compute the costs of a run's log again; None if the log has none.
 
     Raises:
         InputError: the run's prompts or times are not known, or disaggregation is conditional.
 
     """
+    run, scenario = case.run, case.scenario
     if not any(decision.candidates for decision in run.decisions):
         return None
     if scenario.disaggregation.conditional:
         raise InputError("disaggregation.conditional: books of such a router cannot be kept anew")
-    recorded = recording(run)
-    replayed = replay(recorded, scenario, forced=True)
+    recorded, replayed = case.recording, case.replayed
     sources: dict[Source, Overlaps] = {"logged": _logged_overlap, "predicted": ReplayedOverlap(replayed)}
     pools = router_events(recorded)
     books = (
@@ -92,7 +91,7 @@ def diff_router_log(run: MeasuredRun, scenario: Scenario) -> LogDiff | None:
         for entries in pools.values()
         for source in sources
     )
-    lost = refused(recorded, requests(replayed))
+    lost = refused(recorded, replayed.requests)
     return LogDiff(_formula(run), tuple(books), lost, tuple(_notes(run, scenario, pools)))
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from sim.measured.run import load_run
+from sim.validation.case import ValidationCase
 from sim.validation.replay.settings import scenario_of
 from sim.validation.router_log.log_diff import Books, Formula, diff_router_log
 
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.skipif(not RUNS.is_dir(), reason=f"no recorded runs at 
 @pytest.mark.parametrize(("name", "run"), EQUAL)
 def test_costs_come_out_as_logged(name: str, run: str) -> None:
     recorded = load_run(RUNS / run)
-    found = diff_router_log(recorded, scenario_of(recorded, name, ())[0])
+    found = diff_router_log(ValidationCase(recorded, scenario_of(recorded, name, ())[0]))
     assert found is not None
     lines = sum(len(decision.candidates) for decision in recorded.decisions)
     assert found.formula == Formula(lines, lines)
