@@ -117,7 +117,7 @@ def _host_blocks(replayed: Replay) -> int | None:
     if table is None:
         return None
     chosen = zip(table.column("chosen"), table.column("leg"), table.column("host_blocks"), strict=True)
-    blocks = [n for taken, leg, n in chosen if taken and leg != "decode"]
+    blocks = [n for taken, stage, n in chosen if taken and stage != "decode"]
     return int(sum(blocks))
 
 

@@ -54,7 +54,7 @@ class Forced:
     held_blocks: tuple[HeldBlocks, ...]
     """Of each worker whose KV events were recorded."""
     choices: dict[str, Choices]
-    """By leg."""
+    """By stage."""
     refused: Refused
     notes: tuple[str, ...]
 

@@ -38,9 +38,9 @@ class Formula:
 
 @dataclass(frozen=True, slots=True)
 class Books:
-    """Choices of one leg beside those of the books."""
+    """Choices of one stage beside those of the books."""
 
-    leg: str
+    stage: str
     overlap: Source
     choices: int
     """With logged costs."""
@@ -116,13 +116,13 @@ def _books(
     cheapest = (
         one.terms[one.choice.rank].cost <= min(terms.cost for terms in one.terms.values()) for one in rebuilt
     )
-    leg = entries[0].decision.leg
-    return Books(leg, source, len(rebuilt), len(rebuilt) - len(parted), sum(cheapest), tuple(parted))
+    stage = entries[0].decision.stage
+    return Books(stage, source, len(rebuilt), len(rebuilt) - len(parted), sum(cheapest), tuple(parted))
 
 
 def _notes(run: MeasuredRun, scenario: Scenario, pools: Mapping[str, Sequence[RouterEvent]]) -> Iterator[str]:
     booked = sum(entry.moment is EventKind.CHOICE for entries in pools.values() for entry in entries)
-    asked = sum(decision.leg != "peek" for decision in run.decisions)
+    asked = sum(decision.stage != "peek" for decision in run.decisions)
     if booked < asked:
         yield (
             f"{asked - booked} of {asked} choices are of requests that are not in the trace: they are not in "

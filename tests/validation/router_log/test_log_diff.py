@@ -41,7 +41,7 @@ def test_a_line_that_does_not_add_up_is_counted(tmp_path: Path, old: str, new: s
 
 def test_partings_name_terms_values_and_what_was_near() -> None:
     logged, predicted = diff().books
-    assert (logged.leg, logged.overlap, logged.choices, logged.equal, logged.cheapest) == (
+    assert (logged.stage, logged.overlap, logged.choices, logged.equal, logged.cheapest) == (
         "aggregated",
         "logged",
         3,

@@ -19,8 +19,8 @@ EQUAL = {
     ("cpu-off2", "off2-sd-default"): [118],
     ("cpu-2p2d", "pd-2p2d-pls4"): [120, 120],
 }
-"""Choices of each leg, of 120, whose costs come out as logged: those that part do so within milliseconds of a
-first token or end, or where a client read all tokens at once, late."""
+"""Choices of each stage, of 120, whose costs come out as logged: those that part do so within milliseconds of
+a first token or end, or where a client read all tokens at once, late."""
 
 pytestmark = pytest.mark.skipif(not RUNS.is_dir(), reason=f"no recorded runs at {RUNS}")
 
