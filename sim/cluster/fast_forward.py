@@ -97,9 +97,9 @@ class FastForward:
         self._run = None
         if steps:
             commit(engine, run, steps)
-            news = engine.drain_events()
-            if news:
-                self._observer.kv(index, news)
+            events = engine.drain_events()
+            if events:
+                self._observer.kv(index, events)
             self._observer.decoded(index, run, self._ends_s[:steps])
         return deque(self._ends_s[steps : steps + self._in_flight].tolist())
 

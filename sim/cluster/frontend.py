@@ -136,17 +136,17 @@ class Frontend:
     def _queue(self, record: RequestState, stage: Stage, visit: Visit) -> None:
         """A request has come to a worker."""
         now_s = self._clock.now_s
-        leg = visit.leg = stage.ask(record)
+        active = visit.active = stage.ask(record)
         if record.prefilled_s is None:
-            record.active = leg
+            record.active = active
             if record.queued_s is None:
                 record.queued_s = now_s
         else:
-            record.decode, record.decode_queued_s = leg, now_s
-            self._offer(record, leg)
-        visit.worker.add(leg)
+            record.decode, record.decode_queued_s = active, now_s
+            self._offer(record, active)
+        visit.worker.add(active)
 
-    def _offer(self, record: RequestState, leg: ActiveRequest) -> None:
+    def _offer(self, record: RequestState, active: ActiveRequest) -> None:
         """Let a decode worker know what a prefill worker keeps for it, if that is still there."""
         assert self._pulls is not None
         assert record.active is not None
@@ -154,7 +154,7 @@ class Frontend:
         nixl = self._worker(record.worker).engine.nixl
         assert nixl is not None
         if self._pulls.awaited(record.request_id):
-            leg.remote = nixl.offer(record.active)
+            active.remote = nixl.offer(record.active)
 
     # -- the way back ---------------------------------------------------------------------------------------
 
@@ -192,24 +192,24 @@ class Frontend:
         """Whether the first token of a block is among the newest."""
         return (request.num_tokens - 1) % (self._prefixes.block_tokens * self._scale) < tokens
 
-    def _progress(self, record: RequestState, leg: ActiveRequest, tokens: int) -> None:
+    def _progress(self, record: RequestState, active: ActiveRequest, tokens: int) -> None:
         visit = record.visit
-        if visit is not None and record.served_as(leg):
+        if visit is not None and record.served_as(active):
             visit.pool.router.output_tokens(visit.booking, tokens, self._clock.now_s)
 
-    def _first_token(self, record: RequestState, leg: ActiveRequest) -> None:
+    def _first_token(self, record: RequestState, active: ActiveRequest) -> None:
         if record.over:
             return
         if record.first_token_s is None:
             record.first_token_s = self._clock.now_s
         visit = record.visit
-        if visit is not None and record.served_as(leg):
+        if visit is not None and record.served_as(active):
             visit.pool.router.first_token(visit.booking, self._clock.now_s)
 
-    def _prefilled(self, record: RequestState, leg: ActiveRequest) -> None:
+    def _prefilled(self, record: RequestState, active: ActiveRequest) -> None:
         """The prefill worker's answer is here: release its booking, and enter the next stage."""
         visit = record.visit
-        if visit is None or not record.served_as(leg):
+        if visit is None or not record.served_as(active):
             return
         now_s = self._clock.now_s
         record.prefilled_s = now_s
@@ -222,12 +222,12 @@ class Frontend:
     def _finish(
         self,
         record: RequestState,
-        leg: ActiveRequest,
+        active: ActiveRequest,
         status: Literal["completed", "rejected"],
         reason: str | None,
     ) -> None:
         visit = record.visit
-        if visit is not None and record.served_as(leg):
+        if visit is not None and record.served_as(active):
             visit.pool.router.free(visit.booking, self._clock.now_s)
             self.end(record, status, reason)
 

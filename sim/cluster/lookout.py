@@ -58,8 +58,8 @@ class Lookout:
 
 def _last_output_s(record: RequestState, before_s: float) -> float:
     visit = record.visit
-    if visit is None or visit.leg is None or not record.last_token_s:
+    if visit is None or visit.active is None or not record.last_token_s:
         return -inf
-    if visit.leg.status is not Status.RUNNING:
+    if visit.active.status is not Status.RUNNING:
         return record.last_token_s
     return max(record.last_token_s, visit.worker.last_output_s(before_s))

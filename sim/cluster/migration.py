@@ -88,15 +88,20 @@ class Migration:
         pool, rank = self._frontend.place(worker)
         target = pool.worker(rank)
         record = self._recorder.records.get(request)
-        leg = record.decode if record is not None else None
+        active = record.decode if record is not None else None
         outcome: Outcome = None
-        if record is not None and record.visit is not None and leg is not None and leg.request_id == request:
-            target.abort(leg)
+        if (
+            record is not None
+            and record.visit is not None
+            and active is not None
+            and active.request_id == request
+        ):
+            target.abort(active)
             outcome = "retried" if self._rules.recomputes else "failed"
             if self._rules.recomputes:
                 self._renumber(record)
-                record.drop(leg)
-                record.decode = record.visit.leg = whole(self._prefixes, record)
+                record.drop(active)
+                record.decode = record.visit.active = whole(self._prefixes, record)
                 target.add(record.decode)
             else:
                 self._let_go(record)
@@ -131,12 +136,12 @@ class Migration:
     def _abort(self, record: RequestState) -> None:
         """Tell the engine that serves a request to let it go, and nobody to keep blocks for it."""
         visit = record.visit
-        if visit is None or visit.leg is None:
+        if visit is None or visit.active is None:
             return
-        unread = visit.leg.remote is not None
-        visit.worker.abort(visit.leg)
+        unread = visit.active.remote is not None
+        visit.worker.abort(visit.active)
         if unread and self._pulls is not None:
-            self._pulls.unneeded(visit.leg.request_id)
+            self._pulls.unneeded(visit.active.request_id)
 
 
 def lease_expired(recorder: Recorder, request: int) -> None:

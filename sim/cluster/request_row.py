@@ -25,8 +25,8 @@ def request_row(
     """
     active, answering = record.active, record.answering
     outputs = record.generated + (answering.outputs if answering is not None else 0)
-    legs = active, record.decode
-    preemptions = record.preemptions + sum(leg.preemptions for leg in legs if leg is not None)
+    served = active, record.decode
+    preemptions = record.preemptions + sum(one.preemptions for one in served if one is not None)
     credit = record.booking.credit_tokens if record.booking is not None else None
     local = external = overcredit = None
     if active is not None and record.first_scheduled_s is not None:
@@ -79,10 +79,10 @@ def request_row(
 
 def waits_for(record: RequestState, waits: Mapping[int, Mapping[int, str]]) -> str:
     """Return what a request waits for that never ends; `waits` may know, by worker and index."""
-    leg, worker = record.active, record.worker
+    active, worker = record.active, record.worker
     if record.decode is not None:
-        leg, worker = record.decode, record.decode_worker
-    if leg is None or worker is None:
+        active, worker = record.decode, record.decode_worker
+    if active is None or worker is None:
         return "waits for a worker"
-    what = waits.get(worker, {}).get(leg.request_id)
-    return f"{leg.status.value} on worker {worker}" + (f": {what}" if what else "")
+    what = waits.get(worker, {}).get(active.request_id)
+    return f"{active.status.value} on worker {worker}" + (f": {what}" if what else "")

@@ -10,7 +10,7 @@ from sim.workload.request import Request
 class Visit:
     """A stage that serves a request: with which worker, and what it is booked for."""
 
-    __slots__ = ("booking", "decode", "leg", "pool", "rank", "stage")
+    __slots__ = ("active", "booking", "decode", "pool", "rank", "stage")
 
     def __init__(self, stage: str, pool: Pool, rank: int, booking: Booking, *, decode: bool = False) -> None:
         self.stage = stage
@@ -19,7 +19,7 @@ class Visit:
         self.booking = booking
         self.decode = decode
         """Whether it is a decode worker of a disaggregated cluster."""
-        self.leg: ActiveRequest | None = None
+        self.active: ActiveRequest | None = None
         """The request as the worker has it, once it has come there."""
 
     @property
@@ -76,7 +76,7 @@ class RequestState:
         self.generated = 0
         """Tokens that workers generated which were lost since: the prompt of the next one ends with them."""
         self.preemptions = 0
-        """How often it lost its blocks on legs that serve it no more."""
+        """How often it lost its blocks at workers that serve it no more."""
         self.over = False
         """It has ended, whatever of it is still on its way."""
         self.visit: Visit | None = None
@@ -118,9 +118,9 @@ class RequestState:
 
     @property
     def answering(self) -> ActiveRequest | None:
-        """The leg whose tokens are the answer, if it has been reached."""
-        leg = self.decode or self.active
-        return None if leg is None or leg.for_remote else leg
+        """What its answer comes from, if that stage has been reached."""
+        active = self.decode or self.active
+        return None if active is None or active.for_remote else active
 
     def booked(self, visit: Visit, ties: int, now_s: float) -> None:
         """A stage serves it from now on, with one of so many workers between which only chance chose."""
@@ -136,7 +136,7 @@ class RequestState:
             self.ties, self.routed_s = ties, now_s
 
     def start_over(self) -> None:
-        """It is to be tried again: what its workers had is gone, and times of legs are those of the next."""
+        """It is to be tried again: what its workers had is gone, and a stage's times are the next one's."""
         if self.answering is not None:
             self.generated += self.answering.outputs
         self.retries += 1
@@ -147,11 +147,11 @@ class RequestState:
         self.prefilled_s = self.decode_queued_s = None
         self.pull_start_s = self.pull_end_s = self.pulled_bytes = None
 
-    def drop(self, leg: ActiveRequest | None) -> None:
-        """It is served as this leg no more, but as another one."""
-        if leg is not None:
-            self.preemptions += leg.preemptions
+    def drop(self, active: ActiveRequest | None) -> None:
+        """It is served as this no more, but as another one."""
+        if active is not None:
+            self.preemptions += active.preemptions
 
-    def served_as(self, leg: ActiveRequest) -> bool:
-        """Whether this is a leg on which it is served now."""
-        return not self.over and (leg is self.active or leg is self.decode)
+    def served_as(self, active: ActiveRequest) -> bool:
+        """Whether this is what it is served as now."""
+        return not self.over and (active is self.active or active is self.decode)

@@ -5,12 +5,10 @@ still has, it is known; what is wrong with it is said.
 """
 
 import re
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from sim.base.errors import InputError
 from sim.base.reading import json_object, lines
-from sim.base.units import plural
 from sim.measured.roles import ABOUT, KEYS, Role
 
 _HEAD_BYTES = 1 << 16
@@ -55,28 +53,6 @@ def check_unknown(path: Path) -> str | None:
     if problem:
         raise InputError(f"{path}: {ABOUT[role]} by its {known_by}, but {problem}")
     return None
-
-
-def log_notes(logs: Iterable[Path]) -> Iterator[str]:
-    """Say which log ends within a line, and which has lines in another encoding; the rest is read."""
-    for path in logs:
-        line, other = b"\n", []
-        for number, line in lines(path):
-            if not _is_utf8(line):
-                other.append(number)
-        if other:
-            n = len(other)
-            yield f"{path.name}, line {other[0]}: not UTF-8; {n} such {plural(n, 'line')} in all"
-        if not line.endswith(b"\n"):
-            yield f"{path.name}: its last line has no end: it was cut, or copied while it was written"
-
-
-def _is_utf8(line: bytes) -> bool:
-    try:
-        line.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _head(path: Path) -> bytes:

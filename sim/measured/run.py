@@ -7,7 +7,6 @@ from typing import Any
 
 from sim.base.errors import InputError
 from sim.measured.commands import Commands, commands
-from sim.measured.damage import log_notes
 from sim.measured.folder import Folder, RunFile, read_folder, way_out
 from sim.measured.formats.bench import Bench, read_bench
 from sim.measured.formats.flags import Command
@@ -81,8 +80,7 @@ def load_run(path: Path) -> MeasuredRun:
 
 def _load(path: Path, folder: Folder) -> MeasuredRun:
     notes: list[str] = []
-    logs = [file.path for file in folder.of(Role.ROUTER_LOG)]
-    log = read_router_log(*logs)
+    log = read_router_log(*(file.path for file in folder.of(Role.ROUTER_LOG)))
     if log.n_unjoined_candidates:
         notes.append(f"{log.n_unjoined_candidates} candidates in the router's log without a choice")
     sources = Sources(
@@ -117,7 +115,7 @@ def _load(path: Path, folder: Folder) -> MeasuredRun:
         windows=windows,
         kv_events=kv_events,
         commands=started,
-        notes=(*notes, *folder.notes, *log_notes(logs)),
+        notes=(*notes, *folder.notes, *log.notes),
     )
 
 

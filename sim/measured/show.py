@@ -179,8 +179,8 @@ def _routing(summary: Mapping[str, Any]) -> RenderableType | None:
     ):
         if found := summary[key]:
             facts[label] = f"{words.number(found['mean'])} mean, {found['min']} to {found['max']}"
-    for leg, counts in summary["router"].items():
-        facts[f"Routed, {leg}"] = _decisions(counts)
+    for stage, counts in summary["router"].items():
+        facts[f"Routed, {stage}"] = _decisions(counts)
     facts.update(_overlap(summary["overlap"]))
     for pool, queue in summary["queue"].items():
         facts[f"Queued, {pool}"] = _queue(queue)

@@ -44,7 +44,7 @@ def summarise(run: MeasuredRun) -> dict[str, Any]:
         "decode": _decode(run),
         "workers_per_session": _workers_per_session(run, decode=False),
         "decode_workers_per_session": _workers_per_session(run, decode=True),
-        "router": {leg: _decisions(found) for leg, found in _by_leg(run.decisions).items()},
+        "router": {stage: _decisions(found) for stage, found in _by_stage(run.decisions).items()},
         "overlap": asdict(overlap(run)),
         "queue": _queues(run.workers),
         "preemptions": _total(worker.counters.preemptions for worker in run.workers if worker.counters),
@@ -158,10 +158,10 @@ def _workers_per_session(run: MeasuredRun, *, decode: bool) -> dict[str, Any] | 
     }
 
 
-def _by_leg(decisions: Iterable[LoggedDecision]) -> dict[str, list[LoggedDecision]]:
+def _by_stage(decisions: Iterable[LoggedDecision]) -> dict[str, list[LoggedDecision]]:
     found: dict[str, list[LoggedDecision]] = {}
     for decision in decisions:
-        found.setdefault(decision.leg, []).append(decision)
+        found.setdefault(decision.stage, []).append(decision)
     return found
 
 

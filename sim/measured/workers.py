@@ -117,7 +117,7 @@ def find_workers(
     """
     engines = {name: window for name, window in windows.items() if is_engine(window)}
     prefill = {name for name, window in engines.items() if "prefill" in _components(window)}
-    disaggregated = bool(prefill) or any(decision.leg == "prefill" for decision in decisions)
+    disaggregated = bool(prefill) or any(decision.stage == "prefill" for decision in decisions)
     found = []
     for name, window in engines.items():
         pool: Pool = "prefill" if name in prefill else "decode" if disaggregated else "aggregated"
@@ -177,7 +177,7 @@ def _pools(decisions: Iterable[LoggedDecision]) -> dict[int, Pool]:
     """Return the pool of every worker that was ever a candidate, in ascending order of ids."""
     found: dict[int, Pool] = {}
     for decision in decisions:
-        pool: Pool = "decode" if decision.leg == "peek" else decision.leg
+        pool: Pool = "decode" if decision.stage == "peek" else decision.stage
         for worker_id in (decision.worker_id, *(c.worker_id for c in decision.candidates)):
             # A worker of a disaggregated cluster may also serve whole requests.
             if pool != "aggregated" or worker_id not in found:

@@ -3,7 +3,7 @@
 The router is process 0, worker w is process w + 1. A request takes a slot of its worker from the queue to its
 end; a slot is free again for the next one. Inside stand its phases, as far as the table of requests tells
 them apart: `waiting` (a load from the CPU tier is part of it), `prefill`, `pull`, `decode`. A phase that ends
-with a token ends when the client, or the front door between two legs, has it. Counters are the table of
+with a token ends when the client, or the front door between two stages, has it. Counters are the table of
 workers, instants on the router are its choices, and an arrow leads from a prefill to its decode worker.
 """
 
@@ -87,13 +87,13 @@ def timeline(
     events = [event for stay, slot in placed for event in _slices(stay, slot)]
     events += _flows(placed)
     choices = [] if decisions is None else plain_rows(decisions[decisions["chosen"].astype(bool)])
-    legs = list(dict.fromkeys(choice["leg"] for choice in choices))
+    stages = list(dict.fromkeys(choice["leg"] for choice in choices))
     by_index = {row["index"]: row for row in rows}
-    events += [_instant(choice, by_index[choice["request"]], legs) for choice in choices]
+    events += [_instant(choice, by_index[choice["request"]], stages) for choice in choices]
     events += [] if workers is None else _counters(plain_rows(workers))
     # What contains others begins no later than they do, and is longer.
     events.sort(key=lambda event: (event["ts"], -event.get("dur", 0.0)))
-    return [*_names(roles, placed, legs), *events]
+    return [*_names(roles, placed, stages), *events]
 
 
 def write_events(events: Sequence[Event], file: Path) -> None:
@@ -168,7 +168,7 @@ def _flows(placed: Sequence[tuple[_Stay, int]]) -> Iterator[Event]:
             yield end | {"pid": target.worker + 1, "tid": target_slot}
 
 
-def _instant(choice: Values, request: Values, legs: Sequence[str]) -> Event:
+def _instant(choice: Values, request: Values, stages: Sequence[str]) -> Event:
     """Return a routing decision, with the terms of who was chosen."""
     return {
         "ph": "i",
@@ -176,7 +176,7 @@ def _instant(choice: Values, request: Values, legs: Sequence[str]) -> Event:
         "name": f"{_title(request)} to worker {choice['worker']}",
         "cat": "routing",
         "pid": _ROUTER,
-        "tid": legs.index(choice["leg"]) + 1,
+        "tid": stages.index(choice["leg"]) + 1,
         "ts": _nanoseconds(choice["now_s"]) / 1000,
         "args": {name: value for name, value in choice.items() if name not in ("chosen", "now_s")},
     }
@@ -196,13 +196,15 @@ def _counters(workers: Sequence[Values]) -> Iterator[Event]:
                 yield {"ph": "C", "name": name, **when, "args": values}
 
 
-def _names(roles: Sequence[str], placed: Sequence[tuple[_Stay, int]], legs: Sequence[str]) -> Iterator[Event]:
+def _names(
+    roles: Sequence[str], placed: Sequence[tuple[_Stay, int]], stages: Sequence[str]
+) -> Iterator[Event]:
     """Yield what processes and tracks are called, and the order of the processes."""
     for pid, name in enumerate(["router", *(f"{role} {worker}" for worker, role in enumerate(roles))]):
         yield {"ph": "M", "name": "process_name", "pid": pid, "args": {"name": name}}
         yield {"ph": "M", "name": "process_sort_index", "pid": pid, "args": {"sort_index": pid}}
     tracks = {(stay.worker + 1, slot): f"slot {slot}" for stay, slot in placed}
-    tracks |= {(_ROUTER, tid): f"{leg} leg" for tid, leg in enumerate(legs, start=1)}
+    tracks |= {(_ROUTER, tid): f"{stage} leg" for tid, stage in enumerate(stages, start=1)}
     for (pid, tid), name in sorted(tracks.items()):
         yield {"ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": name}}
 

@@ -43,7 +43,7 @@ def run(
         source: the name of a shipped scenario, a TOML file, or a scenario that was loaded.
         overrides: what to change in it: `["workload.sessions=28"]` or `{"workload.sessions": 28}`.
         policy: a routing policy of your own, in place of the one that the scenario names: a callable
-            `(terms, query, draw) -> rank`, see `sim.router.policies`. It chooses for the first leg.
+            `(terms, query, draw) -> rank`, see `sim.router.policies`. It chooses for the first stage.
         step_time: a step-time law of your own, in place of the scenario's: see `sim.hardware.step_time`.
         trace: what is sent, in place of the scenario's workload.
         on_progress: called whenever a request has ended, with simulated seconds, requests that ended, and

@@ -22,7 +22,7 @@ def forced_json(found: Forced) -> dict[str, Any]:
     return {
         "numbers": {name: _numbers(found, name) for name in LABELS},
         "agreement": asdict(found.agreement),
-        "choices": {leg: asdict(choices) for leg, choices in found.choices.items()},
+        "choices": {stage: asdict(choices) for stage, choices in found.choices.items()},
         "held_blocks": [asdict(worker) for worker in found.held_blocks],
         "refused": refused_json(found.refused),
     }
@@ -110,13 +110,13 @@ def _error(measured: float | None, predicted: float | None) -> dict[str, Any] | 
 
 
 def log_json(found: LogDiff, run: MeasuredRun) -> dict[str, Any]:
-    """Return a router's log computed again: the formula, and the books of each leg with all mismatches."""
+    """Return a router's log computed again: the formula, and the books of each stage with all mismatches."""
     return {
         "formula": asdict(found.formula),
         "refused": refused_json(found.refused),
         "books": [
             {
-                "leg": books.leg,
+                "leg": books.stage,
                 "overlap": books.overlap,
                 "choices": books.choices,
                 "equal": books.equal,

@@ -91,9 +91,9 @@ def _forced(forced: Mapping[str, Any], repeats: Mapping[str, Any] | None) -> Ite
         )
         if agreement["misses"]:
             yield _misses(agreement["misses"])
-    for leg, choices in forced["choices"].items():
+    for stage, choices in forced["choices"].items():
         yield Text(
-            f"Of {choices['logged']} {leg} choices {choices['cheapest']} are the cheapest here too, "
+            f"Of {choices['logged']} {stage} choices {choices['cheapest']} are the cheapest here too, "
             f"{choices['equal_costs']} with all costs as logged"
         )
     if forced["held_blocks"]:

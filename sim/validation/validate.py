@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sim.base.errors import InputError
-from sim.measured.run import MeasuredRun, load_run
-from sim.scenario.scenario import Scenario
+from sim.measured.run import load_run
 from sim.validation.as_json import (
     differences_json,
     forced_json,
@@ -17,6 +16,7 @@ from sim.validation.as_json import (
     repeats_json,
     timed_json,
 )
+from sim.validation.case import ValidationCase
 from sim.validation.differences import EngineDifference, differences, refuse
 from sim.validation.predictions.fit import Fitted, fit
 from sim.validation.predictions.full_simulation import full_simulation, measured_of
@@ -24,7 +24,7 @@ from sim.validation.predictions.quantities import Numbers
 from sim.validation.predictions.repeats import kind_of, repeats
 from sim.validation.predictions.replayed_routing import replayed_routing
 from sim.validation.predictions.simulated_routing import simulated_routing
-from sim.validation.replay.settings import scenario_of, told_by
+from sim.validation.replay.settings import scenario_of
 from sim.validation.router_log.log_diff import diff_router_log
 
 Step = Literal["forced", "free", "timed", "all"]
@@ -78,13 +78,11 @@ def validate(
     contents: list[dict[str, Any]] = []
     measured: list[tuple[str, Hashable, Numbers]] = []
     for folder in folders:
-        run = load_run(folder)
-        settings, told = scenario_of(run, scenario, overrides)
-        differing = _differences(run, settings, overrides, wanted)
-        found = _validated(run, settings, wanted, fitted)
-        about = {"settings": told, "fitted_to": folder.resolve() in fitted_to}
+        case, settings, differing = _case(folder, scenario, overrides, wanted)
+        found = _validated(case, wanted, fitted)
+        about = {"settings": settings, "fitted_to": folder.resolve() in fitted_to}
         contents.append({**found, **about, "differences": differences_json(differing)})
-        measured.append((run.title, kind_of(run, told), measured_of(run, settings)))
+        measured.append((case.run.title, kind_of(case.run, settings), measured_of(case)))
     for content, together in zip(contents, repeats(measured), strict=True):
         content["repeats"] = repeats_json(together) if together else None
     return contents
@@ -104,31 +102,29 @@ def _check(folders: Sequence[Path], wanted: Wanted) -> None:
             raise InputError(f"--spread {wanted.spread:g}: must be a finite number, 0 or more")
 
 
-def _differences(
-    run: MeasuredRun, settings: Scenario, overrides: Sequence[str], wanted: Wanted
-) -> list[EngineDifference]:
-    found = differences(run, settings, told_by(run))
+def _case(
+    folder: Path, scenario: str, overrides: Sequence[str], wanted: Wanted
+) -> tuple[ValidationCase, str, list[EngineDifference]]:
+    """Return a run with its scenario, a sentence of what it told of that, and in what they differ."""
+    run = load_run(folder)
+    laid = scenario_of(run, scenario, overrides)
+    found = differences(run, laid.scenario, laid.told)
     if not wanted.allow_differences:
         refuse(run, found, overrides)
-    return found
+    return ValidationCase(run, laid.scenario), laid.settings, found
 
 
 def _fitted(wanted: Wanted, scenario: str, overrides: Sequence[str]) -> Fitted | None:
-    runs = [load_run(folder) for folder in wanted.fit_to]
-    pairs = [(run, scenario_of(run, scenario, overrides)[0]) for run in runs]
-    for run, settings in pairs:
-        _differences(run, settings, overrides, wanted)
-    return fit(pairs) if pairs else None
+    cases = [_case(folder, scenario, overrides, wanted)[0] for folder in wanted.fit_to]
+    return fit(cases) if cases else None
 
 
-def _validated(run: MeasuredRun, settings: Scenario, wanted: Wanted, fitted: Fitted | None) -> dict[str, Any]:
-    step, seeds, on_seed = wanted.step, wanted.seeds, wanted.on_seed
-    by_force = replayed_routing(run, settings) if step in ("forced", "all") else None
-    freely = (
-        simulated_routing(run, settings, seeds, wanted.spread, on_seed) if step in ("free", "all") else None
-    )
-    simulated = full_simulation(run, settings, seeds, fitted, on_seed) if step == "timed" else None
-    again = diff_router_log(run, settings) if wanted.diff else None
+def _validated(case: ValidationCase, wanted: Wanted, fitted: Fitted | None) -> dict[str, Any]:
+    run, step, seeds, on_seed = case.run, wanted.step, wanted.seeds, wanted.on_seed
+    by_force = replayed_routing(case) if step in ("forced", "all") else None
+    freely = simulated_routing(case, seeds, wanted.spread, on_seed) if step in ("free", "all") else None
+    simulated = full_simulation(case, seeds, fitted, on_seed) if step == "timed" else None
+    again = diff_router_log(case) if wanted.diff else None
     parts = (by_force, freely, simulated, again)
     notes = [*run.notes, *(note for found in parts if found for note in found.notes)]
     if wanted.diff and again is None:

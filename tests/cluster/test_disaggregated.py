@@ -1,4 +1,4 @@
-"""Whole runs of disaggregated clusters: legs, pulls, leases, and what cannot end."""
+"""Whole runs of disaggregated clusters: stages, pulls, leases, and what cannot end."""
 
 from collections import Counter
 from pathlib import Path
@@ -76,8 +76,8 @@ def test_the_life_of_one_request(state_groups):
 
 def test_each_leg_is_a_decision():
     cluster = run_cluster(pair(prefill=2, decode=3), trace(turn(0.0, 33, 3, (1, 2, 3))))
-    legs = Counter((row["leg"], row["worker"]) for row in rows(cluster, "decisions"))
-    assert legs == {
+    chosen = Counter((row["leg"], row["worker"]) for row in rows(cluster, "decisions"))
+    assert chosen == {
         **{("prefill", worker): 1 for worker in (0, 1)},
         **{("decode", worker): 1 for worker in (2, 3, 4)},
     }
@@ -251,15 +251,15 @@ def dying(settings, requests, worker, at_s):
     return cluster
 
 
-@pytest.mark.parametrize(("worker", "leg"), [(0, "prefill"), (2, "decode")])
-def test_nothing_is_routed_to_a_dead_engine_any_more(worker, leg):
+@pytest.mark.parametrize(("worker", "stage"), [(0, "prefill"), (2, "decode")])
+def test_nothing_is_routed_to_a_dead_engine_any_more(worker, stage):
     requests = trace(*(turn(number * 10.0, 33, 3, (number, 90, 91), f"s{number}") for number in range(12)))
     cluster = dying(pair(prefill=2, decode=2), requests, worker, 35.0)
     found = rows(cluster)
     lost = [row for row in found if row["status"] == "rejected"]
     assert [row["reason"] for row in lost] == ["engine_died"]
     late = [
-        row for row in rows(cluster, "decisions") if row["leg"] == leg and row["now_s"] > lost[0]["end_s"]
+        row for row in rows(cluster, "decisions") if row["leg"] == stage and row["now_s"] > lost[0]["end_s"]
     ]
     assert late
     assert worker not in {row["worker"] for row in late}

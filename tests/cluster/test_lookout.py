@@ -15,9 +15,9 @@ from tests.router.helpers import BLOCK, book_on, load, query
 EVERY_10_S = {"active_request_expiry_secs": 10.0}
 
 
-def booked(cluster, request, leg="aggregated"):
+def booked(cluster, request, stage="aggregated"):
     """Requests and prefill tokens that were booked on each worker when a request was routed."""
-    found = [row for row in rows(cluster, "decisions") if (row["request"], row["leg"]) == (request, leg)]
+    found = [row for row in rows(cluster, "decisions") if (row["request"], row["leg"]) == (request, stage)]
     found.sort(key=lambda row: row["worker"])
     return [(row["active_requests"], row["active_prefill_tokens"]) for row in found]
 
@@ -93,8 +93,8 @@ def test_an_output_counts_from_when_it_is_at_the_front_door(told_s, newest_s, st
     pool = Pool(router, [worker], range(1))
     lookout = Lookout([pool], {0: record}, interval_s=10.0, way_s=1.5)
     record.visit = Visit("aggregated", pool, 0, book_on(router, 0, query([1]), now_s=1.0))
-    record.visit.leg = ActiveRequest(0, 16, 9, [1])
-    record.visit.leg.status, record.last_token_s = status, told_s
+    record.visit.active = ActiveRequest(0, 16, 9, [1])
+    record.visit.active.status, record.last_token_s = status, told_s
     assert lookout.due_s == 8.5
     lookout.look(18.5)
     assert lookout.due_s == 28.5

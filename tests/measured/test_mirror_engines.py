@@ -11,6 +11,7 @@ from sim.cli import app
 from sim.hardware.experts import Experts
 from sim.measured.run import load_run
 from sim.scenario.load import load_scenario
+from sim.validation.case import ValidationCase
 from sim.validation.predictions.replayed_routing import replayed_routing
 from sim.validation.replay.settings import scenario_of
 from tests.measured.small_run import SMALL, copy
@@ -162,6 +163,6 @@ def test_a_hybrid_model_of_experts_is_mirrored_right(tmp_path: Path) -> None:
     run = load_run(RUNS / "cpu-gdn2-default")
     scenario = scenario_of(run, str(out), ())[0]
     assert (scenario.block_tokens, scenario.engine.async_scheduling) == (80, False)
-    found = replayed_routing(run, scenario)
+    found = replayed_routing(ValidationCase(run, scenario))
     assert (found.agreement.right, found.agreement.compared) == (120, 120)
     assert found.predicted["recomputed_tokens"] == found.measured["recomputed_tokens"] == 32_160

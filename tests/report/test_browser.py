@@ -98,7 +98,7 @@ def test_a_session_is_picked_and_its_map_read(browser: Any, maps: dict[str, Elem
     written = [row.all("td") for row in maps[last].one("tbody").all("tr")]
     labels = [[cell.all("span")[0].text if cell.children else "" for cell in row] for row in written]
     assert cells(browser) == labels
-    assert sum(bool(label) for row in labels for label in row) == 32  # sixteen turns, each with two legs
+    assert sum(bool(label) for row in labels for label in row) == 32  # sixteen turns, each with two stages
     assert browser.current_url.endswith(f"#session={last}")
     browser.refresh()
     assert shown(browser) == [last]

@@ -10,7 +10,7 @@ from sim.base.errors import InputError
 from sim.cli import app
 from sim.measured.run import load_run
 from sim.validation.differences import EngineDifference, differences, refuse
-from sim.validation.replay.settings import scenario_of, told_by
+from sim.validation.replay.settings import scenario_of
 from tests.measured.small_run import SMALL, copy
 
 WORKER0 = "vllm:cache_config_info of worker0"
@@ -18,7 +18,8 @@ WORKER0 = "vllm:cache_config_info of worker0"
 
 def found(folder: Path, name: str, *overrides: str) -> list[EngineDifference]:
     run = load_run(folder)
-    return differences(run, scenario_of(run, name, overrides)[0], told_by(run))
+    laid = scenario_of(run, name, overrides)
+    return differences(run, laid.scenario, laid.told)
 
 
 def call(*arguments: str) -> Result:

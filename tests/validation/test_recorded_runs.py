@@ -6,6 +6,7 @@ from typing import NamedTuple
 import pytest
 
 from sim.measured.run import load_run
+from sim.validation.case import ValidationCase
 from sim.validation.predictions.replayed_routing import replayed_routing
 from sim.validation.replay.settings import scenario_of
 
@@ -56,7 +57,7 @@ pytestmark = pytest.mark.skipif(not RUNS.is_dir(), reason=f"no recorded runs at 
 @pytest.mark.slow
 def test_caching_is_predicted(name: str, run: str) -> None:
     recorded = load_run(RUNS / run)
-    found = replayed_routing(recorded, scenario_of(recorded, name, ())[0])
+    found = replayed_routing(ValidationCase(recorded, scenario_of(recorded, name, ())[0]))
     expected = FORCED[name, run]
     limits = {
         "recomputed_tokens": expected.recomputed,
@@ -76,13 +77,13 @@ def test_caching_is_predicted(name: str, run: str) -> None:
 
 def test_the_router_of_a_hybrid_model_credits_what_it_did() -> None:
     recorded = load_run(RUNS / "cpu-gdn2-default")
-    found = replayed_routing(recorded, scenario_of(recorded, "cpu-gdn2", ())[0])
+    found = replayed_routing(ValidationCase(recorded, scenario_of(recorded, "cpu-gdn2", ())[0]))
     assert found.measured["router_tokens"] == 60_400
     assert found.predicted["router_tokens"] == pytest.approx(60_400, rel=0.02)
 
 
 def test_both_tiers_and_what_the_router_saw_of_them() -> None:
     recorded = load_run(RUNS / "off2-sd-default")
-    found = replayed_routing(recorded, scenario_of(recorded, "cpu-off2", ())[0])
+    found = replayed_routing(ValidationCase(recorded, scenario_of(recorded, "cpu-off2", ())[0]))
     for name in ("host_hit_tokens", "local_hit_tokens", "router_tokens", "router_host_blocks"):
         assert found.predicted[name] == pytest.approx(found.measured[name], rel=0.04)

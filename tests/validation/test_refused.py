@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from sim.cli import app
 from sim.measured.run import load_run
+from sim.validation.case import ValidationCase
 from sim.validation.predictions.full_simulation import full_simulation
 from sim.validation.predictions.replayed_routing import Forced, replayed_routing
 from sim.validation.predictions.simulated_routing import simulated_routing
@@ -23,7 +24,7 @@ ONE = Refused(3, (2,), {"prompt_exceeds_pool": 1})
 
 def small() -> Forced:
     run = load_run(SMALL)
-    return replayed_routing(run, scenario_of(run, "cpu-agg2", ["engine.kv_blocks=4"])[0])
+    return replayed_routing(ValidationCase(run, scenario_of(run, "cpu-agg2", ["engine.kv_blocks=4"])[0]))
 
 
 def test_both_sides_are_of_what_was_served() -> None:
@@ -45,7 +46,8 @@ def test_a_refused_request_is_a_miss_without_a_number() -> None:
 def test_free_and_timed_compare_nothing_either() -> None:
     run = load_run(SMALL)
     scenario = scenario_of(run, "cpu-agg2", ["engine.kv_blocks=4", "engine.max_model_len=none"])[0]
-    for found in (simulated_routing(run, scenario, 1), full_simulation(run, scenario, 1)):
+    case = ValidationCase(run, scenario)
+    for found in (simulated_routing(case, 1), full_simulation(case, 1)):
         assert found.refused == ONE
         assert {one.inside for one in found.predictions.values()} == {None}
         assert found.predictions["recomputed_tokens"].mean >= 0
@@ -73,7 +75,7 @@ def test_they_are_named_before_the_numbers(step: str) -> None:
 
 def test_a_run_that_serves_all_refuses_none() -> None:
     run = load_run(SMALL)
-    assert not replayed_routing(run, scenario_of(run, "cpu-agg2", [])[0]).refused
+    assert not replayed_routing(ValidationCase(run, scenario_of(run, "cpu-agg2", [])[0])).refused
 
 
 @pytest.mark.parametrize(
@@ -93,5 +95,7 @@ def test_nothing_breaks_in_a_replay_at_recorded_times(step: str, override: str, 
 
 def test_clients_that_give_up_at_simulated_times_are_named_as_that() -> None:
     run = load_run(SMALL)
-    found = full_simulation(run, scenario_of(run, "cpu-agg2", ["replay.timeout_s=0.000001"])[0], 1)
+    found = full_simulation(
+        ValidationCase(run, scenario_of(run, "cpu-agg2", ["replay.timeout_s=0.000001"])[0]), 1
+    )
     assert found.refused.by_reason == {"client_timeout": 3}

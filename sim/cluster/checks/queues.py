@@ -100,9 +100,9 @@ class WorkerQueues:
             waited_s += now_s - since_s
         for index in self._waiting:
             record = records[index]
-            leg = record.decode if record.decode is not None else record.active
-            assert leg is not None
-            waited_s += now_s - self._queued_s(leg, record, now_s)
+            active = record.decode if record.decode is not None else record.active
+            assert active is not None
+            waited_s += now_s - self._queued_s(active, record, now_s)
         ran_s = self.ran_s
         for since_s in self._running.values():
             ran_s += now_s - since_s

@@ -51,7 +51,7 @@ class Times:
         self._worker_s[worker] = now_s
 
     def outputs(self, worker: int, ends_s: NDArray[np.float64]) -> None:
-        """A worker processed an output at each of these times; others of its news may be later already."""
+        """A worker processed an output at each of these times; others of its events may be later already."""
         if (np.diff(ends_s) < 0).any():
             raise InvariantError(RULE, "outputs of a run of steps", worker=worker, now_s=ends_s.item(-1))
 

@@ -25,13 +25,13 @@ class Tokens:
         """`records` are those of requests in flight, by what engines call them."""
         self._records = records
         self._scheduled = array("q", [0]) * count
-        self._answering_legs = array("q", [0]) * count
+        self._answering_stages = array("q", [0]) * count
         """How many workers computed some of it that were only to answer: most had it from elsewhere."""
-        self._of_leg = array("q", [0]) * count
+        self._of_stage = array("q", [0]) * count
         """Prompt tokens, with those generated on earlier tries, on the last worker that was to have all."""
-        self._whole_leg = bytearray(count)
+        self._whole_stage = bytearray(count)
         """Whether that one had it."""
-        self._prompt_legs: dict[int, ActiveRequest] = {}
+        self._prompt_stages: dict[int, ActiveRequest] = {}
         """Requests as that worker knows them, by index."""
         self._positions: dict[int, int] = {}
         """Where the prompts stand that are being computed: tokens hit, loaded or computed. Here and below
@@ -76,24 +76,24 @@ class Tokens:
             detail = f"a prompt of {has} tokens came, {record.request.prompt_tokens} were sent"
             detail += f", {record.generated} generated before" if record.generated else ""
             raise InvariantError(RULE, detail, request=index, worker=worker, now_s=now_s)
-        if request is record.active and self._prompt_legs.get(index) is not request:
-            self._prompt_legs[index] = request
-            self._of_leg[index] = 0
+        if request is record.active and self._prompt_stages.get(index) is not request:
+            self._prompt_stages[index] = request
+            self._of_stage[index] = 0
 
     def _count(self, request: ActiveRequest, start: int) -> None:
-        """Count the tokens that a chunk has of the prompt that its client sent, and of the leg's own."""
+        """Count the tokens that a chunk has of the prompt that its client sent, and of the stage's own."""
         record = self._records[request.request_id]
-        index, of_leg = record.request.index, min(request.computed, request.prompt_tokens) - start
-        of_prompt = of_leg
+        index, of_stage = record.request.index, min(request.computed, request.prompt_tokens) - start
+        of_prompt = of_stage
         if record.generated:
-            of_prompt = max(0, min(start + of_leg, record.request.prompt_tokens) - start)
+            of_prompt = max(0, min(start + of_stage, record.request.prompt_tokens) - start)
         self._scheduled[index] += of_prompt
-        if request is self._prompt_legs.get(index):
-            self._of_leg[index] += of_leg
+        if request is self._prompt_stages.get(index):
+            self._of_stage[index] += of_stage
             return
         if of_prompt and request.request_id not in self._answers:
             self._answers.add(request.request_id)
-            self._answering_legs[index] += 1
+            self._answering_stages[index] += 1
 
     def processed(self, worker: int, output: StepOutput, now_s: float) -> None:
         """A first token needs the whole prompt."""
@@ -107,8 +107,8 @@ class Tokens:
                     raise InvariantError(RULE, detail, request=index, worker=worker, now_s=now_s)
                 self._whole.discard(index)
                 of_trace = self._records[index].request.index
-                if request is self._prompt_legs.get(of_trace):
-                    self._whole_leg[of_trace] = 1
+                if request is self._prompt_stages.get(of_trace):
+                    self._whole_stage[of_trace] = 1
 
     def left(self, request: ActiveRequest) -> None:
         """Forget a request that left a worker."""
@@ -119,11 +119,11 @@ class Tokens:
 
     def tried_again(self, index: int) -> None:
         """A request is to be served by other workers, from its beginning."""
-        self._whole_leg[index] = 0
+        self._whole_stage[index] = 0
 
     def over(self, index: int) -> None:
         """Forget a request that has ended."""
-        self._prompt_legs.pop(index, None)
+        self._prompt_stages.pop(index, None)
 
     def check_rows(self, table: Table, n_gaps: int, now_s: float) -> None:
         """Compare with the rows at the end of a run, and these with each other."""
@@ -143,13 +143,14 @@ class Tokens:
         must(recomputed == np.sum(causes, axis=0), "the causes do not add to its recomputed tokens")
         must(np.min(causes, axis=0) >= 0, "a cause has less than no tokens")
         must(computed == column("first_tokens") + recomputed, "computed is not first and recomputed tokens")
-        scheduled, answering_legs, of_leg = (
-            np.array(counts)[index] for counts in (self._scheduled, self._answering_legs, self._of_leg)
+        scheduled, answering_stages, of_stage = (
+            np.array(counts)[index] for counts in (self._scheduled, self._answering_stages, self._of_stage)
         )
         must(computed <= scheduled, "more tokens are booked as computed than were scheduled")
         # Whoever has the whole prompt from elsewhere computes its last token: that does not count.
         must(
-            computed >= scheduled - answering_legs, "fewer tokens are booked as computed than were scheduled"
+            computed >= scheduled - answering_stages,
+            "fewer tokens are booked as computed than were scheduled",
         )
         answered = table.values("first_token_s").measured
         prompt, hit = (
@@ -157,9 +158,9 @@ class Tokens:
             column("local_hit_tokens") + column("external_hit_tokens"),
         )
         must(~answered | (hit <= prompt), "more of its prompt was hit than there is")
-        whole = np.frombuffer(self._whole_leg, np.bool_)[index]
+        whole = np.frombuffer(self._whole_stage, np.bool_)[index]
         once = answered & whole & (column("preemptions") == 0)
-        sources = np.minimum(hit, prompt - 1) + of_leg
+        sources = np.minimum(hit, prompt - 1) + of_stage
         must(~once | (sources == prompt), "hit, loaded and computed tokens do not add to its prompt")
         gaps = int(np.maximum(column("output_tokens") - 1, 0).sum()) - self._together
         if gaps != n_gaps:

@@ -136,7 +136,7 @@ class Watch:
         self._times.front_door(now_s)
         place = self._pools.index(pool)
         if place:
-            self._loads[0].returned(booking.request)  # the first leg has answered
+            self._loads[0].returned(booking.request)  # the first stage has answered
         self._loads[place].booked(booking, now_s)
         self._indexes[place].decided(record, decision, now_s)
 

@@ -86,12 +86,12 @@ class FaultProcess:
 
     def _die(self, toll: Toll, fault: WorkerDies) -> None:
         worker = fault.worker
-        legs = self._kill(worker, toll)
+        requests = self._kill(worker, toll)
         if fault.connections == "hang":
-            self._hanging[worker] = legs
-        elif legs:
+            self._hanging[worker] = requests
+        elif requests:
             self._leave_out(worker)
-            self._interrupt(legs, toll, WORKER_DIED)
+            self._interrupt(requests, toll, WORKER_DIED)
         known_s = fault.at_s + fault.detected_after_s
         if fault.back_after_s is not None:
             back_s = fault.at_s + fault.back_after_s
@@ -110,16 +110,16 @@ class FaultProcess:
             toll.lost_cpu_blocks += sum(tier.used_blocks for tier in tiers if tier.name == HOST)
         pool, rank = self._parts.frontend.place(worker)
         self._deaths[worker] = toll
-        legs = parts.workers[worker].die(parts.engines[worker](), CANNOT_CONNECT)
+        requests = parts.workers[worker].die(parts.engines[worker](), CANNOT_CONNECT)
         # What is on its way by then arrives; a worker that fast-forwards has sent more than that.
         pool.drop(rank, self._clock.now_s + parts.frontend.event_delay_s)
-        toll.lost_tokens += sum(leg.computed for leg in legs)
+        toll.lost_tokens += sum(request.computed for request in requests)
         parts.events.forget(worker)
         if parts.pulls is not None:
             parts.pulls.source_gone(worker)
-            for leg in legs:
-                parts.pulls.target_gone(leg.request_id)
-        return legs
+            for request in requests:
+                parts.pulls.target_gone(request.request_id)
+        return requests
 
     def _remove(self, toll: Toll, worker: int) -> None:
         """The router learns that a worker is gone."""
@@ -134,27 +134,27 @@ class FaultProcess:
         pool.let_in(rank)
         toll.until_s = self._clock.now_s
 
-    def unreachable(self, worker: int, leg: ActiveRequest) -> None:
+    def unreachable(self, worker: int, request: ActiveRequest) -> None:
         """A request was sent to a worker that is gone."""
         toll = self._deaths[worker]
         if self._parts.pulls is not None:
-            self._parts.pulls.target_gone(leg.request_id, reached=False)
+            self._parts.pulls.target_gone(request.request_id, reached=False)
         fault, now_s = toll.fault, self._clock.now_s
         if isinstance(fault, WorkerDies) and fault.connections == "hang":
             known_s = fault.at_s + fault.detected_after_s
             fails_s = max(now_s, min(known_s, now_s + fault.connect_timeout_s))
-            self._at(fails_s, partial(self._not_reached, toll, worker, leg))
+            self._at(fails_s, partial(self._not_reached, toll, worker, request))
         else:
-            self._not_reached(toll, worker, leg)
+            self._not_reached(toll, worker, request)
 
-    def _not_reached(self, toll: Toll, worker: int, leg: ActiveRequest) -> None:
+    def _not_reached(self, toll: Toll, worker: int, request: ActiveRequest) -> None:
         if toll.until_s is None:
             self._leave_out(worker)
-        self._interrupt([leg], toll, CANNOT_CONNECT)
+        self._interrupt([request], toll, CANNOT_CONNECT)
 
-    def _interrupt(self, legs: Sequence[ActiveRequest], toll: Toll, reason: str) -> None:
-        for leg in legs:
-            toll.count(self._parts.migration.interrupted(leg, reason))
+    def _interrupt(self, requests: Sequence[ActiveRequest], toll: Toll, reason: str) -> None:
+        for request in requests:
+            toll.count(self._parts.migration.interrupted(request, reason))
 
     def pull_failed(self, request: int, target: int) -> None:
         """A decode worker waits for blocks that cannot be read any more."""
@@ -179,10 +179,10 @@ class FaultProcess:
             looks_s = fault.at_s + min(fault.timeout_s, fault.grace_s + times * LOOK_S)
             self._at(looks_s, partial(self._look, toll, fault, times + 1))
             return
-        legs = self._kill(worker, toll)
+        requests = self._kill(worker, toll)
         pool, rank = self._parts.frontend.place(worker)
         pool.forget(rank)
-        self._interrupt(legs, toll, DRAIN_TIMEOUT)
+        self._interrupt(requests, toll, DRAIN_TIMEOUT)
         if fault.back_after_s is not None:
             self._at(now_s + fault.back_after_s, partial(self._come_back, toll, worker))
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from sim.base.errors import InputError
 from sim.base.reading import json_object, lines
+from sim.base.units import plural
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _LINE = re.compile(
@@ -61,25 +62,43 @@ def is_log_line(line: bytes) -> bool:
     return _entry(1, line) is not None
 
 
-def entries(path: Path, wanted: Sequence[str]) -> Iterator[Entry | None]:
+def entries(path: Path, wanted: Sequence[str], notes: list[str]) -> Iterator[Entry | None]:
     """Yield the entries with any of these texts in them, and None for each line that is no entry.
+
+    The notes get a sentence where lines are in another encoding, and where the last one has no end.
 
     Raises:
         InputError: the file cannot be read, or a line has NUL bytes.
 
     """
     needles = [text.encode() for text in wanted]
+    line, foreign = b"\n", []
     for number, line in lines(path):
         if b"\0" in line:
             raise InputError(
                 f"{path}, line {number}: NUL bytes: the log was overwritten or cut off by a crash"
             )
+        if not _is_utf8(line):
+            foreign.append(number)
         if b"\x1b" in line or any(needle in line for needle in needles):
             entry = _entry(number, line)
             if entry is None or any(text in entry.message for text in wanted):
                 yield entry
         elif not line[:1].isdigit() and not line.startswith(b"{") and not line.isspace():
             yield None
+    if foreign:
+        n = len(foreign)
+        notes.append(f"{path.name}, line {foreign[0]}: not UTF-8; {n} such {plural(n, 'line')} in all")
+    if not line.endswith(b"\n"):
+        notes.append(f"{path.name}: its last line has no end: it was cut, or copied while it was written")
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _entry(number: int, line: bytes) -> Entry | None:

@@ -14,10 +14,10 @@ from sim.base.errors import InputError
 from sim.measured.formats.formula import Candidate, candidate
 from sim.measured.formats.log_lines import Entry, entries
 
-Leg = Literal["aggregated", "prefill", "decode", "peek"]
+StageName = Literal["aggregated", "prefill", "decode", "peek"]
 """What a worker is chosen for; a peek only asks, so that conditional disaggregation can decide."""
 
-_PHASES: dict[str, Leg] = {"Prefill": "prefill", "Decode": "decode", "Aggregated": "aggregated"}
+_PHASES: dict[str, StageName] = {"Prefill": "prefill", "Decode": "decode", "Aggregated": "aggregated"}
 
 
 @dataclass(slots=True)
@@ -25,7 +25,7 @@ class LoggedDecision:
     """One choice of a worker. Blocks are the router's; None where the log has no such line."""
 
     request_id: str
-    leg: Leg
+    stage: StageName
     now_s: float | None
     """Unix time; None for a policy that logs nothing when it chooses (round robin)."""
     worker_id: int
@@ -82,9 +82,9 @@ class LoggedRequest:
     decisions: list[LoggedDecision] = field(default_factory=list)
     """In order: prefill before decode."""
 
-    def decision(self, *legs: Leg) -> LoggedDecision | None:
-        """Return the last decision for any of these legs: of several attempts the one that counts."""
-        return next((found for found in reversed(self.decisions) if found.leg in legs), None)
+    def decision(self, *stages: StageName) -> LoggedDecision | None:
+        """Return the last decision for any of these stages: of several attempts the one that counts."""
+        return next((found for found in reversed(self.decisions) if found.stage in stages), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +96,8 @@ class RouterLog:
     """Lines that are none of the log's."""
     n_unjoined_candidates: int
     """Candidates whose choice the log does not have."""
+    notes: tuple[str, ...]
+    """What is wrong with its text although it is read, a sentence each."""
 
     @property
     def decisions(self) -> list[LoggedDecision]:
@@ -113,9 +115,9 @@ def read_router_log(*paths: Path) -> RouterLog:
         InputError: the file cannot be read, or a candidate's line is none that is known.
 
     """
-    reader, n_other_lines = _Reader(), 0
+    reader, n_other_lines, notes = _Reader(), 0, list[str]()
     for path in paths:
-        for entry in entries(path, tuple(_HANDLERS)):
+        for entry in entries(path, tuple(_HANDLERS), notes):
             if entry is None:
                 n_other_lines += 1
                 continue
@@ -123,7 +125,8 @@ def read_router_log(*paths: Path) -> RouterLog:
                 reader.read(entry)
             except InputError as error:
                 raise InputError(f"{path}, line {entry.line}: {error}") from error
-    return RouterLog(tuple(reader.requests.values()), n_other_lines, sum(map(len, reader.pending.values())))
+    unjoined = sum(map(len, reader.pending.values()))
+    return RouterLog(tuple(reader.requests.values()), n_other_lines, unjoined, tuple(notes))
 
 
 class _Reader:
@@ -168,13 +171,13 @@ class _Reader:
             return
         worker_type = (entry.get("worker_type") or "").rstrip(",")
         candidates = tuple(self.pending.pop((request.request_id, worker_type), {}).values())
-        leg: Leg = "aggregated"
+        stage: StageName = "aggregated"
         if worker_type == "prefill":
-            leg = "prefill"
+            stage = "prefill"
         elif request.decision("prefill"):
-            leg = "decode"
+            stage = "decode"
         decision = LoggedDecision(
-            request.request_id, leg, entry.time_s, worker_id, entry.number("dp_rank") or 0
+            request.request_id, stage, entry.time_s, worker_id, entry.number("dp_rank") or 0
         )
         decision.cost, decision.candidates = entry.real("logit"), candidates
         decision.host_blocks = entry.number("host_pinned_blocks")
@@ -183,21 +186,23 @@ class _Reader:
 
     def peeked(self, _: Entry, request: LoggedRequest) -> None:
         if request.decisions:
-            request.decisions[-1].leg = "peek"
+            request.decisions[-1].stage = "peek"
 
     def best(self, entry: Entry, request: LoggedRequest) -> None:
         if request.decisions:
             request.decisions[-1].overlap_blocks = entry.number("overlap_blocks")
             request.decisions[-1].prompt_blocks = entry.number("total_blocks")
 
-    def leg_ended(self, entry: Entry, request: LoggedRequest) -> None:
-        leg = _PHASES.get(entry.get("phase") or "", "aggregated")
-        decision = request.decision(leg)
+    def stage_ended(self, entry: Entry, request: LoggedRequest) -> None:
+        stage = _PHASES.get(entry.get("phase") or "", "aggregated")
+        decision = request.decision(stage)
         if decision is None:
             worker_id = entry.number("worker_id")
             if worker_id is None:
                 return
-            decision = LoggedDecision(request.request_id, leg, None, worker_id, entry.number("dp_rank") or 0)
+            decision = LoggedDecision(
+                request.request_id, stage, None, worker_id, entry.number("dp_rank") or 0
+            )
             request.decisions.append(decision)
         decision.ended_s = entry.time_s
         decision.failed = "route request failed" in entry.message
@@ -207,7 +212,7 @@ class _Reader:
         request.status = entry.get("status")
         request.prompt_tokens = entry.number("input_tokens") or request.prompt_tokens
         request.output_tokens = entry.number("output_tokens")
-        # Dynamo 1.4.2 logs no end of a leg.
+        # Dynamo 1.4.2 logs no end of a stage.
         if request.decisions and request.decisions[-1].ended_s is None:
             request.decisions[-1].ended_s = entry.time_s
 
@@ -219,8 +224,8 @@ _HANDLERS = {
     "[ROUTING] Best": _Reader.best,
     "[ROUTING_INPUT]": _Reader.hashed,
     "Conditional disagg decision": _Reader.peeked,
-    "route request completed": _Reader.leg_ended,
-    "route request failed": _Reader.leg_ended,
+    "route request completed": _Reader.stage_ended,
+    "route request failed": _Reader.stage_ended,
     "request received": _Reader.received,
     "request completed": _Reader.completed,
 }

@@ -14,7 +14,7 @@ from sim.results.labels import CAUSE_LABELS
 from sim.show.text.page_table import PageTable
 from sim.show.text.summary import footnotes, heading
 
-_LEGS = {
+_STAGES = {
     "aggregated": "To a worker that computes prompt and answer",
     "prefill": "Prefill leg: to a worker that computes the prompt",
     "decode": "Decode leg: to a worker that computes the answer",
@@ -55,7 +55,7 @@ def _asked(request: Values, block_tokens: int) -> Text:
 
 
 def _choice(choice: Choice, block_tokens: int) -> RenderableType:
-    title = Text.assemble((_LEGS.get(choice.leg, choice.leg), "bold"), f", at {choice.now_s:.3f} s")
+    title = Text.assemble((_STAGES.get(choice.leg, choice.leg), "bold"), f", at {choice.now_s:.3f} s")
     return Group(title, _formula(choice), _table(choice, block_tokens), _verdict(choice))
 
 

@@ -11,7 +11,7 @@ from sim.validation.replay.replay import Replay
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Choices of one leg whose costs the router logged, and what they look like in the replay."""
+    """Choices of one stage whose costs the router logged, and what they look like in the replay."""
 
     logged: int
     equal_costs: int
@@ -21,35 +21,35 @@ class Choices:
 
 
 def compare_choices(replayed: Replay) -> dict[str, Choices]:
-    """Return the comparison by leg; nothing of a leg without logged costs."""
+    """Return the comparison by stage; nothing of a stage without logged costs."""
     recorded = replayed.recording
     costs = _costs(replayed)
     first_decode = replayed.scenario.workers.first_decode
     counts: dict[str, list[int]] = {}
-    for (index, leg), by_worker in costs.items():
+    for (index, stage), by_worker in costs.items():
         request = recorded.requests[index]
-        decision = request.decode if leg == "decode" else request.prefill
+        decision = request.decode if stage == "decode" else request.prefill
         if decision is None or decision.chosen is None:
             continue
-        logged = _logged(recorded, decision, first_decode if leg == "decode" else 0)
-        taken = _taken(recorded, index, leg, first_decode)
+        logged = _logged(recorded, decision, first_decode if stage == "decode" else 0)
+        taken = _taken(recorded, index, stage, first_decode)
         # A replay may have workers that the run had lost.
         pairs = [(by_worker[worker], cost) for worker, cost in logged.items()]
         equal = all(as_logged(theirs, ours) for ours, theirs in pairs)
         cheapest = by_worker[taken] <= min(ours for ours, _ in pairs) if taken is not None else False
-        count = counts.setdefault(leg, [0, 0, 0])
+        count = counts.setdefault(stage, [0, 0, 0])
         for place, value in enumerate((True, equal, cheapest)):
             count[place] += value
-    return {leg: Choices(*count) for leg, count in counts.items()}
+    return {stage: Choices(*count) for stage, count in counts.items()}
 
 
 def _costs(replayed: Replay) -> Mapping[tuple[int, str], dict[int, float]]:
-    """Return the replay's costs by worker, for each request and leg."""
+    """Return the replay's costs by worker, for each request and stage."""
     table = replayed.rows.tables["decisions"]
     columns = (table.column(name) for name in ("request", "leg", "worker", "cost"))
     found: dict[tuple[int, str], dict[int, float]] = {}
-    for request, leg, worker, cost in zip(*columns, strict=True):
-        found.setdefault((request, leg), {})[worker] = cost
+    for request, stage, worker, cost in zip(*columns, strict=True):
+        found.setdefault((request, stage), {})[worker] = cost
     return found
 
 
@@ -65,8 +65,8 @@ def _logged(recorded: Recording, decision: LoggedDecision, first: int) -> dict[i
     return found
 
 
-def _taken(recorded: Recording, index: int, leg: str, first_decode: int) -> int | None:
-    if leg != "decode":
+def _taken(recorded: Recording, index: int, stage: str, first_decode: int) -> int | None:
+    if stage != "decode":
         return recorded.ranks.get(index)
     rank = recorded.decode_ranks.get(index)
     return None if rank is None else first_decode + rank

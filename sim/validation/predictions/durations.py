@@ -16,7 +16,6 @@ import numpy as np
 
 from sim.base.uniform import uniform
 from sim.engine.active import ActiveRequest
-from sim.validation.predictions.quantities import requests
 from sim.validation.replay.recording import Recording, Times
 from sim.validation.replay.replay import Replay
 
@@ -42,7 +41,7 @@ class Durations:
 
     def __init__(self, recorded: Recording, forced: Replay) -> None:
         """Take the tokens that each request computed from a replay on the recorded workers."""
-        rows = requests(forced)
+        rows = forced.requests
         seen = {index: _seen(recorded, index, rows[index]) for index in recorded.times}
         self.seen = tuple(seen.values())
         points = [(log(one.computed_tokens), log(one.prompt_s)) for one in self.seen]

@@ -20,11 +20,11 @@ from sim.base.errors import InputError
 from sim.base.uniform import uniform
 from sim.cluster.build import Cluster
 from sim.cluster.checks.switch import watch_wanted
-from sim.measured.run import MeasuredRun
 from sim.router.policies import make_policy
 from sim.scenario.scenario import Scenario
+from sim.validation.case import ValidationCase
 from sim.validation.replay.client import as_the_client_would
-from sim.validation.replay.recording import Recording, recording
+from sim.validation.replay.recording import Recording
 from sim.validation.replay.replay import RecordedChoice, check_workers
 
 FITTED = ("t_floor_s", "c_tok_s_per_token")
@@ -68,15 +68,15 @@ class Fitted:
         return scenario.model_copy(update={"timing": timing})
 
 
-def fit(runs: Sequence[tuple[MeasuredRun, Scenario]]) -> Fitted:
-    """Fit the law to runs, each with the scenario of its cluster.
+def fit(cases: Sequence[ValidationCase]) -> Fitted:
+    """Fit the law to runs.
 
     Raises:
         InputError: a run tells no latencies of its requests, or nothing to replay; its requests do not all
             complete in the scenario's cluster, or the scenario's law has no coefficients.
 
     """
-    fits = [_Fit(run, scenario) for run, scenario in runs]
+    fits = [_Fit(case) for case in cases]
 
     def residuals(logs: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.concatenate([one.residuals(np.exp(logs)) for one in fits])
@@ -88,7 +88,7 @@ def fit(runs: Sequence[tuple[MeasuredRun, Scenario]]) -> Fitted:
     covariance = np.linalg.pinv(found.jac.T @ found.jac) * 2 * found.cost / spare
     axes, variances, _ = np.linalg.svd(covariance, hermitian=True)
     return Fitted(
-        tuple(run.title for run, _ in runs),
+        tuple(case.run.title for case in cases),
         tuple(found.x.tolist()),
         tuple(map(tuple, (axes * np.sqrt(variances)).tolist())),
         float(np.abs(found.fun).mean()),
@@ -98,18 +98,18 @@ def fit(runs: Sequence[tuple[MeasuredRun, Scenario]]) -> Fitted:
 class _Fit:
     """One run that is fitted to."""
 
-    def __init__(self, run: MeasuredRun, scenario: Scenario) -> None:
+    def __init__(self, case: ValidationCase) -> None:
+        scenario = case.scenario
         if scenario.timing.preset:
             raise InputError(f'timing.preset = "{scenario.timing.preset}": has no coefficients to fit')
-        recorded = recording(run)
-        check_workers(recorded, scenario)
-        self.sent, self.scenario = as_the_client_would(recorded, scenario)
+        check_workers(case.recording, scenario)
+        self.sent, self.scenario = as_the_client_would(case.recording, scenario)
         measured = {index: _latencies(self.sent, index) for index in self.sent.completed}
         self._measured = {index: found for index, found in measured.items() if found}
         if not self._measured:
             raise InputError(
-                f"{run.folder.path}: no latencies of its requests to fit to: it needs the details of the "
-                "client's result (--save-detailed)"
+                f"{case.run.folder.path}: no latencies of its requests to fit to: it needs the details of "
+                "the client's result (--save-detailed)"
             )
 
     def residuals(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -10,16 +10,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sim.measured.run import MeasuredRun
-from sim.measured.summary import summarise
 from sim.scenario.scenario import Scenario
 from sim.simulation.run import run as simulate
+from sim.validation.case import ValidationCase
 from sim.validation.predictions.fit import Fitted
-from sim.validation.predictions.quantities import Numbers, measured_numbers, predicted_numbers, requests
+from sim.validation.predictions.quantities import Numbers, predicted_numbers
 from sim.validation.predictions.simulated_routing import PREDICTED, Prediction, prediction
 from sim.validation.refused import Refused, most, refused
 from sim.validation.replay.client import as_the_client_would
-from sim.validation.replay.recording import Recording, recording
+from sim.validation.replay.recording import Recording
 from sim.validation.replay.replay import Replay, check_workers
 
 LATENCIES = {
@@ -47,8 +46,7 @@ class Timed:
 
 
 def full_simulation(
-    run: MeasuredRun,
-    scenario: Scenario,
+    case: ValidationCase,
     seeds: int,
     fitted: Fitted | None = None,
     on_seed: Callable[[], None] = lambda: None,
@@ -59,10 +57,10 @@ def full_simulation(
         InputError: the run's prompts or send times are not known, or the scenario has too few workers.
 
     """
-    recorded = recording(run)
+    recorded, scenario = case.recording, case.scenario
     check_workers(recorded, scenario)
     sent, cluster = as_the_client_would(recorded, fitted.law(scenario) if fitted else scenario)
-    measured = measured_of(run, scenario)
+    measured = measured_of(case)
     times = cluster.coefficients()
     in_file = times.file is not None and not (scenario.timing.preset or scenario.timing.draw)
     drawn: dict[str, list[float]] = {}
@@ -89,16 +87,16 @@ def full_simulation(
     return Timed(seeds, law, drawn_law, predictions, most(refusals), tuple(recorded.notes))
 
 
-def measured_of(run: MeasuredRun, scenario: Scenario) -> Numbers:
+def measured_of(case: ValidationCase) -> Numbers:
     """Return the measured side of all that is predicted, by the same names."""
-    return {**_percentiles(summarise(run)), **measured_numbers(run, scenario.capacity().block_bytes)}
+    return {**_percentiles(case.summary), **case.measured}
 
 
 def _numbers(sent: Recording, scenario: Scenario) -> tuple[dict[str, float | None], Refused]:
     found = simulate(scenario, trace=sent.trace)
     replayed = Replay(sent, scenario, found.rows, scenario.capacity().block_bytes, (), ())
     numbers = predicted_numbers(replayed)
-    lost = refused(sent, requests(replayed))
+    lost = refused(sent, replayed.requests)
     return {**_percentiles(found.to_dict()), **{name: numbers[name] for name in PREDICTED}}, lost
 
 

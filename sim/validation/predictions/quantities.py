@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from sim.measured.run import MeasuredRun
-from sim.measured.summary import summarise
 from sim.validation.replay.replay import Replay
 
 Numbers = Mapping[str, float | None]
@@ -45,9 +44,8 @@ def error(measured: float | None, predicted: float | None) -> Error | None:
     return Error(difference, difference / measured if measured else None)
 
 
-def measured_numbers(run: MeasuredRun, block_bytes: int) -> Numbers:
-    """Return what the files of the run say."""
-    summary = summarise(run)
+def measured_numbers(run: MeasuredRun, summary: Mapping[str, Any], block_bytes: int) -> Numbers:
+    """Return what the files of the run say; `summary`: of `summarise`."""
     prefill, decode, overlap = summary["prefill"], summary["decode"], summary["overlap"]
     by_source: Mapping[str, int] = prefill["by_source"] or {}
     pulled = [
@@ -74,7 +72,7 @@ def _mean(counts: Mapping[str, Any] | None) -> float | None:
 def predicted_numbers(replayed: Replay) -> Numbers:
     """Return what the replay gave, for the same requests."""
     recording, scenario = replayed.recording, replayed.scenario
-    rows = requests(replayed)
+    rows = replayed.requests
     counted = {index for index in recording.completed if rows[index]["counted_prompt_tokens"] is not None}
     done = [rows[index] for index in sorted(counted)]
     local, host = _total(done, "local_hit_tokens"), _total(done, "external_hit_tokens")
@@ -110,17 +108,6 @@ def _required(replayed: Replay, rows: Sequence[Mapping[str, Any]], counted: Coll
     return recording.required_of(counted, [row["index"] for row in in_order], replayed.scenario.block_tokens)
 
 
-def requests(replayed: Replay) -> list[dict[str, Any]]:
-    """Return the rows of the requests by index."""
-    table = replayed.rows.tables["requests"]
-    names = [column.name for column in table.columns]
-    rows = [
-        dict(zip(names, values, strict=True))
-        for values in zip(*(table.column(name) for name in names), strict=True)
-    ]
-    return sorted(rows, key=lambda row: row["index"])
-
-
 def _total(rows: Sequence[Mapping[str, Any]], name: str) -> int:
     return sum(row[name] or 0 for row in rows)
 
@@ -130,7 +117,7 @@ def _host_blocks(replayed: Replay) -> int | None:
     if table is None:
         return None
     chosen = zip(table.column("chosen"), table.column("leg"), table.column("host_blocks"), strict=True)
-    blocks = [n for taken, leg, n in chosen if taken and leg != "decode"]
+    blocks = [n for taken, stage, n in chosen if taken and stage != "decode"]
     return int(sum(blocks))
 
 

@@ -4,15 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sim.measured.run import MeasuredRun
-from sim.scenario.scenario import Scenario
+from sim.validation.case import ValidationCase
 from sim.validation.predictions import lru
 from sim.validation.predictions.blocks import HeldBlocks, held_blocks
 from sim.validation.predictions.choices import Choices, compare_choices
-from sim.validation.predictions.quantities import Numbers, measured_numbers, predicted_numbers, requests
+from sim.validation.predictions.quantities import Numbers, predicted_numbers
 from sim.validation.refused import Refused, refused, unserved
-from sim.validation.replay.recording import Recording, recording
-from sim.validation.replay.replay import replay
+from sim.validation.replay.recording import Recording
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,24 +54,23 @@ class Forced:
     held_blocks: tuple[HeldBlocks, ...]
     """Of each worker whose KV events were recorded."""
     choices: dict[str, Choices]
-    """By leg."""
+    """By stage."""
     refused: Refused
     notes: tuple[str, ...]
 
 
-def replayed_routing(run: MeasuredRun, scenario: Scenario) -> Forced:
-    """Predict the caching of a run on the cluster of a scenario.
+def replayed_routing(case: ValidationCase) -> Forced:
+    """Predict the caching of a run on the cluster of its scenario.
 
     Raises:
         InputError: the run's prompts or times are not known, or the scenario has too few workers.
 
     """
-    recorded = recording(run)
-    replayed = replay(recorded, scenario, forced=True)
-    rows = requests(replayed)
+    recorded, scenario, replayed = case.recording, case.scenario, case.replayed
+    rows = replayed.requests
     predicted = {row["index"]: _cached_tokens(row) for row in rows}
     return Forced(
-        measured_numbers(run, replayed.block_bytes),
+        case.measured,
         predicted_numbers(replayed),
         lru.numbers(recorded, scenario, unserved(recorded, rows)),
         _agreement(recorded, predicted, lru.cached_tokens(recorded, scenario)),

@@ -16,13 +16,13 @@ from statistics import NormalDist
 
 from sim.base.sums import added
 from sim.base.uniform import uniform
-from sim.measured.run import MeasuredRun
 from sim.runs.spread import ends
 from sim.scenario.scenario import Scenario
+from sim.validation.case import ValidationCase
 from sim.validation.predictions.durations import DrawnTimes, Durations
-from sim.validation.predictions.quantities import measured_numbers, predicted_numbers, requests
+from sim.validation.predictions.quantities import predicted_numbers
 from sim.validation.refused import Refused, most, refused
-from sim.validation.replay.recording import Recording, Times, recording
+from sim.validation.replay.recording import Recording, Times
 from sim.validation.replay.replay import Replay, replay
 from sim.validation.replay.sending import as_due, limit_in_flight
 
@@ -63,8 +63,7 @@ class Free:
 
 
 def simulated_routing(
-    run: MeasuredRun,
-    scenario: Scenario,
+    case: ValidationCase,
     seeds: int,
     spread: float | None = None,
     on_seed: Callable[[], None] = lambda: None,
@@ -75,14 +74,13 @@ def simulated_routing(
         InputError: the run's prompts or times are not known, or the scenario has too few workers.
 
     """
-    recorded = recording(run)
-    measured = measured_numbers(run, scenario.capacity().block_bytes)
-    one_seed = _drawn(recorded, scenario) if spread is None else _spread(recorded, spread)
+    recorded, scenario = case.recording, case.scenario
+    one_seed = _drawn(case) if spread is None else _spread(recorded, spread)
     drawn: dict[str, list[float]] = {}
     lost = []
     for n in range(seeds):
         replayed = one_seed(scenario.model_copy(update={"seed": scenario.seed + n}))
-        lost.append(refused(replayed.recording, requests(replayed)))
+        lost.append(refused(replayed.recording, replayed.requests))
         numbers = predicted_numbers(replayed)
         for name in PREDICTED:
             value = numbers[name]
@@ -91,15 +89,15 @@ def simulated_routing(
         on_seed()
     compared = not any(lost)
     predictions = {
-        name: prediction(measured[name], values, compared=compared) for name, values in drawn.items()
+        name: prediction(case.measured[name], values, compared=compared) for name, values in drawn.items()
     }
     return Free(seeds, spread, predictions, most(lost), tuple(recorded.notes))
 
 
-def _drawn(recorded: Recording, scenario: Scenario) -> Callable[[Scenario], Replay]:
+def _drawn(case: ValidationCase) -> Callable[[Scenario], Replay]:
     """Return what replays a seed with durations drawn from those of the run."""
-    durations = Durations(recorded, replay(recorded, scenario, forced=True))
-    due, limit = as_due(recorded), limit_in_flight(recorded)
+    durations = Durations(case.recording, case.replayed)
+    due, limit = as_due(case.recording), limit_in_flight(case.recording)
 
     def one_seed(seeded: Scenario) -> Replay:
         timing = DrawnTimes(due, durations, seeded.seed)

@@ -181,8 +181,8 @@ def _times(request: MeasuredRequest, start_s: float) -> Times | None:
         return None
     chunks_s = [*accumulate(request.bench.itl_s, initial=request.first_token_s - start_s)]
     # The router sees an answer before the client does.
-    leg, traced = request.decode or request.prefill, request.traced
-    ended_s = request.at(leg.ended_s) if leg else None
+    decision, traced = request.decode or request.prefill, request.traced
+    ended_s = request.at(decision.ended_s) if decision else None
     end_s = chunks_s[-1] if ended_s is None else min(ended_s - start_s, chunks_s[-1])
     first_s = min(chunks_s[0], end_s)
     if traced and traced.ttft_s is not None:

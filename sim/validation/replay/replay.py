@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from math import inf
 from operator import add
-from typing import Literal
+from typing import Any, Literal
 
 from sim.base.errors import InputError
 from sim.cluster.build import Cluster
@@ -45,7 +45,7 @@ class RecordedChoice:
         return rank
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Replay:
     """What a replay gave."""
 
@@ -57,6 +57,15 @@ class Replay:
     """KV events of each worker, with the time of the output that published them."""
     prompts: Sequence[Sequence[int]]
     """What those events call the full blocks of every prompt, by index."""
+
+    @cached_property
+    def requests(self) -> list[dict[str, Any]]:
+        """The rows of the requests by index."""
+        table = self.rows.tables["requests"]
+        names = [column.name for column in table.columns]
+        columns = (table.column(name) for name in names)
+        rows = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+        return sorted(rows, key=lambda row: row["index"])
 
 
 def replay(

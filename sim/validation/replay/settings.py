@@ -1,6 +1,7 @@
 """The scenario of one run: what its own files tell is laid over the scenario that is given."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import tomlkit
 
@@ -16,13 +17,18 @@ TOLD = ("router.", "workers.", "engine.kv_blocks", "disaggregation.decode_kv_blo
 _ORDER = ("workers", "engine", "disaggregation", "offload", "router")
 
 
-def told_by(run: MeasuredRun) -> Found:
-    """Return all that the run's files tell of a scenario."""
-    return mirror(MirroredCluster(run))
+class LaidOver(NamedTuple):
+    """The scenario for a run."""
+
+    scenario: Scenario
+    settings: str
+    """A sentence of which settings the run told."""
+    told: Found
+    """All that the run's files tell of a scenario."""
 
 
-def scenario_of(run: MeasuredRun, name: str, overrides: Sequence[str]) -> tuple[Scenario, str]:
-    """Return the scenario for a run, and a sentence of which settings the run told.
+def scenario_of(run: MeasuredRun, name: str, overrides: Sequence[str]) -> LaidOver:
+    """Return the scenario for a run, with what the run told.
 
     The overrides come last: they win over what the run tells.
 
@@ -31,9 +37,10 @@ def scenario_of(run: MeasuredRun, name: str, overrides: Sequence[str]) -> tuple[
 
     """
     given = {override.partition("=")[0].strip() for override in overrides}
+    found = mirror(MirroredCluster(run))
     told = {
         ".".join(path): setting
-        for path, setting in told_by(run).settings.items()
+        for path, setting in found.settings.items()
         if ".".join(path).startswith(TOLD) and ".".join(path) not in given
     }
     in_order = sorted(told, key=lambda key: _ORDER.index(key.partition(".")[0]))
@@ -44,4 +51,4 @@ def scenario_of(run: MeasuredRun, name: str, overrides: Sequence[str]) -> tuple[
         scenario = load_scenario(name, [*(f"{key}={text}" for key, text in texts.items()), *overrides])
     except InputError as error:
         raise InputError(f"{run.folder.path}: tells {listed}; laid over the scenario: {error}") from error
-    return scenario, f"as the run's own files tell: {listed}"
+    return LaidOver(scenario, f"as the run's own files tell: {listed}", found)

@@ -70,8 +70,8 @@ def router_events(recorded: Recording) -> dict[str, list[RouterEvent]]:
     found: dict[str, list[RouterEvent]] = {}
     for request in recorded.run.requests:
         for decision in request.logged.decisions if request.logged and request.trace else ():
-            if decision.leg != "peek":
-                pool = "decode" if decision.leg == "decode" else "prefill"
+            if decision.stage != "peek":
+                pool = "decode" if decision.stage == "decode" else "prefill"
                 found.setdefault(pool, []).extend(_life(request, decision))
     return {pool: sorted(entries, key=itemgetter(0, 1)) for pool, entries in found.items()}
 
@@ -84,7 +84,7 @@ def _life(request: MeasuredRequest, decision: LoggedDecision) -> Iterator[Router
     ended = (request.at(decision.ended_s), request.end_s)
     end_s = next((time_s for time_s in ended if time_s is not None), None)
     first_s = request.first_token_s if request.answered_s is None else request.answered_s
-    if decision.leg != "decode" and first_s is not None:
+    if decision.stage != "decode" and first_s is not None:
         yield RouterEvent(
             first_s if end_s is None else min(first_s, end_s), EventKind.FIRST_TOKEN, request, decision
         )
@@ -122,7 +122,7 @@ def rebuild(
             terms = router.terms(query._replace(allowed=frozenset(allowed)), now_s)
             by_rank = {ranks[term.rank]: term for term in terms}
             bookings[id(decision)] = router.book(query, by_rank[entry.rank], now_s)
-            if decision.leg == "decode":
+            if decision.stage == "decode":
                 streaming[id(decision)] = bookings[id(decision)]
             if decision.candidates:
                 found.append(Rebuilt(entry, by_rank))
@@ -143,9 +143,9 @@ def _ranks(decision: LoggedDecision) -> Iterable[Rank]:
 
 def _router(decision: LoggedDecision, scenario: Scenario, ranks: int) -> tuple[Router, Overrides]:
     """Return the router of a pool, and what every query of it carries."""
-    if decision.leg == "aggregated":
+    if decision.stage == "aggregated":
         return Router(scenario.router, scenario.block_tokens, ranks), NO_OVERRIDES
-    routing = (decode_stage if decision.leg == "decode" else prefill_stage)(scenario.router)
+    routing = (decode_stage if decision.stage == "decode" else prefill_stage)(scenario.router)
     router = Router(routing.config, scenario.block_tokens, ranks, worker_type=routing.worker_type)
     return router, routing.overrides
 

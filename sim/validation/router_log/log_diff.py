@@ -17,10 +17,9 @@ from sim.measured.formats.router_log import LoggedDecision
 from sim.measured.request import MeasuredRequest
 from sim.measured.run import MeasuredRun
 from sim.scenario.scenario import Scenario
-from sim.validation.predictions.quantities import requests
+from sim.validation.case import ValidationCase
 from sim.validation.refused import Refused, refused
-from sim.validation.replay.recording import Recording, recording
-from sim.validation.replay.replay import replay
+from sim.validation.replay.recording import Recording
 from sim.validation.router_log.bookings import EventKind, Overlaps, Rank, RouterEvent, rebuild, router_events
 from sim.validation.router_log.mismatches import Mismatch, Mismatches
 from sim.validation.router_log.replayed_overlap import ReplayedOverlap
@@ -39,9 +38,9 @@ class Formula:
 
 @dataclass(frozen=True, slots=True)
 class Books:
-    """Choices of one leg beside those of the books."""
+    """Choices of one stage beside those of the books."""
 
-    leg: str
+    stage: str
     overlap: Source
     choices: int
     """With logged costs."""
@@ -72,19 +71,19 @@ class LogDiff:
     notes: tuple[str, ...]
 
 
-def diff_router_log(run: MeasuredRun, scenario: Scenario) -> LogDiff | None:
+def diff_router_log(case: ValidationCase) -> LogDiff | None:
     """Compute the costs of a run's log again; None if the log has none.
 
     Raises:
         InputError: the run's prompts or times are not known, or disaggregation is conditional.
 
     """
+    run, scenario = case.run, case.scenario
     if not any(decision.candidates for decision in run.decisions):
         return None
     if scenario.disaggregation.conditional:
         raise InputError("disaggregation.conditional: books of such a router cannot be kept anew")
-    recorded = recording(run)
-    replayed = replay(recorded, scenario, forced=True)
+    recorded, replayed = case.recording, case.replayed
     sources: dict[Source, Overlaps] = {"logged": _logged_overlap, "predicted": ReplayedOverlap(replayed)}
     pools = router_events(recorded)
     books = (
@@ -92,7 +91,7 @@ def diff_router_log(run: MeasuredRun, scenario: Scenario) -> LogDiff | None:
         for entries in pools.values()
         for source in sources
     )
-    lost = refused(recorded, requests(replayed))
+    lost = refused(recorded, replayed.requests)
     return LogDiff(_formula(run), tuple(books), lost, tuple(_notes(run, scenario, pools)))
 
 
@@ -117,13 +116,13 @@ def _books(
     cheapest = (
         one.terms[one.choice.rank].cost <= min(terms.cost for terms in one.terms.values()) for one in rebuilt
     )
-    leg = entries[0].decision.leg
-    return Books(leg, source, len(rebuilt), len(rebuilt) - len(parted), sum(cheapest), tuple(parted))
+    stage = entries[0].decision.stage
+    return Books(stage, source, len(rebuilt), len(rebuilt) - len(parted), sum(cheapest), tuple(parted))
 
 
 def _notes(run: MeasuredRun, scenario: Scenario, pools: Mapping[str, Sequence[RouterEvent]]) -> Iterator[str]:
     booked = sum(entry.moment is EventKind.CHOICE for entries in pools.values() for entry in entries)
-    asked = sum(decision.leg != "peek" for decision in run.decisions)
+    asked = sum(decision.stage != "peek" for decision in run.decisions)
     if booked < asked:
         yield (
             f"{asked - booked} of {asked} choices are of requests that are not in the trace: they are not in "

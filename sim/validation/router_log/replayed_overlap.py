@@ -21,19 +21,19 @@ class ReplayedOverlap:
             for rank, worker in enumerate(pool)
         }
         self._blocks: dict[tuple[int, str, int], float] = {}
-        """By row of the client's input, leg and number of the worker."""
+        """By row of the client's input, stage and number of the worker."""
         table = replayed.rows.tables["decisions"]
         names = ("request", "leg", "worker", "device_blocks", "host_blocks", "disk_blocks")
-        for index, leg, worker, device, host, disk in zip(*map(table.column, names), strict=True):
+        for index, stage, worker, device, host, disk in zip(*map(table.column, names), strict=True):
             row = recorded.requests[index].row
             lower = router.host_cache_hit_weight * host + router.disk_cache_hit_weight * disk
-            self._blocks[row, leg, worker] = device + lower
+            self._blocks[row, stage, worker] = device + lower
 
     def __call__(self, request: MeasuredRequest, decision: LoggedDecision) -> Mapping[Rank, float]:
         """Return blocks by candidate, tiers weighted."""
         ranks = [(candidate.worker_id, candidate.dp_rank) for candidate in decision.candidates]
         workers = {rank: self._workers.get(rank[0], -1) for rank in ranks}
         return {
-            rank: self._blocks.get((request.row, decision.leg, worker), 0.0)
+            rank: self._blocks.get((request.row, decision.stage, worker), 0.0)
             for rank, worker in workers.items()
         }

@@ -10,7 +10,7 @@ from rich.text import Text
 from sim.base import words
 from sim.show.text.summary import table
 
-PARTINGS = 12
+MISMATCHES = 12
 """Mismatches that are printed; JSON has them all."""
 _OVERLAP = {"logged": "logged overlap", "predicted": "predicted overlap"}
 _TERMS = {
@@ -53,7 +53,7 @@ def render_log(found: Mapping[str, Any]) -> Iterator[RenderableType]:
 
 
 def _in_order(books: Sequence[Mapping[str, Any]], overlap: str) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return (leg, mismatch) of all legs, in order of time."""
+    """Return (stage, mismatch) of all stages, in order of time."""
     found = [
         (one["leg"], mismatch) for one in books if one["overlap"] == overlap for mismatch in one["partings"]
     ]
@@ -75,7 +75,7 @@ def _books(books: Sequence[Mapping[str, Any]]) -> Table:
     return rows
 
 
-def _first(overlap: str, leg: str, mismatch: Mapping[str, Any]) -> Text:
+def _first(overlap: str, stage: str, mismatch: Mapping[str, Any]) -> Text:
     """Say in a sentence where log and books part first, in which term."""
     difference, nearest = mismatch["differences"][0], mismatch["differences"][0]["nearest"]
     session = f" of session {mismatch['session']}" if mismatch["session"] else ""
@@ -88,21 +88,21 @@ def _first(overlap: str, leg: str, mismatch: Mapping[str, Any]) -> Text:
         )
     where = f"they {'also ' if overlap == 'predicted' else 'first '}part"
     return Text(
-        f"With the {_OVERLAP[overlap]} {where} at {words.seconds(mismatch['time_s'])}, at the {leg} choice "
+        f"With the {_OVERLAP[overlap]} {where} at {words.seconds(mismatch['time_s'])}, at the {stage} choice "
         f"for row {mismatch['row']}{session}: {difference['worker']} has {_value(difference['logged'])} "
         f"{_UNITS.get(term, term)} in the log and {_value(difference['rebuilt'])} in the books{cause}."
     )
 
 
 def _partings(mismatches: Sequence[tuple[str, Mapping[str, Any]]]) -> Table:
-    more = f", {len(mismatches) - PARTINGS} more in JSON" if len(mismatches) > PARTINGS else ""
+    more = f", {len(mismatches) - MISMATCHES} more in JSON" if len(mismatches) > MISMATCHES else ""
     rows = table(f"Logged overlap{more}", "at", "worker", "term", "log", "books", "nearest there", "after")
     rows.columns[3].justify = rows.columns[6].justify = "left"
-    for leg, mismatch in mismatches[:PARTINGS]:
+    for stage, mismatch in mismatches[:MISMATCHES]:
         for difference in mismatch["differences"]:
             nearest = difference["nearest"]
             rows.add_row(
-                f"row {mismatch['row']}, {leg}",
+                f"row {mismatch['row']}, {stage}",
                 words.seconds(mismatch["time_s"]),
                 difference["worker"],
                 _TERMS[difference["term"]],

@@ -203,9 +203,9 @@ def test_a_request_that_fails_and_is_served_all_the_same_is_seen():
     def tamper(cluster):
         interrupted = cluster.migration.interrupted
 
-        def both(leg, reason):
-            record = cluster.recorder.records[leg.request_id]
-            interrupted(leg, reason)
+        def both(request, reason):
+            record = cluster.recorder.records[request.request_id]
+            interrupted(request, reason)
             cluster.frontend._ended(record.request)
 
         cluster.migration.interrupted = both

@@ -75,5 +75,5 @@ def test_the_times_of_legs_are_those_of_the_last_try():
     ]
     (row,) = rows(pair(ONE, *deaths, frontend={"migration_limit": 1}))
     assert (row["status"], row["retries"], row["output_tokens"]) == ("failed", 1, 2)
-    legs = ("prefilled_s", "decode_queued_s", "pull_start_s", "pull_end_s", "pulled_bytes")
-    assert [row[name] for name in legs] == [None] * 5
+    columns = ("prefilled_s", "decode_queued_s", "pull_start_s", "pull_end_s", "pulled_bytes")
+    assert [row[name] for name in columns] == [None] * 5

@@ -60,7 +60,7 @@ def test_candidates_are_joined_to_their_choice(tmp_path: Path) -> None:
     assert (last.received_s, last.end_s, last.status) == (UNIX_S + 1.053, UNIX_S + 4, "success")
     assert last.block_tokens == 16
     [decision] = last.decisions
-    assert (decision.leg, decision.worker_id, decision.cost) == ("aggregated", WORKERS[1], 7.375)
+    assert (decision.stage, decision.worker_id, decision.cost) == ("aggregated", WORKERS[1], 7.375)
     assert (decision.overlap_blocks, decision.prompt_blocks, decision.host_blocks) == (1, 5, 0)
     assert (decision.now_s, decision.ended_s, decision.failed) == (UNIX_S + 1.053, UNIX_S + 4, False)
     assert [(c.worker_id, c.cost, c.cached_blocks) for c in decision.candidates] == [
@@ -139,13 +139,13 @@ def test_a_disaggregated_request_is_chosen_for_twice(tmp_path: Path) -> None:
     )
     [request] = log.requests
     prefill, decode = request.decisions
-    assert (prefill.leg, prefill.worker_id, prefill.host_blocks, prefill.failed) == (
+    assert (prefill.stage, prefill.worker_id, prefill.host_blocks, prefill.failed) == (
         "prefill",
         WORKERS[0],
         3,
         False,
     )
-    assert (decode.leg, decode.worker_id, decode.failed) == ("decode", WORKERS[1], True)
+    assert (decode.stage, decode.worker_id, decode.failed) == ("decode", WORKERS[1], True)
     assert [len(decision.candidates) for decision in request.decisions] == [1, 1]
     assert request.decision("prefill", "aggregated") is prefill
     assert request.decision("peek") is None
@@ -158,7 +158,7 @@ def test_what_conditional_disaggregation_asks_is_a_peek(tmp_path: Path) -> None:
         'logit: 12.250, effective cached blocks: 0.00 request_id="r"'
     )
     log = read(tmp_path, [*choice(1, "decode"), decided, pinned])
-    assert [decision.leg for decision in log.decisions] == ["peek", "aggregated"]
+    assert [decision.stage for decision in log.decisions] == ["peek", "aggregated"]
     assert log.decisions[1].worker_id == WORKERS[1]
 
 
@@ -174,7 +174,7 @@ def test_round_robin_logs_a_worker_only_when_the_request_ends(tmp_path: Path) ->
     )
     [request] = read(tmp_path, [received, line]).requests
     [decision] = request.decisions
-    assert (decision.leg, decision.worker_id, decision.now_s) == ("aggregated", WORKERS[1], None)
+    assert (decision.stage, decision.worker_id, decision.now_s) == ("aggregated", WORKERS[1], None)
     assert (decision.candidates, decision.chosen, decision.cheapest) == ((), None, [])
 
 

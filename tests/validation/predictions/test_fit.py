@@ -8,6 +8,7 @@ import pytest
 
 from sim.base.errors import InputError
 from sim.measured.run import load_run
+from sim.validation.case import ValidationCase
 from sim.validation.predictions.fit import FITTED, Fitted, fit
 from sim.validation.replay.settings import scenario_of
 from tests.measured.small_run import bench, copy
@@ -20,7 +21,7 @@ def test_the_fit_finds_the_law_that_made_the_times(tmp_path: Path) -> None:
     # On its recorded worker request 2 finds one block: 54 tokens. All are 1 ms on their way to the worker.
     seen = {"ttfts": [0.051, 0.051, 0.065], "itls": [[0.011], [0.011], []]}
     run = load_run(copy(tmp_path / "run", bench_json=json.dumps(bench() | seen)))
-    found = fit([(run, scenario("timing.t_floor_s=30ms", "timing.c_tok_s_per_token=0.2ms"))])
+    found = fit([ValidationCase(run, scenario("timing.t_floor_s=30ms", "timing.c_tok_s_per_token=0.2ms"))])
     assert found.runs == ("run",)
     assert [exp(log) for log in found.logs] == pytest.approx([0.010, 0.001], rel=1e-3)
     assert found.mean_error < 1e-3
@@ -39,16 +40,22 @@ def test_intervals_and_draws_have_the_spread_of_the_fit() -> None:
 def test_without_latencies_there_is_nothing_to_fit(tmp_path: Path) -> None:
     run = load_run(copy(tmp_path / "run", bench_json=None))
     with pytest.raises(InputError, match=r"no latencies of its requests to fit to: .*--save-detailed"):
-        fit([(run, scenario())])
+        fit([ValidationCase(run, scenario())])
 
 
 def test_a_law_without_coefficients_is_not_fitted(tmp_path: Path) -> None:
     run = load_run(copy(tmp_path / "run"))
     with pytest.raises(InputError, match=r'timing\.preset = "dynamo-mocker": has no coefficients to fit'):
-        fit([(run, scenario_of(run, "cpu-agg2", ("timing.preset=dynamo-mocker", *NO_TIMING))[0])])
+        fit(
+            [
+                ValidationCase(
+                    run, scenario_of(run, "cpu-agg2", ("timing.preset=dynamo-mocker", *NO_TIMING))[0]
+                )
+            ]
+        )
 
 
 def test_requests_that_the_cluster_cannot_serve_leave_nothing_to_fit(tmp_path: Path) -> None:
     run = load_run(copy(tmp_path / "run"))
     with pytest.raises(InputError, match="not all of its completed requests complete"):
-        fit([(run, scenario("engine.kv_blocks=5"))])
+        fit([ValidationCase(run, scenario("engine.kv_blocks=5"))])

@@ -7,6 +7,7 @@ import pytest
 
 from sim.measured.run import load_run
 from sim.scenario.scenario import Scenario
+from sim.validation.case import ValidationCase
 from sim.validation.predictions.fit import Fitted
 from sim.validation.predictions.full_simulation import Timed, full_simulation
 from sim.validation.predictions.simulated_routing import Prediction
@@ -29,7 +30,7 @@ def scenario(*overrides: str, folder: Path = SMALL) -> Scenario:
 
 
 def predict(seeds: int, *overrides: str, fitted: Fitted | None = None) -> Timed:
-    return full_simulation(load_run(SMALL), scenario(*overrides), seeds, fitted)
+    return full_simulation(ValidationCase(load_run(SMALL), scenario(*overrides)), seeds, fitted)
 
 
 def limited(folder: Path) -> Path:
@@ -52,7 +53,10 @@ def test_times_are_those_of_the_law() -> None:
 def test_ties_are_settled_anew_with_every_seed() -> None:
     counted: list[None] = []
     found = full_simulation(
-        load_run(SMALL), scenario("router.policy=random"), 20, None, lambda: counted.append(None)
+        ValidationCase(load_run(SMALL), scenario("router.policy=random")),
+        20,
+        None,
+        lambda: counted.append(None),
     )
     assert len(counted) == found.seeds == 20
     assert not found.drawn
@@ -71,7 +75,9 @@ def test_a_fitted_law_goes_before_the_scenarios_and_is_drawn_anew() -> None:
 def test_coefficients_that_are_known_to_ranges_are_drawn_anew() -> None:
     run = load_run(SMALL)
     ranged, fixed = (
-        full_simulation(run, scenario_of(run, "qwen14b-agg4", ("router.policy=round-robin", *more))[0], 4)
+        full_simulation(
+            ValidationCase(run, scenario_of(run, "qwen14b-agg4", ("router.policy=round-robin", *more))[0]), 4
+        )
         for more in ((), ("timing.draw=1",))
     )
     assert ranged.drawn

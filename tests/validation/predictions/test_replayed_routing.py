@@ -7,6 +7,7 @@ import pytest
 
 from sim.base.errors import InputError
 from sim.measured.run import load_run
+from sim.validation.case import ValidationCase
 from sim.validation.predictions.blocks import HeldBlocks
 from sim.validation.predictions.choices import Choices
 from sim.validation.predictions.replayed_routing import Miss, replayed_routing
@@ -16,7 +17,7 @@ from tests.measured.small_run import SMALL, copy
 
 def validate(folder: Path, *overrides: str):
     run = load_run(folder)
-    return replayed_routing(run, scenario_of(run, "cpu-agg2", overrides)[0])
+    return replayed_routing(ValidationCase(run, scenario_of(run, "cpu-agg2", overrides)[0]))
 
 
 def test_a_pool_that_holds_everything_computes_what_was_measured() -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from sim.measured.run import load_run
+from sim.validation.case import ValidationCase
 from sim.validation.predictions.simulated_routing import Prediction, _other_durations, simulated_routing
 from sim.validation.replay.recording import recording
 from sim.validation.replay.settings import scenario_of
@@ -13,7 +14,7 @@ def predict(seeds: int, *overrides: str):
     run = load_run(SMALL)
     counted = []
     scenario = scenario_of(run, "cpu-agg2", overrides)[0]
-    found = simulated_routing(run, scenario, seeds, on_seed=lambda: counted.append(1))
+    found = simulated_routing(ValidationCase(run, scenario), seeds, on_seed=lambda: counted.append(1))
     assert len(counted) == found.seeds == seeds
     return found.predictions
 

@@ -79,10 +79,10 @@ def test_without_times_the_law_decides_unless_others_have_some() -> None:
 
 
 def test_a_prefill_leg_ends_with_the_answer_to_the_router() -> None:
-    leg = request(0, computed=40)
-    leg.for_remote = True
-    assert delays((5.0,), prefilled_s=1.5).computed(plan(emitting=[leg]), 1.0, LAW_S) == 1.5
-    assert delays((5.0,)).computed(plan(emitting=[leg]), 1.0, LAW_S) == 8.0
+    active = request(0, computed=40)
+    active.for_remote = True
+    assert delays((5.0,), prefilled_s=1.5).computed(plan(emitting=[active]), 1.0, LAW_S) == 1.5
+    assert delays((5.0,)).computed(plan(emitting=[active]), 1.0, LAW_S) == 8.0
 
 
 def test_pulls_end_with_the_first_token_in_order_of_time() -> None:
@@ -101,11 +101,11 @@ def test_pulls_end_with_the_first_token_in_order_of_time() -> None:
 
 def test_the_router_sees_first_tokens_ends_and_the_answers_of_prefill_workers() -> None:
     found = RecordedDelays(RecordedTimes({0: Times((1.0, 3.0), 2.0, 4.0, 1.5)}), USUAL)
-    answer, leg = request(0, computed=40), request(0, computed=40)
-    leg.for_remote = True
+    answer, active = request(0, computed=40), request(0, computed=40)
+    active.for_remote = True
     assert found.answered(answer, 1.0, Part.FIRST_TOKEN) == 2.0
     assert found.answered(answer, 1.0, Part.END) == 4.0
-    assert found.answered(leg, 1.0, Part.END) == 1.5
+    assert found.answered(active, 1.0, Part.END) == 1.5
     assert found.answered(request(9, computed=40), 1.0, Part.END) == 1.125
     assert found.answered(answer, 1.0, Part.OTHER) == 1.125
 
@@ -156,9 +156,9 @@ def test_a_step_of_tokens_alone_takes_no_longer_than_they_do() -> None:
 def test_a_pulled_prompt_turns_up_whole() -> None:
     found = with_logs(engine([]), engine([4.0, 9.0], decode=True, r0=Stored(1, 2, 4.0, 0)))
     assert found.computed(plan(emitting=[request(0, computed=40)]), 1.0, LAW_S) == 4.0
-    leg = request(0, computed=40)
-    leg.for_remote = True
-    assert found.computed(plan(chunks=[(leg, 40)]), 1.0, LAW_S) == 8.0
+    active = request(0, computed=40)
+    active.for_remote = True
+    assert found.computed(plan(chunks=[(active, 40)]), 1.0, LAW_S) == 8.0
 
 
 def test_requests_come_when_events_say_and_tell_when_they_were_sent() -> None:

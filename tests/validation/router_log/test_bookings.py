@@ -2,7 +2,7 @@
 
 import pytest
 
-from sim.measured.formats.router_log import Leg
+from sim.measured.formats.router_log import StageName
 from sim.measured.run import MeasuredRun, load_run
 from sim.validation.replay.recording import recording
 from sim.validation.replay.settings import scenario_of
@@ -10,11 +10,11 @@ from sim.validation.router_log.bookings import EventKind, rebuild, router_events
 from tests.measured.small_run import SMALL, WORKERS
 
 
-def small(leg: Leg = "aggregated") -> MeasuredRun:
-    """Return the small run as if its choices had been made for this leg."""
+def small(stage: StageName = "aggregated") -> MeasuredRun:
+    """Return the small run as if its choices had been made for this stage."""
     run = load_run(SMALL)
     for decision in run.decisions:
-        decision.leg = leg
+        decision.stage = stage
     return run
 
 

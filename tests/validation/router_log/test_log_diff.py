@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from sim.measured.run import load_run
+from sim.validation.case import ValidationCase
 from sim.validation.replay.settings import scenario_of
 from sim.validation.router_log.log_diff import Formula, LogDiff, diff_router_log
 from sim.validation.router_log.mismatches import Difference, Nearest
@@ -15,7 +16,7 @@ FIRST, SECOND = ((worker, 0) for worker in WORKERS)
 
 def diff(folder: Path = SMALL, *overrides: str) -> LogDiff | None:
     run = load_run(folder)
-    return diff_router_log(run, scenario_of(run, "cpu-agg2", overrides)[0])
+    return diff_router_log(ValidationCase(run, scenario_of(run, "cpu-agg2", overrides)[0]))
 
 
 def edited(folder: Path, old: str, new: str) -> Path:
@@ -40,7 +41,7 @@ def test_a_line_that_does_not_add_up_is_counted(tmp_path: Path, old: str, new: s
 
 def test_partings_name_terms_values_and_what_was_near() -> None:
     logged, predicted = diff().books
-    assert (logged.leg, logged.overlap, logged.choices, logged.equal, logged.cheapest) == (
+    assert (logged.stage, logged.overlap, logged.choices, logged.equal, logged.cheapest) == (
         "aggregated",
         "logged",
         3,

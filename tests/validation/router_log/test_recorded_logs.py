@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from sim.measured.run import load_run
+from sim.validation.case import ValidationCase
 from sim.validation.replay.settings import scenario_of
 from sim.validation.router_log.log_diff import Books, Formula, diff_router_log
 
@@ -18,8 +19,8 @@ EQUAL = {
     ("cpu-off2", "off2-sd-default"): [118],
     ("cpu-2p2d", "pd-2p2d-pls4"): [120, 120],
 }
-"""Choices of each leg, of 120, whose costs come out as logged: those that part do so within milliseconds of a
-first token or end, or where a client read all tokens at once, late."""
+"""Choices of each stage, of 120, whose costs come out as logged: those that part do so within milliseconds of
+a first token or end, or where a client read all tokens at once, late."""
 
 pytestmark = pytest.mark.skipif(not RUNS.is_dir(), reason=f"no recorded runs at {RUNS}")
 
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.skipif(not RUNS.is_dir(), reason=f"no recorded runs at 
 @pytest.mark.parametrize(("name", "run"), EQUAL)
 def test_costs_come_out_as_logged(name: str, run: str) -> None:
     recorded = load_run(RUNS / run)
-    found = diff_router_log(recorded, scenario_of(recorded, name, ())[0])
+    found = diff_router_log(ValidationCase(recorded, scenario_of(recorded, name, ())[0]))
     assert found is not None
     lines = sum(len(decision.candidates) for decision in recorded.decisions)
     assert found.formula == Formula(lines, lines)

@@ -1,4 +1,4 @@
-"""What a prefill leg stores in its CPU tier: with answers, also the block that its one token fills."""
+"""What a prefill stage stores in its CPU tier: with answers, also the block that its one token fills."""
 
 import pytest
 from hypothesis import given, settings
