@@ -1,6 +1,5 @@
 """`sim capacity`: engines of several GPUs, models by name, limits by GPU, an estimate beside."""
 
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -77,7 +76,7 @@ def test_refusals_are_one_line(arguments: list[str], message: str) -> None:
 
 
 @pytest.fixture
-def library(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
+def library(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The library's function in place of an installed one; what it was asked."""
     asked: list[Any] = []
 
@@ -90,7 +89,7 @@ def library(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
     module = SimpleNamespace(estimate_num_gpu_blocks=estimate_num_gpu_blocks)
     monkeypatch.setattr(aic_blocks, "find_spec", lambda name: object())
     monkeypatch.setattr(aic_blocks, "import_module", lambda name: module)
-    yield asked
+    return asked
 
 
 def test_an_estimate_stands_beside_where_the_library_is_installed(library: list[Any]) -> None:
