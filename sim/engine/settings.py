@@ -53,9 +53,10 @@ class EngineSettings(Settings):
     """How each vLLM engine is started: names and defaults of vLLM 0.28.0's server on an 80 GB H100."""
 
     max_num_batched_tokens: Count = 8192
-    """Token budget of a step."""
+    """Token budget of a step; in a scenario, unset: as vLLM's server has it on the GPU: 16,384 from 160 GiB
+    on, 8,192 from 70 GiB on, else, and on an A100, 2,048."""
     max_num_seqs: Count = 1024
-    """Most requests that run at once."""
+    """Most requests that run at once; unset likewise: 1,024, or 256 on a smaller GPU or an A100."""
     max_model_len: Tokens | None = Field(default=None, gt=0)
     """Longest sequence that is served; unset: the model's own `max_model_len`, which is also the most."""
     long_prefill_token_threshold: CountOrZero = 0

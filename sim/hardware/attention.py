@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from sim.base.bounds import Count, CountOrZero
+from sim.base.bounds import Count, CountOrZero, Layers
 from sim.base.settings import Settings
 
 WindowKind = Literal["sliding_window", "chunked_local"]
@@ -37,7 +37,7 @@ class WindowedAttention(Settings):
     """Layers that read the last tokens only: a sliding window (Mistral, gpt-oss, Gemma) or a chunk (Llama
     4)."""
 
-    layers: Count
+    layers: Layers
     """How many of the model's layers."""
     tokens: Count
     """The window, the newest token included; of chunked local attention, the chunk."""
@@ -52,7 +52,7 @@ class WindowedAttention(Settings):
 class Mamba2(Settings):
     """Mamba-2 layers beside attention (Nemotron-H): a recurrent state instead of a KV cache."""
 
-    layers: Count
+    layers: Layers
     """How many of the model's layers."""
     heads: Count
     """Heads of the state."""

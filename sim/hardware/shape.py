@@ -9,7 +9,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from sim.base.bounds import Count, CountOrZero
+from sim.base.bounds import Count, CountOrZero, LayersOrZero
 from sim.base.settings import Settings
 from sim.base.units import Bytes, Tokens
 from sim.hardware.attention import LatentAttention, Mamba2, WindowedAttention
@@ -28,7 +28,7 @@ class ModelShape(Settings):
     """Width of the MLP."""
     vocab_size: Count
     """Rows of the embedding and of the output head."""
-    full_attention_layers: CountOrZero
+    full_attention_layers: LayersOrZero
     """Layers with a KV cache of all tokens."""
     attention_heads: Count
     """Query heads of an attention layer."""
@@ -38,7 +38,7 @@ class ModelShape(Settings):
     """Width of a head of a full-attention layer."""
     attention_output_gate: bool = False
     """Whether the query projection also makes a gate for the attention output (Qwen3-Next, Qwen3.5)."""
-    linear_attention_layers: CountOrZero = 0
+    linear_attention_layers: LayersOrZero = 0
     """Layers with a recurrent state (gated delta net); 0 for a plain model."""
     linear_key_heads: CountOrZero = 0
     """Query and key heads of a linear-attention layer."""
@@ -89,7 +89,7 @@ class ModelShape(Settings):
     """One letter a layer, repeated as often as needed: F full, W windowed, L linear attention, M Mamba-2;
     with - (an MLP) or E (experts) as layers of their own, the others have neither. Unset: the full-attention
     layers at even distances, the last one at the end."""
-    mtp_layers: CountOrZero = 0
+    mtp_layers: LayersOrZero = 0
     """Layers for multi-token prediction that are loaded: 0 unless the engine drafts with them."""
 
     @model_validator(mode="after")

@@ -52,7 +52,7 @@ def _dense(text: ConfigPart) -> int:
     """Return how many layers at the start have a plain MLP."""
     plain = text.values.get("mlp_only_layers")
     if plain:
-        if plain != list(range(len(plain))):
+        if not isinstance(plain, list) or plain != list(range(len(plain))):
             raise text.refusal("mlp_only_layers", "only the first layers may be without experts")
         return len(plain)
     return text.integer_or("first_k_dense_replace", 0)

@@ -70,8 +70,12 @@ def beside(
     """Return notes: the engine's limits of a step and, if it was asked, what AIConfigurator's core says."""
     notes = [f"max_num_batched_tokens {max_num_batched_tokens:,}, max_num_seqs {max_num_seqs:,}"]
     if isinstance(estimate, int):
-        share = estimate / result.num_blocks - 1
-        notes.append(f"AIConfigurator's core estimates {estimate:,} blocks ({share:+.1%})")
+        beside = (
+            f" ({estimate / result.num_blocks - 1:+.1%})" if len(result.engine.layout.groups) == 1 else ""
+        )
+        notes.append(
+            f"AIConfigurator's core estimates {estimate:,} blocks of {result.block_tokens} tokens{beside}"
+        )
     elif estimate:
         notes.append(f"AIConfigurator's core has no estimate: {estimate}")
     return notes
@@ -167,13 +171,23 @@ def _block_lines(result: Capacity) -> list[Line]:
         *found,
         Line("block", f"{tokens} tokens", f"{format_bytes(result.block_bytes)}"),
         Line("KV blocks", blocks, "given" if result.blocks_given else "KV pool / block"),
-        Line("tokens in the pool", f"{result.pool_tokens:,}", f"{blocks} x {tokens}"),
+        _pool_tokens(result),
         Line(
             "maximum concurrency",
             f"{result.max_concurrency:.3f}x",
             f"sequences of {model.max_model_len:,} tokens",
         ),
     ]
+
+
+def _pool_tokens(result: Capacity) -> Line:
+    if result.model.windows is None:
+        arithmetic = f"{result.num_blocks:,} x {result.block_tokens:,}"
+        return Line("tokens in the pool", f"{result.pool_tokens:,}", arithmetic)
+    counted = int(result.max_concurrency * result.model.max_model_len)
+    return Line(
+        "tokens in the pool", f"{counted:,}", "as the log counts them: in sequences of greatest length"
+    )
 
 
 def _cache_lines(share: GpuShare, result: Capacity) -> list[Line]:
@@ -227,21 +241,23 @@ def _session_lines(result: Capacity) -> list[Line]:
             )
             continue
         found += [
-            Line(f"  kept in {place}, grown", str(tier.grown_sessions), f"{blocks} / {session.grown} blocks"),
-            Line(f"  kept in {place}, cold", str(tier.cold_sessions), f"{blocks} / {session.cold} blocks"),
+            Line(
+                f"  kept in {place}, grown", str(tier.grown_sessions), f"{blocks} / {session.grown:,} blocks"
+            ),
+            Line(f"  kept in {place}, cold", str(tier.cold_sessions), f"{blocks} / {session.cold:,} blocks"),
         ]
     if grouped:
         found += [
             Line(
                 "  cold, running at once",
                 str(result.running_cold_async),
-                f"asynchronous scheduling: {session.cold_prefill_async} blocks in prefill, then "
-                f"{session.cold_decode_async}",
+                f"asynchronous scheduling: {session.cold_prefill_async:,} blocks in prefill, then "
+                f"{session.cold_decode_async:,}",
             ),
             Line(
                 "",
                 str(result.running_cold_sync),
-                f"synchronous: {session.cold_prefill_sync} blocks in prefill, then {session.grown}",
+                f"synchronous: {session.cold_prefill_sync:,} blocks in prefill, then {session.grown:,}",
             ),
         ]
     return found

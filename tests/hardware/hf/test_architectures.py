@@ -211,3 +211,9 @@ def test_what_is_not_modelled_says_why_and_what_to_do(tmp_path: Path, name: str)
 def test_keys_that_cannot_be_used(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         read(tmp_path, "LlamaForCausalLM", **changes)
+
+
+def test_lists_that_are_none_are_refused(tmp_path: Path) -> None:
+    experts = {"num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 64}
+    with pytest.raises(InputError, match="mlp_only_layers = 3: only the first layers may be without experts"):
+        read(tmp_path, "Qwen3MoeForCausalLM", **experts, mlp_only_layers=3)
