@@ -13,6 +13,7 @@ from sim.base.errors import InputError
 from sim.base.known_name import KnownName
 from sim.base.messages import first_problem
 from sim.base.shipped import PresetKind, coefficients_named, coefficients_path, preset, preset_names
+from sim.hardware.aic.asked import asked
 from sim.hardware.aic.file import aic_coefficients
 from sim.hardware.coefficient_file import (
     CoefficientFile,
@@ -79,7 +80,7 @@ def times(
         case "peak-roofline":
             return peak_roofline_coefficients(model, gpu, parallel)
         case "aiconfigurator":
-            return _of_file(aic_coefficients(model, gpu, parallel))
+            return _from_tables(model, gpu, parallel)
         case None:
             return coefficients(model, gpu, file, parallel)
     return replace(
@@ -105,18 +106,18 @@ def coefficients(
         InputError: there is no such file, it is damaged, or it is of another model or GPU.
 
     """
-    asked = _words(model.name, gpu.name, parallel)
+    wanted = _words(model.name, gpu.name, parallel)
     path = (
         coefficients_path(file_name(model.name, gpu.name, parallel))
         if file is None
         else coefficients_named(file)
     )
     if path is None:
-        return roofline_coefficients(model, gpu, f"no coefficients for {asked}", parallel)
+        return roofline_coefficients(model, gpu, f"no coefficients for {wanted}", parallel)
     content = read_coefficient_file(path)
     has = _words(content.model, content.gpu, content.parallel.parallel)
-    if has != asked:
-        raise InputError(f"{path} is of {has}, and the scenario has {asked}")
+    if has != wanted:
+        raise InputError(f"{path} is of {has}, and the scenario has {wanted}")
     changed = _changed_settings(model, gpu)
     if not changed:
         return _of_file(content)
@@ -170,19 +171,45 @@ def peak_roofline_coefficients(
     return Coefficients(_roofline(peak_roofline, model, gpu, parallel), nothing, "peak-roofline", summary)
 
 
+def _from_tables(model: ModelSettings, gpu: GpuSettings, parallel: Parallel) -> Coefficients:
+    """Return what AIConfigurator's tables give, which are of GPUs and published models as they are.
+
+    Raises:
+        InputError: as `aic_coefficients`, or model or GPU were changed in what the tables cannot follow.
+
+    """
+    changed = _changed_gpu(model, gpu)
+    if not asked(model, gpu, parallel).by_shape:
+        formats = ("weights_dtype", "kv_dtype")
+        changed += [key for key in _changed_model(model, gpu) if not key.startswith(formats)]
+    if changed:
+        raise InputError(
+            f"AIConfigurator has no tables for {', '.join(changed)}; leave timing.preset out for a roofline"
+        )
+    return _of_file(aic_coefficients(model, gpu, parallel))
+
+
 def _changed_settings(model: ModelSettings, gpu: GpuSettings) -> list[str]:
     """Return the settings, as "key = value", in which model or GPU differ in speed from their presets.
 
     Step times rest on what the roofline rests on: a setting that does not move it, such as the GPU's memory,
     leaves them as they were measured.
     """
+    return _changed_model(model, gpu) + _changed_gpu(model, gpu)
+
+
+def _changed_model(model: ModelSettings, gpu: GpuSettings) -> list[str]:
     now = roofline(model, gpu)
-    changed = [
+    return [
         f"{key} = {getattr(model, key)}"
         for key, shipped in _shipped(model, "models").items()
         if roofline(model.model_copy(update={key: shipped}), gpu) != now
     ]
-    return changed + [
+
+
+def _changed_gpu(model: ModelSettings, gpu: GpuSettings) -> list[str]:
+    now = roofline(model, gpu)
+    return [
         f"{key} = {getattr(gpu, key)}"
         for key, shipped in _shipped(gpu, "gpus").items()
         if roofline(model, gpu.model_copy(update={key: shipped})) != now

@@ -54,6 +54,11 @@ class Asked(NamedTuple):
     """Whether the model is a mixture of experts."""
 
     @property
+    def by_shape(self) -> bool:
+        """Whether the model is asked for by its shape, in place of its name."""
+        return self.model.startswith("{")
+
+    @property
     def formats(self) -> dict[str, str]:
         """The number formats that are not the model's own, by what has them."""
         named = {"weights": self.gemm, "experts": self.moe, "kv": self.kv}

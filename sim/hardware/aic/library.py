@@ -62,7 +62,7 @@ def opened(asked: Asked) -> Handle:
     with refusing(asked), _quiet():
         from aiconfigurator_core.sdk.engine import EngineHandle  # noqa: PLC0415 - an extra
 
-        config = asked.model if asked.model.startswith("{") else _bundled(asked.model)
+        config = asked.model if asked.by_shape else _bundled(asked.model)
         if config is None:
             return cast("Handle", EngineHandle.compile(asked.model, asked.system, "vllm", **asked.options))
         with TemporaryDirectory(prefix="sim-aic-") as folder:
@@ -97,7 +97,7 @@ def refusing(asked: Asked) -> Iterator[None]:
 
 def _named(asked: Asked) -> str:
     name = asked.model
-    if name.startswith("{"):
+    if asked.by_shape:
         config = json.loads(name)
         name = f"{config.get('num_hidden_layers')} layers of {config.get('hidden_size')}"
     sizes = [f"{key} = {value}" for key, value in asked.options.items() if value != 1]

@@ -106,6 +106,19 @@ def test_the_preset_takes_them_with_their_table(opened: list[Asked]) -> None:
     assert drawn.table == found.table
 
 
+def test_tables_do_not_follow_every_change(opened: list[Asked]) -> None:
+    """A dense shape of one's own is asked for as it is; a faster GPU or another hybrid is not."""
+    assert times(LLAMA8.model_copy(update={"intermediate_size": 8192}), H100, "aiconfigurator", None).file
+    assert times(QWEN27.model_copy(update={"kv_dtype": "bf16"}), H100, "aiconfigurator", None).file
+    assert times(LLAMA8, H100.model_copy(update={"memory_bytes": 2**37}), "aiconfigurator", None).file
+    for model, gpu, key in (
+        (LLAMA8, H100.model_copy(update={"memory_bandwidth_bytes_per_s": 4e12}), "memory_bandwidth"),
+        (QWEN27.model_copy(update={"intermediate_size": 8192}), H100, "intermediate_size = 8192"),
+    ):
+        with pytest.raises(InputError, match=f"has no tables for {key}.*; leave timing.preset out"):
+            times(model, gpu, "aiconfigurator", None)
+
+
 def test_without_the_extra_a_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(library, "PACKAGE", "no-such-package-anywhere")
     with pytest.raises(InputError, match=r"needs the extra \[aic\]: pip install"):
