@@ -1,6 +1,7 @@
 """What the OffloadingConnector remembers of one request: keys, blocks, and how far they are stored."""
 
 from collections.abc import Iterable, Sequence
+from itertools import repeat
 
 from sim.kv.group_spec import GroupSpec, hash_tokens
 from sim.kv.groups import Table
@@ -33,11 +34,16 @@ class OffloadState:
 
     def extend_keys(self, block_ids: BlockRuns, tokens: int) -> None:
         """Name the keys of the full blocks of so many tokens."""
+        fresh: list[int] = []
+        named = (0, 0)
         for group, keys in enumerate(self.keys):
-            known, positions = len(keys), tokens // self._sizes[group]
+            scale, known = self._scales[group], len(keys)
+            positions = tokens // self._sizes[group]
             if known < positions:
-                ids = block_ids.every(self._scales[group])
-                keys.extend([(block_id, group) for block_id in ids[known:positions]])
+                if named != (scale, known):
+                    fresh = [*block_ids.every(scale)[known:positions]]
+                    named = scale, known
+                keys.extend(zip(fresh, repeat(group)))
 
     def follow(self, tables: Iterable[Table]) -> None:
         """Take down the positions that the request's tables have gained."""
@@ -96,14 +102,15 @@ class OffloadState:
         for group, end in enumerate(ends):
             keys, blocks, read = self.keys[group], self.blocks[group], read_blocks[group]
             segment = full_tokens // self._sizes[group]
-            partly = read is not None and read < segment
-            wanted = (read or 0) + drops_last_block
-            for position in range(self.considered[group], end):
-                if blocks[position] == NULL_BLOCK:
-                    continue
-                if partly:
-                    place = position % segment
-                    if place < min(segment, end - (position - place)) - wanted:
-                        continue
-                found[keys[position]] = blocks[position]
+            start = self.considered[group]
+            if read is None or read >= segment:
+                there = zip(keys[start:end], blocks[start:end], strict=True)
+                found.update({key: block for key, block in there if block != NULL_BLOCK})
+                continue
+            wanted = read + drops_last_block
+            for position in range(start, end):
+                place = position % segment
+                in_reach = place >= min(segment, end - (position - place)) - wanted
+                if in_reach and blocks[position] != NULL_BLOCK:
+                    found[keys[position]] = blocks[position]
         return found
