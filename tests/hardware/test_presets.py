@@ -86,7 +86,9 @@ def test_json_schema_takes_a_name_or_a_table_with_nothing_required() -> None:
     assert "config" not in schema["$defs"]["GpuTable"]["properties"]
 
 
-@pytest.mark.parametrize(("written", "preset"), [("h200", "h200-141gb"), ("H100", "h100-80gb"), ("b200", "b200")])
+@pytest.mark.parametrize(
+    ("written", "preset"), [("h200", "h200-141gb"), ("H100", "h100-80gb"), ("b200", "b200")]
+)
 def test_a_gpu_with_one_size_of_memory_needs_none_in_its_name(written: str, preset: str) -> None:
     assert load_scenario("agg8", [f"gpu={written}"]).gpu.name == preset
 
