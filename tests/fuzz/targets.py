@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sim.cluster.client import make_client
 from sim.events.clock import Clock
+from sim.hardware.cache_groups import cache_groups
 from sim.hardware.coefficient_file import read_coefficient_file
 from sim.hardware.hf_config import from_hf_config
 from sim.measured.account import account
@@ -42,6 +43,29 @@ CONFIG = (
     b'"num_key_value_heads": 2, "num_hidden_layers": 2, "max_position_embeddings": 512, '
     b'"torch_dtype": "bfloat16"}'
 )
+CONFIGS = [
+    ("config.json", CONFIG),
+    (
+        "experts-config.json",
+        b'{"architectures": ["DeepseekV3ForCausalLM"], "n_routed_experts": 8, "num_experts_per_tok": 2, '
+        b'"moe_intermediate_size": 64, "n_shared_experts": 1, "first_k_dense_replace": 1, '
+        b'"kv_lora_rank": 16, "qk_rope_head_dim": 8, "qk_nope_head_dim": 8, "v_head_dim": 8, '
+        b'"quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}, ' + CONFIG[1:],
+    ),
+    (
+        "windows-config.json",
+        b'{"layer_types": ["sliding_attention", "full_attention"], "sliding_window": 64, '
+        b'"num_local_experts": 4, "experts_per_token": 2, "quantization_config": {"quant_algo": "NVFP4", '
+        b'"ignore": ["*self_attn*"], "kv_cache_scheme": {"num_bits": 8, "type": "float"}}, ' + CONFIG[1:],
+    ),
+    (
+        "mamba-config.json",
+        b'{"architectures": ["NemotronHForCausalLM"], "hybrid_override_pattern": "MM*-", '
+        b'"mamba_num_heads": 4, "mamba_head_dim": 8, "ssm_state_size": 8, "n_groups": 2, '
+        b'"conv_kernel": 4, ' + CONFIG[1:],
+    ),
+]
+"""Names end in config.json."""
 TABLES = """
 [static.sessions]
 profile = "kct"
@@ -112,12 +136,14 @@ def _scenario_seeds() -> list[tuple[str, bytes]]:
     shipped = _files(*sorted((SHIPPED / "scenarios").glob("*.toml")), DATA / "livelock.toml")
     fits = _files(*sorted((SHIPPED / "calibration").glob("*.toml"))[:2])
     fits += _files(*sorted((SHIPPED / "calibration" / "aic").glob("*.toml"))[:1])
-    return shipped * 2 + [(f"fit-{name}", content) for name, content in fits] + [("config.json", CONFIG)]
+    return shipped * 2 + [(f"fit-{name}", content) for name, content in fits] + CONFIGS
 
 
 def _read_scenario(path: Path, draw: random.Random) -> None:
-    if path.name == "config.json":
-        from_hf_config(path)
+    if path.name.endswith("config.json"):
+        model = from_hf_config(path)
+        cache_groups(model)
+        model.weight_parts()
         return
     if path.name.startswith("fit-"):
         read_coefficient_file(path)

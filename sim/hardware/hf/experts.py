@@ -31,7 +31,8 @@ def expert_settings(text: ConfigPart, architecture: str | None) -> dict[str, Any
 
 def dense_width(text: ConfigPart) -> int:
     """Return the width of a plain MLP; of a model that has none, of an expert."""
-    return text.first("intermediate_size_mlp", "intermediate_size", "moe_intermediate_size")
+    keys = ("intermediate_size_mlp", "intermediate_size", "moe_intermediate_size")
+    return text.integer(next((key for key in keys if text.values.get(key)), "intermediate_size"))
 
 
 def _shared(text: ConfigPart, architecture: str | None, width: int) -> int:
