@@ -10,6 +10,7 @@ from math import inf
 
 from sim.cluster.client import make_client, slots
 from sim.cluster.delays import Delays, constant_delays
+from sim.cluster.engines import make_engine
 from sim.cluster.faults.links import network_outages, tier_outages
 from sim.cluster.faults.scene import Scene
 from sim.cluster.front_door import FrontDoor, Listeners, Published
@@ -26,11 +27,7 @@ from sim.cluster.tiers import router_tiers, tiers_of
 from sim.cluster.transport import Transport
 from sim.cluster.watcher import MakeWatcher
 from sim.cluster.worker import Worker
-from sim.engine.connector import OffloadingConnector
-from sim.engine.engine import Engine
 from sim.engine.hang import Hang, hang_of
-from sim.engine.nixl import NixlConnector
-from sim.engine.speculation import draft_rules, speculation_of
 from sim.events.clock import Clock
 from sim.events.lazy_updates import LazyUpdates
 from sim.hardware.capacity import Capacity
@@ -39,7 +36,6 @@ from sim.hardware.mocker_law import Stage
 from sim.hardware.step_laws import LawOf, TimedWorker, laws
 from sim.hardware.step_time import StepTime
 from sim.kv.group_spec import even_groups, full_group, hash_tokens
-from sim.kv.hybrid import KvCache
 from sim.kv.prefix import PrefixTable
 from sim.links.network import Network
 from sim.links.placement import place
@@ -222,7 +218,7 @@ class Cluster:
         scenario, index = self.scenario, len(self.workers)
         kv_blocks = kv_blocks or self.capacity.num_blocks
         tiers = self.tiers if offloads else ()
-        make = partial(self._engine, tiers=tiers, kv_role=kv_role, kv_blocks=kv_blocks)
+        make = partial(make_engine, scenario, self._groups, tiers=tiers, kv_role=kv_role, kv_blocks=kv_blocks)
         timed = TimedWorker(
             stage, kv_blocks * self.capacity.block_tokens, scenario.engine.max_num_batched_tokens
         )
@@ -243,36 +239,6 @@ class Cluster:
             fast_forward=scenario.engine.fast_forward and not self.scene.sends_one_by_one(index),
         )
         self.workers.append(worker)
-
-    def _engine(self, *, tiers: Sequence[Tier], kv_role: KvRole | None, kv_blocks: int) -> Engine:
-        scenario, offload = self.scenario, self.scenario.offload
-        settings = scenario.engine.model_copy(update={"max_model_len": scenario.max_model_len})
-        speculation = speculation_of(settings.speculative, scenario.seed)
-        cache = KvCache(
-            kv_blocks,
-            self._groups,
-            max_model_len=scenario.max_model_len,
-            in_flight_tokens=settings.max_num_batched_tokens * (2 if settings.asynchronous else 1),
-            drafts=draft_rules(speculation),
-        )
-        connector = nixl = None
-        if tiers:
-            kept = [tier.policy(tier.blocks, tier.name) for tier in tiers]
-            connector = OffloadingConnector(
-                cache, kept, prompt_only=offload is None or offload.offload_prompt_only
-            )
-        if kv_role is not None:
-            nixl = NixlConnector(cache, producer=kv_role != "kv_consumer", consumer=kv_role != "kv_producer")
-        offload_first = scenario.disaggregation.connector_order[0] == "offload"
-        return Engine(
-            cache,
-            settings,
-            connector,
-            nixl,
-            offload_first=offload_first,
-            tells_growth=scenario.router.track_output_blocks,
-            speculation=speculation,
-        )
 
     def run(self, on_progress: Progress | None = None) -> None:
         """Replay the whole trace; what has not ended when nothing can happen any more is unfinished."""
