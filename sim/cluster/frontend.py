@@ -254,7 +254,11 @@ class Frontend:
         if not pool.router.keeps_index:
             return []
         group, tiers = self._attention_group, pool.router_tiers
-        return [event for event in events if event.group == group and not event.tail and event.tier in tiers and event.blocks]
+        return [
+            event
+            for event in events
+            if event.group == group and not event.tail and event.tier in tiers and event.blocks
+        ]
 
     def given_up(self, worker: int, request: ActiveRequest, reason: str) -> None:
         """A worker gave a request up: what a prefill worker keeps for it is awaited no more."""

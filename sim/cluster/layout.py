@@ -47,7 +47,9 @@ def lay_out(
         return _disaggregated(scenario, prefixes, workers, policies, desk, router_tiers)
     routing = StageRouting(scenario.router, NO_OVERRIDES, "decode")
     members = range(scenario.workers.gpus)
-    pool = Pool(_router(routing, scenario.block_tokens, members, policies.first), workers, members, router_tiers)
+    pool = Pool(
+        _router(routing, scenario.block_tokens, members, policies.first), workers, members, router_tiers
+    )
     return Layout([Stage("aggregated", pool, partial(whole, prefixes), desk)])
 
 
@@ -63,8 +65,12 @@ def _disaggregated(
     to_prefill = prefill_stage(scenario.router)
     to_decode = (conditional_decode_stage if conditional else decode_stage)(scenario.router)
     first, then = range(count), range(count, scenario.workers.gpus)
-    prefill_pool = Pool(_router(to_prefill, scenario.block_tokens, first, policies.first), workers, first, router_tiers)
-    decode_pool = Pool(_router(to_decode, scenario.block_tokens, then, policies.decode), workers, then, router_tiers)
+    prefill_pool = Pool(
+        _router(to_prefill, scenario.block_tokens, first, policies.first), workers, first, router_tiers
+    )
+    decode_pool = Pool(
+        _router(to_decode, scenario.block_tokens, then, policies.decode), workers, then, router_tiers
+    )
     ask = partial(whole, prefixes)
     ask_prompt = partial(prompt_only, prefixes, bool(scenario.model.state_groups))
     prefill = Stage("prefill", prefill_pool, ask_prompt, desk, overrides=to_prefill.overrides)
@@ -89,6 +95,4 @@ def _disaggregated(
 
 
 def _router(routing: StageRouting, block_tokens: int, members: range, policy: Policy | None) -> Router:
-    return Router(
-        routing.config, block_tokens, len(members), policy=policy, worker_type=routing.worker_type
-    )
+    return Router(routing.config, block_tokens, len(members), policy=policy, worker_type=routing.worker_type)

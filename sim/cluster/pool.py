@@ -63,7 +63,16 @@ class Pool:
         router_tiers: by what workers call a tier, what the router takes it for; it hears of no other.
     """
 
-    __slots__ = ("_copies", "_workers", "alive", "members", "observer", "router", "router_tiers", "undelivered")
+    __slots__ = (
+        "_copies",
+        "_workers",
+        "alive",
+        "members",
+        "observer",
+        "router",
+        "router_tiers",
+        "undelivered",
+    )
 
     def __init__(
         self,

@@ -110,8 +110,7 @@ class ActiveRequest:
         """Whether the steps in flight generate its last token, even if they accept no draft."""
         placeholders = self.placeholders
         return (
-            placeholders > 0
-            and self.computed + 2 - placeholders >= self.prompt_tokens + self.output_tokens
+            placeholders > 0 and self.computed + 2 - placeholders >= self.prompt_tokens + self.output_tokens
         )
 
     @property

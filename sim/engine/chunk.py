@@ -3,7 +3,15 @@
 from sim.engine.active import ActiveRequest
 
 
-def chunk_tokens(request: ActiveRequest, start: int, tokens: int, block_tokens: int, most_tokens: int, *, early: bool = False) -> int:
+def chunk_tokens(
+    request: ActiveRequest,
+    start: int,
+    tokens: int,
+    block_tokens: int,
+    most_tokens: int,
+    *,
+    early: bool = False,
+) -> int:
     """Return how many of the `tokens` on offer from `start` on are computed, so that checkpoints come about.
 
     A state is findable only at a block boundary where a chunk ended. Wanted are the last boundary of the

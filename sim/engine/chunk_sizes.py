@@ -12,9 +12,7 @@ from sim.kv.hybrid import KvCache
 class ChunkSizes:
     """The bounds of one engine, as plain numbers: they are looked at for every request of every step."""
 
-    def __init__(
-        self, cache: KvCache, settings: EngineSettings, speculation: Speculation | None
-    ) -> None:
+    def __init__(self, cache: KvCache, settings: EngineSettings, speculation: Speculation | None) -> None:
         self._long_prefill_tokens = settings.long_prefill_token_threshold
         self._max_model_len = settings.max_model_len or maxsize
         self._prefill_lookahead = speculation.prefill_lookahead_tokens if speculation is not None else 0
@@ -56,9 +54,7 @@ class ChunkSizes:
     def _cut(self, request: ActiveRequest, start: int, tokens: int) -> int:
         if tokens <= 0:
             return tokens
-        return chunk_tokens(
-            request, start, tokens, self._block_tokens, self._most_tokens, early=self._early
-        )
+        return chunk_tokens(request, start, tokens, self._block_tokens, self._most_tokens, early=self._early)
 
     def _leave_lookahead(self, request: ActiveRequest, start: int, tokens: int) -> int:
         """Shorten a chunk that would end so near to the known end that drafting lacks tokens to read."""

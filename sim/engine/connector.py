@@ -13,10 +13,10 @@ from sim.engine.lower_tiers import LowerTiers
 from sim.engine.offload_state import OffloadState
 from sim.engine.transfer_job import TransferJob, TransferJobs
 from sim.kv.events import KvEvent
+from sim.kv.groups import blocks_for
 from sim.kv.hybrid import KvCache
 from sim.kv.offload import Key, OffloadTier
 from sim.kv.tier_events import removed_events, stored_events
-from sim.kv.groups import blocks_for
 from sim.kv.tier_hit import TierSearch, read_blocks
 
 
@@ -177,7 +177,9 @@ class OffloadingConnector:
         if ends is None:
             return None
         tracked.extend_keys(request.block_ids, request.hashed_tokens)
-        sources = tracked.sources(ends, self._cache.full_group, self._read, drops_last_block=self._cache.drafts.drops_last_block)
+        sources = tracked.sources(
+            ends, self._cache.full_group, self._read, drops_last_block=self._cache.drafts.drops_last_block
+        )
         if all(self.tier.state(key) is not None for key in sources):
             tracked.consider(ends)
             return None
@@ -198,9 +200,7 @@ class OffloadingConnector:
         if full is None:
             return {}
         keys, start = tracked.keys[full], tracked.considered[full]
-        return {
-            keys[at]: keys[at - 1][0] if at else None for at in range(start, max(start, ends[full]))
-        }
+        return {keys[at]: keys[at - 1][0] if at else None for at in range(start, max(start, ends[full]))}
 
     def moves(self) -> list[TransferJob]:
         """Return the copies between tiers that begin with this step."""

@@ -71,7 +71,9 @@ def _within_block(engine: Engine, request: ActiveRequest) -> int:
     last = tables[cache.attention_group]
     steps = last.length * cache.specs[cache.attention_group].block_tokens - 1 - request.num_tokens
     if cache.windows:
-        steps = min(steps, cache.still_tokens(tables, request.num_tokens, request.computed - request.in_flight))
+        steps = min(
+            steps, cache.still_tokens(tables, request.num_tokens, request.computed - request.in_flight)
+        )
     return steps
 
 

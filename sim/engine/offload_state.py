@@ -82,8 +82,7 @@ class OffloadState:
     def consider(self, ends: Iterable[int]) -> None:
         """All before these positions has been considered; a position never moves back."""
         for group, end in enumerate(ends):
-            if end > self.considered[group]:
-                self.considered[group] = end
+            self.considered[group] = max(self.considered[group], end)
 
     def sources(
         self,

@@ -11,6 +11,7 @@ from sim.engine.draft_methods import READS_HIDDEN_STATES, Method
 from sim.engine.settings import SpeculativeSettings
 from sim.kv.draft_rules import NO_DRAFTS, DraftRules
 
+
 class Acceptance(Protocol):
     """Says how many drafts the target model accepts."""
 

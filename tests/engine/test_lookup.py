@@ -6,8 +6,8 @@ from sim.engine.active import ActiveRequest, RemoteBlocks, Status
 from sim.engine.connector import OffloadingConnector
 from sim.engine.lookup import EngineDiedError, Lookup
 from sim.engine.nixl import NixlConnector
-from sim.kv.groups import Table
 from sim.kv.group_spec import even_groups
+from sim.kv.groups import Table
 from sim.kv.hit import NO_HIT
 from sim.kv.hybrid import KvCache
 from sim.kv.offload import LruTier
@@ -20,7 +20,11 @@ HASHES = list(range(100))
 
 def engine_parts() -> tuple[KvCache, OffloadingConnector, NixlConnector]:
     cache = KvCache(101, even_groups(800, 3))
-    return cache, OffloadingConnector(cache, [LruTier(50)]), NixlConnector(cache, producer=True, consumer=True)
+    return (
+        cache,
+        OffloadingConnector(cache, [LruTier(50)]),
+        NixlConnector(cache, producer=True, consumer=True),
+    )
 
 
 def fill(cache: KvCache, *ends: int) -> None:

@@ -12,7 +12,9 @@ from tests.kv.helpers import cached
 HASHES = BlockRuns([range(100, 106)])
 
 
-def need(group: Group, table: Table | None, tokens: int, hits: Sequence[Part] = (), hit_blocks: int = 0) -> int | None:
+def need(
+    group: Group, table: Table | None, tokens: int, hits: Sequence[Part] = (), hit_blocks: int = 0
+) -> int | None:
     """Free blocks that a group of blocks of 16 needs."""
     return group.need(table, tokens, hit_blocks * 16, hits, hit_blocks * 16, capped=False)
 

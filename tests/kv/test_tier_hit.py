@@ -2,8 +2,8 @@
 
 import pytest
 
-from sim.kv.offload import Key, LruTier
 from sim.kv.group_spec import even_groups
+from sim.kv.offload import Key, LruTier
 from sim.kv.tier_hit import TierSearch
 
 

@@ -220,7 +220,7 @@ def test_what_is_not_replayed_is_named_and_no_success_unless_allowed(
     assert capsys.readouterr().out.splitlines()[-4:] == [
         "full_x.jsonl: not replayed: settings that the core does not have: num_blocks_d",
         "other_x.jsonl: not replayed: recordings of what is modelled are named "
-            "full_*, hyb*, win_*, spec_*, pd_*, pdmc_*, pdwin_*, pdspec_*",
+        "full_*, hyb*, win_*, spec_*, pd_*, pdmc_*, pdwin_*, pdspec_*",
         "2 recordings not replayed",
         "30 of 30 decisions agree",
     ]

@@ -15,8 +15,8 @@ from itertools import islice, zip_longest
 from pathlib import Path
 
 from tests.vectors.skipped import NO_INPUT, Skipped
-from tests.vectors.vllm_pd import DECODE, PairReplay
 from tests.vectors.vllm_engine import Row
+from tests.vectors.vllm_pd import DECODE, PairReplay
 from tests.vectors.vllm_replay import Replay, expand, unknown_settings
 
 EMPTY: Row = {

@@ -36,9 +36,7 @@ def build_engine(config: Row, name: str, accepted: list[list[int]]) -> Engine:
         tier = POLICIES[config.get("policy", "lru")](config["cpu_blocks"])
         offload = OffloadingConnector(cache, [tier], prompt_only=config.get("offload_prompt_only", True))
     offload_first = config.get("order", ["nixl"])[0] == "offload"
-    return Engine(
-        cache, limits(config), offload, nixl, offload_first=offload_first, speculation=speculation
-    )
+    return Engine(cache, limits(config), offload, nixl, offload_first=offload_first, speculation=speculation)
 
 
 class Side:

@@ -233,7 +233,9 @@ def test_copies_to_the_host_stand_still_while_the_link_is_out():
     for faults in ((), ({"kind": "link-outage", "link": "pcie", "at_s": 0.526, "for_s": 2.0},)):
         cluster = play(trace(turn(0, 16, 1, [1])), *faults, offload=offload)
         ends.append(cluster.clock.now)
-        assert max(worker.links.streams["host"].down.busy_s for worker in cluster.workers) == pytest.approx(1.0)
+        assert max(worker.links.streams["host"].down.busy_s for worker in cluster.workers) == pytest.approx(
+            1.0
+        )
     assert ends[1] - ends[0] == pytest.approx(2.0)
 
 
@@ -244,7 +246,9 @@ def test_a_copy_that_is_due_while_the_link_is_out_begins_when_it_is_back():
     }
     outage = {"kind": "link-outage", "link": "pcie", "at_s": 0.010, "for_s": 1.990}
     cluster = play(trace(turn(0, 16, 1, [1])), outage, offload=offload)
-    assert max(worker.links.streams["host"].down.busy_until_s for worker in cluster.workers) == pytest.approx(3.0)
+    assert max(worker.links.streams["host"].down.busy_until_s for worker in cluster.workers) == pytest.approx(
+        3.0
+    )
 
 
 def test_preemptions_of_workers_that_were_lost_count():
