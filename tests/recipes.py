@@ -36,7 +36,7 @@ class Step(NamedTuple):
         (at,) = [i for i, line in enumerate(lines) if line.startswith(self.mark or "")]
         if self.where == "in":
             at = lines.index("}\n", at)
-        gap = "" if self.where == "in" or self.text.startswith("from ") else "\n\n"
+        gap = "" if self.where == "in" or self.text.startswith(("from ", " ")) else "\n\n"
         file.write_text("".join([*lines[:at], self.text, gap, *lines[at:]]), encoding="utf-8")
 
 

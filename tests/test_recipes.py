@@ -13,7 +13,8 @@ from tests.recipes import Step, commands, copied, steps
 TOUCHED = {
     "A routing policy": ["sim/router/policies.py"],
     "A trace format": ["sim/workload/formats/mine.py"],
-    "A tier": ["sim/kv/offload.py"],
+    "An eviction policy": ["sim/kv/offload.py"],
+    "A tier": ["sim/cluster/tiers.py", "sim/scenario/sections.py"],
     "A step law": ["sim/hardware/flat_law.py", "sim/hardware/step_laws.py"],
     "A model, a GPU, a scenario": [],
 }

@@ -128,8 +128,9 @@ class Cluster:
         desk = Desk(
             self.clock, self._lazy_updates, self.recorder, scenario.seed, watcher.booked if watcher else None
         )
-        policies, heard = Policies(policy, decode_policy), router_tiers(self.tiers)
-        stages, bypass = lay_out(scenario, self._prefixes, self.workers, policies, desk, heard)
+        policies = Policies(policy, decode_policy)
+        heard = router_tiers(self.tiers)
+        stages, bypass = lay_out(scenario, self._prefixes, self.workers, policies, desk, router_tiers=heard)
         ended = self._ended if watcher is None else watcher.ends(self._ended)
         self.frontend = Frontend(
             self.clock,

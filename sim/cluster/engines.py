@@ -21,7 +21,8 @@ def make_engine(
     kv_role: KvRole | None,
     kv_blocks: int,
 ) -> Engine:
-    """Return a new engine with cache groups, tiers below GPU memory, a role in pulls, and a pool of blocks."""
+    """Return a new engine with cache groups, tiers below GPU memory, a role in pulls, and a pool of
+    blocks."""
     offload = scenario.offload
     settings = scenario.engine.model_copy(update={"max_model_len": scenario.max_model_len})
     speculation = speculation_of(settings.speculative, scenario.seed)

@@ -37,6 +37,7 @@ def lay_out(
     workers: Sequence[PoolWorker],
     policies: Policies,
     desk: Desk,
+    *,
     router_tiers: Mapping[str, Tier],
 ) -> Layout:
     """Return the stages of a scenario's cluster; `workers`, by index, may be built later.
@@ -44,7 +45,7 @@ def lay_out(
     `router_tiers` says what routers take which tier of a worker for.
     """
     if scenario.workers.prefill:
-        return _disaggregated(scenario, prefixes, workers, policies, desk, router_tiers)
+        return _disaggregated(scenario, prefixes, workers, policies, desk, router_tiers=router_tiers)
     routing = StageRouting(scenario.router, NO_OVERRIDES, "decode")
     members = range(scenario.workers.gpus)
     pool = Pool(
@@ -59,6 +60,7 @@ def _disaggregated(
     workers: Sequence[PoolWorker],
     policies: Policies,
     desk: Desk,
+    *,
     router_tiers: Mapping[str, Tier],
 ) -> Layout:
     conditional, count = scenario.disaggregation.conditional, scenario.workers.prefill or 0

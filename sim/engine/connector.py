@@ -1,9 +1,10 @@
 """vLLM 0.28.0's OffloadingConnector: what is copied to a tier, what returns, and when a copy is forced.
 
 A chunk is one engine block. Stores are planned with each step, loads at admission; both are jobs that
-somebody else carries out and reports with `complete`. They are between GPU memory and the first tier: what goes
-on to tiers below, and comes back, is told in `sim.engine.lower_tiers`. Source blocks of a store are not pinned: when one is
+somebody else carries out and reports with `complete`. Source blocks of a store are not pinned: when one is
 taken for other content before the copy is done, the job must be finished before the step runs (a flush).
+
+Only the first tier exchanges blocks with the GPU; `sim.engine.lower_tiers` says what goes on from there.
 """
 
 from collections.abc import Iterable, Sequence
@@ -270,6 +271,6 @@ class OffloadingConnector:
     def _new_job(
         self, request: ActiveRequest, load: bool, blocks: dict[Key, int], parents: dict[Key, int | None]
     ) -> TransferJob:
-        job = self._jobs.add(request.request_id, load, blocks, parents, self.tier.name, True)
+        job = self._jobs.add(request.request_id, load, blocks, parents, tier=self.tier.name, of_gpu=True)
         self._track(request).jobs.add(job.job_id)
         return job

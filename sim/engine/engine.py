@@ -91,10 +91,7 @@ class Engine:
             return True
         if self.offload is not None:
             return self.has_work
-        for request in scheduler.running:
-            if not request.ends:
-                return True
-        return False
+        return any(not request.ends for request in scheduler.running)
 
     @property
     def livelocked(self) -> bool:

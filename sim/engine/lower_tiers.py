@@ -1,13 +1,13 @@
 """Tiers below the first: what comes to them, and how it comes back (vLLM 0.28.0's TieringOffloadingSpec).
 
-The first tier is the only door to GPU memory. What was stored in it is copied on to every tier below, and none
-of it is evicted before the slowest of these copies is done. A key that it lacks is looked for below, tier by
-tier: the first that has it gives it back. Room for it is taken in the first tier at once, and whoever asked
-asks again later; without room it is a miss.
+The first tier is the only door to GPU memory. What was stored in it is copied on to every tier below, and
+none of it is evicted before the slowest of these copies is done. A key that it lacks is looked for below,
+tier by tier: the first that has it gives it back. Room for it is taken in the first tier at once, and whoever
+asked asks again later; without room it is a miss.
 
 Nothing holds what came back until it is loaded: requests that wait for more than the first tier holds take it
-from each other, for ever if nothing else happens, as in vLLM. Simpler than there: a tier knows at once what it
-has, and what a worker's tiers hold ends with its process.
+from each other, for ever if nothing else happens, as in vLLM. Simpler than there: a tier knows at once what
+it has, and what a worker's tiers hold ends with its process.
 """
 
 from collections.abc import Sequence
@@ -112,4 +112,5 @@ class LowerTiers:
         parents: dict[Key, int | None],
     ) -> None:
         blocks = dict.fromkeys(keys, NULL_BLOCK)
-        self._planned.append(self._jobs.add(request_id, load, blocks, parents, tier.name, False))
+        job = self._jobs.add(request_id, load, blocks, parents, tier=tier.name, of_gpu=False)
+        self._planned.append(job)

@@ -1,4 +1,5 @@
-"""What requests receive of a step's output: a token, with drafts those that were accepted too (vLLM 0.28.0)."""
+"""What requests receive of a step's output: a token, with drafts those that were accepted too (vLLM
+0.28.0)."""
 
 from collections.abc import Callable
 from sys import maxsize
@@ -28,7 +29,8 @@ class NewTokens:
         self._max_model_len = settings.max_model_len or maxsize
 
     def receive(self, plan: StepPlan) -> tuple[list[Chunk], list[ActiveRequest]]:
-        """Return who receives how many, in scheduling order, and the requests whose last token is among them."""
+        """Return who receives how many, in scheduling order, and the requests whose last token is among
+        them."""
         return self._receive_single(plan) if self._speculation is None else self._receive_drafted(plan)
 
     def _receive_single(self, plan: StepPlan) -> tuple[list[Chunk], list[ActiveRequest]]:
@@ -41,8 +43,8 @@ class NewTokens:
     def _receive_drafted(self, plan: StepPlan) -> tuple[list[Chunk], list[ActiveRequest]]:
         """Where drafts were checked, request receives those accepted and one token more.
 
-        What was rejected is taken back, unless the request was preempted meanwhile. Whether drafts are accepted is
-        asked for every step that ran, one of a request that has ended too.
+        What was rejected is taken back, unless the request was preempted meanwhile. Whether drafts are
+        accepted is asked for every step that ran, one of a request that has ended too.
         """
         speculation, given, finished = self._speculation, list[Chunk](), list[ActiveRequest]()
         assert speculation is not None

@@ -28,7 +28,7 @@ class OffloadState:
         self.considered = [0] * len(groups)
         """Positions that were stored, loaded or found present, by group."""
         self.hit_tokens = 0
-        """Length of its hit, GPU and host tier together."""
+        """Length of its hit, GPU memory and tiers together."""
         self.jobs: set[int] = set()
         self.ended = False
 

@@ -50,6 +50,7 @@ class TransferJobs:
         load: bool,
         blocks: dict[Key, int],
         parents: dict[Key, int | None],
+        *,
         tier: str,
         of_gpu: bool,
     ) -> TransferJob:

@@ -1,7 +1,7 @@
 """What a cache group is, as data: a model's layers give a tuple of these, in order of group id.
 
-vLLM 0.28.0 (`v1/core/kv_cache_utils.py`): layers of equal spec share a group, groups draw blocks of equal bytes
-from one pool, and a block may hold another number of tokens in every group.
+vLLM 0.28.0 (`v1/core/kv_cache_utils.py`): layers of equal spec share a group, groups draw blocks of equal
+bytes from one pool, and a block may hold another number of tokens in every group.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,8 @@ class GroupSpec(NamedTuple):
     kind: Kind
     block_tokens: int
     window_tokens: int = 0
-    """Tokens that a sliding window reads, the newest included; the chunk of chunked local attention; else 0."""
+    """Tokens that a sliding window reads, the newest included; the chunk of chunked local attention; else
+    0."""
 
 
 def hash_tokens(groups: Sequence[GroupSpec]) -> int:

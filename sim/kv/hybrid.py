@@ -1,8 +1,8 @@
 """The KV cache of one engine: prefix lookup and allocation across its cache groups (vLLM 0.28.0).
 
 A plain model has one attention group. A hybrid model has recurrent-state groups first and then its attention
-group, others have groups that read a window; all take blocks of equal bytes from one pool, and a hit needs them
-all at the same boundary.
+group, others have groups that read a window; all take blocks of equal bytes from one pool, and a hit needs
+them all at the same boundary.
 """
 
 from collections.abc import Sequence
@@ -24,9 +24,9 @@ from sim.kv.window_group import WindowGroup
 class KvCache:
     """Block pool and groups of one engine. `tables`, one a group, are empty while a request holds nothing.
 
-    `groups` in order of their ids. `block_tokens`: tokens for which there is a block id; every group's block is a
-    multiple of it. `max_model_len` and `in_flight_tokens` (the most that steps in flight may compute) bound what
-    admission counts for a window.
+    `groups` in order of their ids. `block_tokens`: tokens for which there is a block id; every group's
+    block is a multiple of it. `max_model_len` and `in_flight_tokens` (the most that steps in flight may
+    compute) bound what admission counts for a window.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """A tier of one engine below its pool: which keys it holds, and whom it evicts (LRU or ARC, vLLM 0.28.0).
 
 A key is (hash, group) and takes one block. It is being written until its store completes, then idle, and
-being read while something copies it. Only idle keys can be evicted. Asking (`state`) is not touching (`touch`).
+being read while it is copied. Only idle keys can be evicted. Asking (`state`) is not touching (`touch`).
 """
 
 from abc import ABC, abstractmethod

@@ -21,8 +21,8 @@ class WindowGroup:
     """Blocks before the window go back while the request runs, findable until they are evicted.
 
     What is held is one stretch of positions, from where the window begins to the end of the table.
-    `aligned_tokens`: hits of all groups end at a multiple of it; of a larger one, blocks that no hit can read are
-    not made findable. `in_flight_tokens`: the most tokens that
+    `aligned_tokens`: hits of all groups end at a multiple of it; of a larger one, blocks that no hit can
+    read are not made findable. `in_flight_tokens`: the most tokens that
     steps may have in flight, by which admission counts.
     """
 

@@ -1,4 +1,4 @@
-"""A tier below the GPU's pool, as a value: what keeps its blocks, how they come and go, what a router calls it."""
+"""A tier below the GPU's pool, as a value: what keeps its blocks, how they come and go, who hears of it."""
 
 from collections.abc import Callable
 from typing import NamedTuple

@@ -47,10 +47,14 @@ def test_a_folder_from_before_the_wait_in_the_client_was_kept_is_read(tmp_path: 
     (folder / "summary.json").write_text(json.dumps(summary))
     requests = pq.read_table(folder / "requests.parquet")
     pq.write_table(requests.drop_columns("late_s"), folder / "requests.parquet")
+    links = pq.read_table(folder / "links.parquet")
+    pq.write_table(links.drop_columns("tier"), folder / "links.parquet")
 
     found = load_run(folder)
     assert found.numbers["ttft_s.p50"] == run("agg8", SMALL).numbers["ttft_s.p50"]
     assert found.requests["late_s"].isna().all()
+    assert len(found.links)
+    assert found.links["tier"].isna().all()
     assert "Sent late by" not in str(found)
     assert "Sent late by" not in render_page(found)
     assert "sent at" in str(found.explain(0))

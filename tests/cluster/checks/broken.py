@@ -1,6 +1,7 @@
 """Clusters that are made to break a rule in the middle of a run, and what is said of it."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -27,15 +28,20 @@ def aggregated(**sections: object) -> Scenario:
     return scenario(**{"workers": {"count": 2}, "offload": OFFLOADING, **sections})
 
 
-def build(settings: Scenario, requests: Trace = FIVE, *, check: bool | None = None) -> Cluster:
-    return build_cluster(settings, requests, check=check)
+def build(
+    settings: Scenario, requests: Trace = FIVE, *, check: bool | None = None, **options: Any
+) -> Cluster:
+    return build_cluster(settings, requests, check=check, **options)
 
 
 def violation(
-    breakage: Callable[[Cluster], object], settings: Scenario | None = None, at_s: float = 6.5
+    breakage: Callable[[Cluster], object],
+    settings: Scenario | None = None,
+    at_s: float = 6.5,
+    **options: Any,
 ) -> InvariantError:
     """Return what is found wrong in a run in which something is broken at a time."""
-    cluster = build(settings or aggregated(), check=True)
+    cluster = build(settings or aggregated(), check=True, **options)
 
     def act() -> None:
         breakage(cluster)

@@ -4,9 +4,11 @@ import pytest
 
 from sim.base.errors import InvariantError
 from sim.cluster.checks import blocks
+from sim.cluster.tiers import tiers_of
 from sim.kv.extent import Extent
 from tests.cluster.checks.broken import Tampering, aggregated, build, violation
 from tests.cluster.test_disaggregated import pair
+from tests.cluster.test_tiers import DISK
 
 
 def pool_of(cluster, worker=0):
@@ -56,6 +58,17 @@ def test_a_block_of_the_cpu_tier_that_was_not_told_is_seen():
     error = violation(stored)
     assert error.rule == blocks.RULE
     assert "tier host" in error.detail
+
+
+def test_so_is_one_of_a_tier_below():
+    def stored(cluster):
+        tier = cluster.workers[0].engine.offload.tiers[1]
+        tier.store([(999_999, 0)])
+
+    settings = aggregated()
+    error = violation(stored, settings, tiers=(*tiers_of(settings, settings.capacity()), DISK))
+    assert error.rule == blocks.RULE
+    assert "tier disk" in error.detail
 
 
 def test_a_prompt_that_is_kept_for_ever_is_seen_at_the_end():

@@ -1,15 +1,27 @@
 """Bytes, copies and reads that links should not have carried, or should have, are seen."""
 
 from sim.cluster.checks import links
+from sim.cluster.tiers import tiers_of
 from sim.engine.nixl import Pull, RemoteBlocks
-from tests.cluster.checks.broken import violation
+from tests.cluster.checks.broken import aggregated, violation
 from tests.cluster.test_disaggregated import pair
+from tests.cluster.test_tiers import DISK
 
 
 def test_a_copy_that_was_not_planned_is_seen():
     error = violation(lambda cluster: cluster.workers[1].links.streams["host"].up.submit(4096, 1, 6.5))
     assert (error.rule, error.worker) == (links.RULE, 1)
     assert "host, up: 1 copies of 4096 bytes" in error.detail
+
+
+def test_so_is_one_between_two_tiers():
+    def copied(cluster):
+        cluster.workers[0].links.streams["disk"].down.submit(4096, 1, 6.5)
+
+    settings = aggregated()
+    error = violation(copied, settings, tiers=(*tiers_of(settings, settings.capacity()), DISK))
+    assert error.rule == links.RULE
+    assert "disk, down: " in error.detail
 
 
 def test_a_copy_that_nobody_waits_for_is_seen():
