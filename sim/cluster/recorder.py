@@ -31,8 +31,8 @@ from sim.workload.request import Request
 class Recorder:
     """The books of one run over `workers` workers; the `Observer` of each of them.
 
-    `attention_group` is the number of the engines' full-attention group, whose blocks have `block_tokens`; without
-    one, of any. `sparse`: engines have other groups, without which its blocks may be of no use.
+    `attention_group` is the number of the engines' full-attention group, whose blocks have `block_tokens`;
+    without one, of any. `sparse`: engines have other groups, without which its blocks may be of no use.
     `tables` are those to keep beside the ones that every run has; "workers" is thinned, where it gets
     long, to one row a worker and `worker_interval_s`. `tiers` are those below GPU memory, by name.
     """

@@ -64,8 +64,8 @@ def decode_run(engine: Engine) -> DecodeRun | None:
 def _within_block(engine: Engine, request: ActiveRequest) -> int:
     """Steps until the request's last block, of any group, is full of known tokens.
 
-    No more than two steps are in flight, so that it takes no block before that either. A window must not leave a
-    block meanwhile.
+    No more than two steps are in flight, so that it takes no block before that either. A window must not
+    leave a block meanwhile.
     """
     cache, tables = engine.cache, request.tables
     last = tables[cache.attention_group]

@@ -12,8 +12,9 @@ from sys import maxsize
 from sim.engine.active import ActiveRequest, Status
 from sim.engine.connector import OffloadingConnector
 from sim.engine.kv_events import KvEvents
+from sim.engine.new_tokens import NewTokens
 from sim.engine.nixl import NixlConnector
-from sim.engine.plan import Chunk, StepOutput, StepPlan
+from sim.engine.plan import StepOutput, StepPlan
 from sim.engine.scheduler import Scheduler
 from sim.engine.settings import EngineSettings
 from sim.engine.speculation import DraftCounts, Speculation
@@ -44,11 +45,9 @@ class Engine:
         self.cache = cache
         self.max_model_len = settings.max_model_len or maxsize
         self.settings = settings
-        self._async_scheduling = settings.asynchronous
         self.offload = offload
         self.nixl = nixl
         self.speculation = speculation
-        self.draft_counts = DraftCounts()
         self.scheduler = Scheduler(
             cache, settings, offload, nixl, offload_first=offload_first, speculation=speculation
         )
@@ -65,6 +64,12 @@ class Engine:
         self._landing: dict[int, ActiveRequest] = {}
         """Requests that were aborted while their blocks are written to from outside: kept until that ends."""
         self._events = KvEvents(cache, offload)
+        self._tokens = NewTokens(cache, settings, speculation, self._ended)
+
+    @property
+    def draft_counts(self) -> DraftCounts:
+        """What came of drafts."""
+        return self._tokens.draft_counts
 
     @property
     def has_work(self) -> bool:
@@ -86,10 +91,7 @@ class Engine:
             return True
         if self.offload is not None:
             return self.has_work
-        for request in scheduler.running:
-            if not request.ends:
-                return True
-        return False
+        return any(not request.ends for request in scheduler.running)
 
     @property
     def livelocked(self) -> bool:
@@ -166,7 +168,7 @@ class Engine:
             request.in_flight -= tokens
         if plan.freed_after:
             self.cache.pool.free(plan.freed_after)
-        given, finished = self._receive(plan) if self.speculation is None else self._receive_drafted(plan)
+        given, finished = self._tokens.receive(plan)
         if given:
             self._barren_steps = 0
         for job_id, order in done_jobs:
@@ -246,69 +248,9 @@ class Engine:
         """KV events not published yet: the device's first, then those of the tiers below."""
         return self._events.publish()
 
-    def _receive(self, plan: StepPlan) -> tuple[list[Chunk], list[ActiveRequest]]:
-        """Hand each request its token; return these, and the requests for which it was the last."""
-        received = plan.emitting
-        if any(request.stale for request in received):
-            received = [request for request in received if not self._is_stale(request, 1)]
-        finished = [request for request in received if self._receive_tokens(request, 1)]
-        return [(request, 1) for request in received], finished
-
-    def _receive_drafted(self, plan: StepPlan) -> tuple[list[Chunk], list[ActiveRequest]]:
-        """Do so where drafts were checked: each request receives those accepted and one token more.
-
-        What was rejected is taken back, unless the request was preempted meanwhile. Whether drafts are accepted is
-        asked for every step that ran, one of a request that has ended too.
-        """
-        speculation, given, finished = self.speculation, list[Chunk](), list[ActiveRequest]()
-        assert speculation is not None
-        for request in plan.emitting:
-            drafts = plan.drafts_of(request)
-            accepted = self._accepted(plan, request, drafts) if drafts else 0
-            if request.status is Status.FINISHED or self._is_stale(request, 1 + drafts):
-                continue
-            if drafts:
-                self.draft_counts.count(drafts, accepted)
-                request.placeholders -= drafts - accepted
-                if request.status is Status.RUNNING:
-                    request.computed -= drafts - accepted
-            known = request.outputs
-            if self._receive_tokens(request, 1 + accepted):
-                finished.append(request)
-            elif not self._async_scheduling:
-                request.drafts = speculation.tokens
-            given.append((request, request.outputs - known))
-        return given, finished
-
-    def _accepted(self, plan: StepPlan, request: ActiveRequest, drafts: int) -> int:
-        assert self.speculation is not None
-        step = request.draft_steps
-        request.draft_steps += 1
-        if request.request_id in plan.padded:
-            return 0
-        return self.speculation.acceptance.accepted(request.request_id, step, drafts)
-
-    def _is_stale(self, request: ActiveRequest, tokens: int) -> bool:
-        """Whether what came for a request, that it had so many places for, is to be thrown away."""
-        if not request.stale:
-            return False
-        request.stale -= tokens
-        request.placeholders -= tokens
-        return True
-
-    def _receive_tokens(self, request: ActiveRequest, tokens: int) -> bool:
-        """Hand a request its tokens, up to its last; return whether that was among them."""
-        left = min(request.output_tokens - request.outputs, self.max_model_len - request.num_tokens)
-        tokens = min(tokens, max(left, 1))
-        request.outputs += tokens
-        request.placeholders -= tokens
-        if self._async_scheduling and request.status is Status.RUNNING:
-            self.cache.register(request.tables, request.block_ids, request.computed - request.placeholders)
-        if request.outputs < request.output_tokens and request.num_tokens < self.max_model_len:
-            return False
+    def _ended(self, request: ActiveRequest) -> None:
         self._take_out(request)
         self._leave(request)
-        return True
 
     def _take_out(self, request: ActiveRequest) -> None:
         scheduler = self.scheduler

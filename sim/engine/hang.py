@@ -16,7 +16,7 @@ from typing import NamedTuple
 from sim.base.units import plural
 from sim.engine.active import ActiveRequest, Status
 from sim.engine.engine import Engine
-from sim.kv.hybrid import NO_HIT
+from sim.kv.hit import NO_HIT
 
 _NAMED = 4
 """So many requests are called by their index, of more only the first."""

@@ -3,7 +3,8 @@
 from sim.engine.active import ActiveRequest
 from sim.engine.connector import OffloadingConnector
 from sim.engine.nixl import NixlConnector
-from sim.kv.hybrid import Hit, KvCache
+from sim.kv.hit import Hit
+from sim.kv.hybrid import KvCache
 
 
 class EngineDiedError(Exception):

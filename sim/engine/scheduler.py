@@ -9,14 +9,16 @@ from collections import deque
 from sys import maxsize
 
 from sim.engine.active import ActiveRequest, Status
-from sim.engine.chunk import chunk_tokens
+from sim.engine.chunk_sizes import ChunkSizes
 from sim.engine.connector import OffloadingConnector
+from sim.engine.draft_steps import check_drafts, count_on_drafts, only_decodes
 from sim.engine.lookup import Lookup
 from sim.engine.nixl import NixlConnector
 from sim.engine.plan import Admission, StepPlan
 from sim.engine.settings import EngineSettings
 from sim.engine.speculation import Speculation
-from sim.kv.hybrid import NO_HIT, Hit, KvCache
+from sim.kv.hit import NO_HIT, Hit
+from sim.kv.hybrid import KvCache
 
 
 class Scheduler:
@@ -56,13 +58,12 @@ class Scheduler:
         self._watermark_blocks = int(settings.watermark * cache.pool.num_blocks)
         # Plain numbers: looked at for every request of every step.
         self._step_tokens = settings.max_num_batched_tokens
-        self._long_prefill_tokens = settings.long_prefill_token_threshold
         self._max_seqs = settings.max_num_seqs
         self._max_model_len = settings.max_model_len or maxsize
         self._async_scheduling = settings.asynchronous
         self._drafts = speculation.tokens if speculation is not None else 0
         self._draft_slots = speculation.slots if speculation is not None else 0
-        self._prefill_lookahead = speculation.prefill_lookahead_tokens if speculation is not None else 0
+        self._sizes = ChunkSizes(cache, settings, speculation)
 
     def schedule(self) -> StepPlan:
         """Plan one step and take the blocks for it."""
@@ -117,7 +118,7 @@ class Scheduler:
         slots = self._draft_slots
         while index < len(self.running) and budget > slots:
             request = self.running[index]
-            tokens = self._running_tokens(request, budget - slots)
+            tokens = self._sizes.of_running(request, budget - slots)
             if tokens == 0:
                 index += 1
                 continue
@@ -125,29 +126,10 @@ class Scheduler:
                 break
             plan.schedule(request, tokens)
             if request.drafts:
-                self._check_drafts(request, tokens, plan)
+                check_drafts(request, tokens, plan)
             budget -= tokens + slots
             index += 1
         return budget
-
-    def _running_tokens(self, request: ActiveRequest, budget: int) -> int:
-        if request.ends:
-            return 0
-        computed = request.computed
-        tokens = request.uncomputed + request.drafts
-        if tokens > 1:
-            tokens = min(self._capped(tokens), budget)
-        tokens = min(tokens, self._max_model_len - 1 - computed)
-        if self.cache.recurrent:
-            tokens = self._cut(request, computed, tokens)
-        return self._leave_lookahead(request, computed, tokens) if self._prefill_lookahead > 1 else tokens
-
-    def _check_drafts(self, request: ActiveRequest, tokens: int, plan: StepPlan) -> None:
-        """Of the tokens scheduled, those beyond the known ones are drafts; the rest of the drafts is lost."""
-        drafts = min(request.drafts, tokens - request.uncomputed)
-        if drafts > 0:
-            plan.draft(request, drafts)
-        request.drafts = 0
 
     def _make_room(self, request: ActiveRequest, tokens: int, plan: StepPlan) -> bool:
         while True:
@@ -180,7 +162,7 @@ class Scheduler:
     def _schedule_waiting(self, plan: StepPlan, budget: int) -> None:
         passed: list[ActiveRequest] = []
         slots = self._draft_slots
-        pads = self._drafts > 0 and _only_decodes(plan)
+        pads = self._drafts > 0 and only_decodes(plan)
         try:
             while budget > slots and (self.waiting or self.skipped) and len(self.running) < self._max_seqs:
                 queue = self.skipped or self.waiting
@@ -199,7 +181,7 @@ class Scheduler:
                 if not loading:
                     if pads and request.num_tokens - start == 1:
                         padding = self._drafts
-                    tokens = self._first_tokens(request, start, padding, budget - slots)
+                    tokens = self._sizes.of_waiting(request, start, padding, budget - slots)
                     if tokens == 0:
                         break
                 if not self._join(request, tokens, hit, external):
@@ -216,17 +198,6 @@ class Scheduler:
                 budget -= tokens + slots
         finally:  # an engine that dies here must still know them, to give them up
             self.skipped.extendleft(reversed(passed))
-
-    def _first_tokens(self, request: ActiveRequest, start: int, padding: int, budget: int) -> int:
-        """Tokens that a waiting request computes from `start` on; 0: none, and none behind it are admitted.
-
-        One that joins decodes with a single token is filled up with drafts to their size, or waits.
-        """
-        tokens = request.num_tokens - start + padding
-        if padding and (tokens > budget or start + tokens > self._max_model_len):
-            return 0
-        tokens = self._cut(request, start, min(self._capped(tokens), budget))
-        return self._leave_lookahead(request, start, tokens)
 
     def _must_wait(self, request: ActiveRequest) -> bool:
         if request.status is Status.LOADING:
@@ -315,24 +286,6 @@ class Scheduler:
             total += self.cache.need(request.tables, request.num_tokens, capped=True) or 0
         return total
 
-    def _capped(self, tokens: int) -> int:
-        threshold = self._long_prefill_tokens
-        return min(tokens, threshold) if threshold > 0 else tokens
-
-    def _cut(self, request: ActiveRequest, start: int, tokens: int) -> int:
-        if not self.cache.recurrent or tokens <= 0:
-            return tokens
-        most = self._capped(self._step_tokens)
-        early = self.cache.drafts.drops_last_block
-        return chunk_tokens(request, start, tokens, self.cache.block_tokens, most, early=early)
-
-    def _leave_lookahead(self, request: ActiveRequest, start: int, tokens: int) -> int:
-        """Shorten a chunk that would end so near to the known end that drafting lacks tokens to read."""
-        left = request.num_tokens - start - tokens
-        if 0 < left < self._prefill_lookahead:
-            return max(0, tokens - (self._prefill_lookahead - left))
-        return tokens
-
     # -- the end of a schedule call -------------------------------------------------------------------------
 
     def _advance(self, plan: StepPlan) -> None:
@@ -344,17 +297,4 @@ class Scheduler:
                 request.placeholders += 1
                 plan.emitting.append(request)
         if self._drafts:
-            self._advance_drafts(plan)
-
-    def _advance_drafts(self, plan: StepPlan) -> None:
-        """Each draft under check may become a token; asynchronously, the next ones are counted on already."""
-        drafts = plan.drafts or {}
-        for request in plan.emitting:
-            request.placeholders += drafts.get(request.request_id, 0)
-            if self._async_scheduling:
-                request.drafts = self._drafts
-
-
-def _only_decodes(plan: StepPlan) -> bool:
-    """Whether requests that run were scheduled, and none of them computes its prompt."""
-    return bool(plan.scheduled) and not any(request.prefilling for request, _ in plan.scheduled)
+            count_on_drafts(plan, self._drafts, asynchronous=self._async_scheduling)

@@ -64,8 +64,8 @@ class EngineSettings(Settings):
     watermark: float = Field(default=0.0, ge=0, lt=1)
     """Share of the pool that must stay free when a request joins others that run."""
     async_scheduling: bool = True
-    """Whether a step is scheduled before the output of the one before it was processed; never with drafts from
-    `ngram`, `medusa` or `suffix`."""
+    """Whether a step is scheduled before the output of the one before it was processed; never with drafts
+    from `ngram`, `medusa` or `suffix`."""
     gpu_memory_utilization: float = Field(default=0.92, gt=0, le=1)
     """Share of the GPU's memory that the engine may use."""
     block_size: Count | None = None

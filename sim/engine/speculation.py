@@ -1,7 +1,8 @@
 """Speculative decoding as vLLM 0.28.0's scheduler sees it: how many drafts, and what they cost.
 
-Each decode computes its newest token and as many drafts; those that are accepted come out with one more token, the
-rest is taken back. Whatever is accepted, 1 + K tokens are computed and counted against a step's budget.
+Each decode computes its newest token and as many drafts; those that are accepted come out with one more
+token, the rest is taken back. Whatever is accepted, 1 + K tokens are computed and counted against a step's
+budget.
 """
 
 from typing import NamedTuple, Protocol

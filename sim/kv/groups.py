@@ -1,6 +1,7 @@
 """How one cache group of a request grows, shrinks and becomes findable; full attention as the plainest.
 
-Rules of vLLM 0.28.0 with prefix caching on. A group's `table` belongs to one request, sizes are in tokens, `block_tokens` a block.
+Rules of vLLM 0.28.0 with prefix caching on. A group's `table` belongs to one request, sizes are in tokens,
+`block_tokens` a block.
 """
 
 from collections.abc import Sequence
@@ -157,7 +158,8 @@ class AttentionGroup:
             self._register_tail(table, block_ids, tokens)
 
     def _register_tail(self, table: Table, block_ids: BlockRuns, tokens: int) -> None:
-        """Where blocks are larger than what has an id, the end of the prompt inside one is an entry of its own.
+        """Where blocks are larger than what has an id, the end of the prompt inside one is an entry of its
+        own.
 
         vLLM 0.28.0 makes it, looks for it only where there are recurrent groups, and says so in events.
         """

@@ -1,8 +1,8 @@
 """The longest prefix that all cache groups hit, for groups that read windows or blocks of unequal sizes.
 
-vLLM 0.28.0's `HybridKVCacheCoordinator.find_longest_cache_hit`: full attention first, then each other kind of group
-lowers the length that is left, all kinds again until none does. A window is hit where the blocks that it reads
-are there, whatever was evicted before it.
+vLLM 0.28.0's `HybridKVCacheCoordinator.find_longest_cache_hit`: full attention first, then each other kind
+of group lowers the length that is left, all kinds again until none does. A window is hit where the blocks
+that it reads are there, whatever was evicted before it.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,8 @@
 """The KV cache of one engine: prefix lookup and allocation across its cache groups (vLLM 0.28.0).
 
 A plain model has one attention group. A hybrid model has recurrent-state groups first and then its attention
-group, others have groups that read a window; all take blocks of equal bytes from one pool, and a hit needs them
-all at the same boundary.
+group, others have groups that read a window; all take blocks of equal bytes from one pool, and a hit needs
+them all at the same boundary.
 """
 
 from collections.abc import Sequence
@@ -11,43 +11,22 @@ from sys import maxsize
 from sim.kv.draft_rules import NO_DRAFTS, DraftRules
 from sim.kv.extent import Part, block_numbers
 from sim.kv.group_spec import GroupSpec, aligned_tokens, full_group, hash_tokens
-from sim.kv.groups import AttentionGroup, Group, Table
+from sim.kv.groups import Table
+from sim.kv.hit import NO_HIT, Hit
 from sim.kv.hit_search import HitSearch
+from sim.kv.make_groups import make_groups
 from sim.kv.pool import BlockPool
 from sim.kv.recurrent_group import RecurrentGroup
 from sim.kv.runs import BlockRuns
 from sim.kv.window_group import WindowGroup
 
 
-class Hit:
-    """What the cache offers a prompt. Blocks are listed by group; positions without a block are left out."""
-
-    __slots__ = ("attention_tokens", "blocks", "stateless", "tokens")
-
-    def __init__(
-        self,
-        tokens: int = 0,
-        blocks: tuple[Sequence[Part], ...] = (),
-        attention_tokens: int = 0,
-        stateless: bool = False,
-    ) -> None:
-        self.tokens = tokens
-        self.blocks = blocks
-        self.attention_tokens = attention_tokens
-        """Length of the attention run alone: beyond `tokens` it lacks a state checkpoint, or a window."""
-        self.stateless = stateless
-        """No checkpoint stands at `tokens`: good for nothing unless the state comes from elsewhere."""
-
-
-NO_HIT = Hit()
-
-
 class KvCache:
     """Block pool and groups of one engine. `tables`, one a group, are empty while a request holds nothing.
 
-    `groups` in order of their ids. `block_tokens`: tokens for which there is a block id; every group's block is a
-    multiple of it. `max_model_len` and `in_flight_tokens` (the most that steps in flight may compute) bound what
-    admission counts for a window.
+    `groups` in order of their ids. `block_tokens`: tokens for which there is a block id; every group's
+    block is a multiple of it. `max_model_len` and `in_flight_tokens` (the most that steps in flight may
+    compute) bound what admission counts for a window.
     """
 
     def __init__(
@@ -65,15 +44,13 @@ class KvCache:
         """The group of full attention; None if every layer reads a window."""
         self.drafts = drafts
         self.pool = BlockPool(num_blocks, len(groups))
-        self.recurrent: list[RecurrentGroup] = []
-        self.windows: list[WindowGroup] = []
-        self.groups: list[Group] = []
-        self.skips = any(spec.kind != "full" for spec in groups)
-        """Whether requests return blocks while they run."""
         self._aligned_tokens = aligned_tokens(groups)
         self._max_model_len = max_model_len
-        for group, spec in enumerate(groups):
-            self._add(group, spec, in_flight_tokens)
+        self.groups = make_groups(self.pool, groups, drafts, in_flight_tokens, max_model_len)
+        self.recurrent = [group for group in self.groups if isinstance(group, RecurrentGroup)]
+        self.windows = [group for group in self.groups if isinstance(group, WindowGroup)]
+        self.skips = any(spec.kind != "full" for spec in groups)
+        """Whether requests return blocks while they run."""
         self._no_hits: tuple[Sequence[Part], ...] = ((),) * len(groups)
         uneven = self._aligned_tokens != self.block_tokens
         self._search: HitSearch | None = None
@@ -82,31 +59,6 @@ class KvCache:
         self._lead = self._leading_group(uneven=uneven)
         """A group that covers, and has findable, no more than any other: it is asked first. None: ask all."""
         self.attention_group = len(groups) - 1 if self.full_group is None else self.full_group
-
-    def _add(self, group: int, spec: GroupSpec, in_flight_tokens: int) -> None:
-        drafts, pool = self.drafts, self.pool
-        scale = spec.block_tokens // self.block_tokens
-        if spec.kind == "full":
-            self.groups.append(AttentionGroup(pool, group, spec.block_tokens, scale))
-        elif spec.kind == "recurrent":
-            recurrent = RecurrentGroup(pool, group, spec.block_tokens, drafts.tokens)
-            self.recurrent.append(recurrent)
-            self.groups.append(recurrent)
-        else:
-            window = WindowGroup(
-                pool,
-                group,
-                spec,
-                scale=scale,
-                aligned_tokens=self._aligned_tokens,
-                in_flight_tokens=in_flight_tokens,
-                max_model_len=self._max_model_len,
-                drafts=drafts.tokens,
-                drops_last_block=drafts.drops_last_block,
-                retained_tokens=drafts.unsettled_tokens,
-            )
-            self.windows.append(window)
-            self.groups.append(window)
 
     def _leading_group(self, *, uneven: bool) -> int | None:
         if uneven or (self.recurrent and self.drafts.tokens):

@@ -224,10 +224,10 @@ class BlockPool:
         """Return (hash, group) of the free blocks from front (evicted next) to back; None without a hash."""
         queue: list[tuple[int, int] | None] = [None] * self._plain_blocks
         for extent, start, stop in self.evictable():
-            if extent.tail is not None and stop == extent.end:
-                stop -= 1
+            tail_only = extent.tail is not None and stop == extent.end
+            if extent.tail is not None and tail_only:
                 queue.append((extent.tail, extent.group))
-            block_ids = extent.block_ids[start:stop]
+            block_ids = extent.block_ids[start : stop - tail_only]
             queue += [(block_id, extent.group) for block_id in reversed(block_ids)]
         return queue
 

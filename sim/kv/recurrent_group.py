@@ -34,7 +34,8 @@ class RecurrentGroup:
         *,
         capped: bool,
     ) -> int | None:
-        """One block however many tokens, at first the scratch blocks too, and the checkpoint if it is free."""
+        """One block however many tokens, at first the scratch blocks too, and the checkpoint if it is
+        free."""
         positions = hit_tokens // self.block_tokens if table is None else table.length
         fresh = 0
         if blocks_for(tokens, self.block_tokens) + self._scratch_blocks > positions:

@@ -1,8 +1,8 @@
 """How far a prompt is hit in the first tier (vLLM 0.28.0's OffloadingConnector).
 
-A hit is a boundary up to which every full-attention block is present, and before which every other group has what
-it reads: a recurrent group its state, a windowed one its window. Keys that are still being written count as present,
-but make the answer "ask again later".
+A hit is a boundary up to which every full-attention block is present, and before which every other group
+has what it reads: a recurrent group its state, a windowed one its window. Keys that are still being
+written count as present, but make the answer "ask again later".
 """
 
 from collections.abc import Callable, Sequence
@@ -46,11 +46,12 @@ class TierSearch:
         limit_tokens: int,
         state: State | None = None,
     ) -> int | None:
-        """Return the end of the hit beyond `start_tokens`, at most `limit_tokens`; the start if there is none.
+        """Return the end of the hit beyond `start_tokens`, at most `limit_tokens`; the start if there is
+        none.
 
-        `keys` lists the prompt's keys by position, one list a group. None: ask again later, for a key of the hit is
-        being written, or loaded for another request. Asking is not touching. `state` is asked in place of the
-        tier: what it has being written is on its way from elsewhere.
+        `keys` lists the prompt's keys by position, one list a group. None: ask again later, for a key of
+        the hit is being written, or loaded for another request. Asking is not touching. `state` is asked
+        in place of the tier: what it has being written is on its way from elsewhere.
         """
         end = self._settled_end(state or tier.state, keys, start_tokens, limit_tokens)
         if end is None or end == start_tokens or not tier.reading:
@@ -68,8 +69,8 @@ class TierSearch:
     ) -> int | None:
         """Lower the limit group by group until all agree.
 
-        A group that met a key being written does not lower the end: it is asked once more if another group does.
-        Each group loses its last block once, if they do.
+        A group that met a key being written does not lower the end: it is asked once more if another group
+        does. Each group loses its last block once, if they do.
         """
         end, length, later = limit_tokens, 0, False
         dropped: set[int] = set()

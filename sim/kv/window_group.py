@@ -1,7 +1,9 @@
 """A cache group whose layers read a window: sliding, or chunks of local attention (vLLM 0.28.0)."""
 
 from collections.abc import Sequence
+from sys import maxsize
 
+from sim.kv.draft_rules import NO_DRAFTS, DraftRules
 from sim.kv.events import KvEvent
 from sim.kv.extent import Extent, Part
 from sim.kv.group_spec import GroupSpec
@@ -19,8 +21,8 @@ class WindowGroup:
     """Blocks before the window go back while the request runs, findable until they are evicted.
 
     What is held is one stretch of positions, from where the window begins to the end of the table.
-    `aligned_tokens`: hits of all groups end at a multiple of it; of a larger one, blocks that no hit can read are
-    not made findable. `retained_tokens` are kept before the window. `in_flight_tokens`: the most tokens that
+    `aligned_tokens`: hits of all groups end at a multiple of it; of a larger one, blocks that no hit can
+    read are not made findable. `in_flight_tokens`: the most tokens that
     steps may have in flight, by which admission counts.
     """
 
@@ -29,14 +31,12 @@ class WindowGroup:
         pool: BlockPool,
         group: int,
         spec: GroupSpec,
+        drafts: DraftRules = NO_DRAFTS,
         *,
-        scale: int,
+        scale: int = 1,
         aligned_tokens: int,
-        in_flight_tokens: int,
-        max_model_len: int,
-        drafts: int,
-        drops_last_block: bool,
-        retained_tokens: int,
+        in_flight_tokens: int = maxsize,
+        max_model_len: int = maxsize,
     ) -> None:
         self._pool = pool
         self._group = group
@@ -44,14 +44,14 @@ class WindowGroup:
         self.block_tokens = spec.block_tokens
         self._sliding = spec.kind == "sliding_window"
         self._window_tokens = spec.window_tokens
-        self._retained_tokens = retained_tokens
+        self._retained_tokens = drafts.unsettled_tokens
         segment = aligned_tokens // spec.block_tokens
-        needed = hit_blocks(spec) + drops_last_block
+        needed = hit_blocks(spec) + drafts.drops_last_block
         self._segment_blocks = segment if self._sliding and needed < segment else 0
         """A hit reads the last `_needed_blocks` of each so many; 0 if it may read any block."""
         self._needed_blocks = needed
-        self._shift = 1 if drops_last_block else 0
-        self._apart = segment > 1 or drafts > 0
+        self._shift = 1 if drafts.drops_last_block else 0
+        self._apart = segment > 1 or drafts.tokens > 0
         """Blocks may leave before they are findable: each is an extent of its own."""
         self._cap_blocks = self._admission_cap(in_flight_tokens, max_model_len)
 

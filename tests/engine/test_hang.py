@@ -7,7 +7,8 @@ from sim.engine.engine import Engine
 from sim.engine.hang import hang_of
 from sim.engine.settings import EngineSettings
 from sim.kv.group_spec import even_groups
-from sim.kv.hybrid import NO_HIT, KvCache
+from sim.kv.hit import NO_HIT
+from sim.kv.hybrid import KvCache
 from sim.simulation.run import run
 from tests.clusters import rows, run_cluster, scenario, trace, turn
 from tests.engine.helpers import Prompts

@@ -8,7 +8,8 @@ from sim.engine.lookup import EngineDiedError, Lookup
 from sim.engine.nixl import NixlConnector
 from sim.kv.group_spec import even_groups
 from sim.kv.groups import Table
-from sim.kv.hybrid import NO_HIT, KvCache
+from sim.kv.hit import NO_HIT
+from sim.kv.hybrid import KvCache
 from sim.kv.offload import LruTier
 from tests.cluster.pairs import build_pair
 from tests.engine.helpers import Prompts

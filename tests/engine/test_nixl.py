@@ -5,7 +5,8 @@ import pytest
 from sim.engine.active import ActiveRequest, RemoteBlocks
 from sim.engine.nixl import NixlConnector
 from sim.kv.group_spec import even_groups
-from sim.kv.hybrid import NO_HIT, KvCache
+from sim.kv.hit import NO_HIT
+from sim.kv.hybrid import KvCache
 
 HASHES = list(range(100))
 

@@ -5,7 +5,8 @@ import pytest
 from sim.kv.extent import Extent
 from sim.kv.group_spec import even_groups
 from sim.kv.groups import Table
-from sim.kv.hybrid import NO_HIT, Hit, KvCache
+from sim.kv.hit import NO_HIT, Hit
+from sim.kv.hybrid import KvCache
 from tests.kv.helpers import blocks_of, forget
 
 HASHES = list(range(100, 120))

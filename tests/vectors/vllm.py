@@ -1,10 +1,11 @@
 """Replay recorded decisions of vLLM 0.28.0's scheduler: `python -m tests.vectors.vllm DIR`.
 
 Every `full_*.jsonl`, `hyb*.jsonl`, `win_*.jsonl` and `spec_*.jsonl` of DIR (one engine), `pd_*.jsonl`,
-`pdmc_*.jsonl`, `pdwin_*.jsonl` and `pdspec_*.jsonl` (a prefill and a decode engine) is predicted as a whole and compared: each step and each request counts as one decision. The
-last line is `N of M decisions agree`; the exit status is 0 only if all do, 1 if not, 2 if there is nothing to
-replay, and 3 if all that was replayed agrees, but some recordings, which are named, have another name or
-settings that the core does not have (0 with --allow-skipped).
+`pdmc_*.jsonl`, `pdwin_*.jsonl` and `pdspec_*.jsonl` (a prefill and a decode engine) is predicted as a
+whole and compared: each step and each request counts as one decision. The last line is `N of M decisions
+agree`; the exit status is 0 only if all do, 1 if not, 2 if there is nothing to replay, and 3 if all that
+was replayed agrees, but some recordings, which are named, have another name or settings that the core does
+not have (0 with --allow-skipped).
 """
 
 import json
