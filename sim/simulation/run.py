@@ -80,7 +80,7 @@ def run(
     own_law, own_policy = step_time is not None, policy is not None
     notes = _hangs(cluster)
     notes += _notes(trace, times, scenario.timing.draw, own_law=own_law, own_policy=own_policy)
-    notes += [*startup, *_without_effect(scenario), *_unknown_sessions(scenario, trace)]
+    notes += [*startup, *_apart(scenario), *_without_effect(scenario), *_unknown_sessions(scenario, trace)]
     name = scenario.title if isinstance(source, Scenario) else short_name(source)
     return RunResult(
         name,
@@ -157,6 +157,17 @@ def _notes(trace: Trace, times: Coefficients, draw: int, *, own_law: bool, own_p
         law = f"step times ({times.origin}): {times.summary}"
     drawn = [f"coefficients and links: draw {draw} over their ranges"] if draw else []
     return [law, *drawn, *([OWN_POLICY] if own_policy else []), *trace.notes]
+
+
+def _apart(scenario: Scenario) -> list[str]:
+    """Say where ranks do what vLLM does not let them do."""
+    workers = scenario.workers
+    if scenario.model.experts is None or max(workers.first.parallel.data, workers.then.parallel.data) == 1:
+        return []
+    return [
+        "data-parallel ranks of an engine with experts wait for each other at every step in vLLM; here each "
+        "steps when it has work, which is faster where their loads differ"
+    ]
 
 
 def _without_effect(scenario: Scenario) -> list[str]:
