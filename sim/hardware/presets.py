@@ -54,8 +54,14 @@ def _is_configuration(choice: str) -> bool:
 
 
 def _named(kind: PresetKind, name: str) -> dict[str, Any]:
-    """Return the fields of a preset by its own name or, of a model, by that on Hugging Face."""
-    if kind == "gpus" or not names.is_name(name):
+    """Return the fields of a preset by its own name or, of a model, by that on Hugging Face.
+
+    A GPU that there is in one size needs none.
+    """
+    if kind == "gpus":
+        sizes = [own for own in preset_names(kind) if own.partition("-")[0] == name]
+        return preset(kind, sizes[0] if len(sizes) == 1 else name)
+    if not names.is_name(name):
         return preset(kind, name)
     for own in preset_names("models"):
         fields = preset("models", own)

@@ -37,3 +37,8 @@ def full_group(groups: Sequence[GroupSpec]) -> int | None:
         if spec.kind == "full":
             return group
     return None
+
+
+def even_groups(block_tokens: int, recurrent: int = 0) -> tuple[GroupSpec, ...]:
+    """Return the groups of a plain model, or of one with recurrent groups before its attention group."""
+    return (*[GroupSpec("recurrent", block_tokens)] * recurrent, GroupSpec("full", block_tokens))
