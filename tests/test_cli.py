@@ -170,8 +170,8 @@ def test_draws_and_seeds_are_crossed(tmp_path: Path) -> None:
         (["capacity", "agg8", "--set", "gpu.memory_bytes=24GiB"], "does not fit on h100-80gb"),
         (["capacity", "--model", "gpt"], "no model is called 'gpt'"),
         (
-            ["capacity", "--gpu", "h200"],
-            "no gpu is called 'h200' (known: h100-80gb); for another, write",
+            ["capacity", "--gpu", "h20"],
+            "no gpu is called 'h20' (known: a100-40gb, a100-80gb, b200, h100-80gb, h200-141gb, l40s)",
         ),
         (["run", "agg8", "--set", "workload.sessions=1e30"], "--set workload.sessions=1e30: "),
         (["run", "agg8", "--set", "workload.start_gap_s=1e300"], "must be less than or equal to 1000000000"),

@@ -25,6 +25,14 @@ def test_a_name_is_the_whole_preset() -> None:
     assert chosen.gpu == Choices.model_fields["gpu"].default
 
 
+@pytest.mark.parametrize(("short", "name"), [("h200", "h200-141gb"), ("h100", "h100-80gb"), ("b200", "b200")])
+def test_a_gpu_of_one_size_needs_none(short: str, name: str) -> None:
+    chosen = Choices.model_validate({"model": "qwen3-14b-bf16", "gpu": short})
+    assert chosen.gpu == GpuSettings.model_validate(preset("gpus", name))
+    with pytest.raises(ValidationError, match="no gpu is called 'a100'; did you mean 'a100-"):
+        Choices.model_validate({"model": "qwen3-14b-bf16", "gpu": "a100"})
+
+
 def test_any_field_of_a_preset_can_be_changed_also_inside_a_table() -> None:
     chosen = Choices.model_validate(
         {
