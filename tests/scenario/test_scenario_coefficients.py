@@ -86,7 +86,7 @@ def test_links_are_drawn_where_they_stand_at_their_defaults() -> None:
     ("overrides", "message"),
     [
         (
-            ["model=llama-3.1-8b-bf16", "timing.draw=1"],
+            ["model={preset='llama-3.1-8b-bf16', name='mine'}", "timing.draw=1"],
             "--set timing.draw=1: no ranges to draw coefficients from: roof",
         ),
         (["timing.preset=roofline", "timing.draw=1"], "is a law of its own: leave out either preset or draw"),

@@ -158,10 +158,14 @@ def asked_by_name(name: str, gpu_name: str, parallel: Parallel, formats: Mapping
 
 
 def _config(model: ModelSettings) -> dict[str, object]:
-    """Return the Hugging Face configuration of a dense model of this shape."""
+    """Return the Hugging Face configuration of a dense model of this shape.
+
+    Qwen3 also normalises queries and keys, which the shape does not say and a prefill takes longer for.
+    """
+    qwen3 = "qwen3" in f"{model.name} {getattr(model, 'hf_id', None)}".lower()
     return {
-        "architectures": ["LlamaForCausalLM"],
-        "model_type": "llama",
+        "architectures": ["Qwen3ForCausalLM" if qwen3 else "LlamaForCausalLM"],
+        "model_type": "qwen3" if qwen3 else "llama",
         "hidden_size": model.hidden_size,
         "intermediate_size": model.intermediate_size,
         "num_hidden_layers": model.full_attention_layers,

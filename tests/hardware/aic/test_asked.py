@@ -31,6 +31,12 @@ def test_a_dense_model_is_asked_for_by_its_shape() -> None:
     assert found.formats == {"weights": "bfloat16", "kv": "bfloat16"}
 
 
+def test_qwen3_normalises_queries_and_keys() -> None:
+    qwen14 = ModelSettings.model_validate(preset("models", "qwen3-14b-bf16"))
+    for model, architecture in ((LLAMA8, "LlamaForCausalLM"), (qwen14, "Qwen3ForCausalLM")):
+        assert json.loads(asked(model, H100, ONE_GPU).model)["architectures"] == [architecture]
+
+
 def test_a_hybrid_model_is_asked_for_by_name() -> None:
     found = asked(QWEN27, H100, ONE_GPU)
     assert found.model == "Qwen/Qwen3.5-27B"
