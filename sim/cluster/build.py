@@ -35,7 +35,7 @@ from sim.hardware.coefficients import Coefficients
 from sim.hardware.mocker_law import Stage
 from sim.hardware.step_laws import LawOf, TimedWorker, laws
 from sim.hardware.step_time import StepTime
-from sim.kv.group_spec import even_groups, full_group, hash_tokens
+from sim.kv.group_spec import GroupSpec, even_groups, full_group, hash_tokens
 from sim.kv.prefix import PrefixTable
 from sim.links.network import Network
 from sim.links.placement import place
@@ -64,6 +64,7 @@ class Cluster:
         decode_policy: Policy | None = None,
         step_time: StepTime | None = None,
         tiers: Sequence[Tier] | None = None,
+        groups: Sequence[GroupSpec] | None = None,
         delays: Delays | None = None,
         transport: Transport | None = None,
         published: Published | None = None,
@@ -81,6 +82,8 @@ class Cluster:
             step_time: the law of every worker's steps; None: as the scenario says.
             tiers: below GPU memory of every worker that offloads, in the order in which they are asked; None:
                 as the scenario says.
+            groups: the cache groups of every engine, a block of full attention as large as `capacity` has it; None:
+                the model's.
             delays: who says when; None: what the scenario says takes its time.
             transport: what transfers between workers go over; None: the scenario's network.
             published: is told of the KV events of every worker's output.
@@ -98,8 +101,7 @@ class Cluster:
         self._trace = trace
         self._delays = delays or constant_delays(scenario.frontend, times.frontend)
         self._law_of: LawOf = laws(times.origin, times.step) if step_time is None else lambda _: step_time
-        self._groups = even_groups(capacity.block_tokens, scenario.model.state_groups)
-        """The cache groups of every engine."""
+        self._groups = tuple(groups or even_groups(capacity.block_tokens, scenario.model.state_groups))
         full = full_group(self._groups)
         self._on_progress: Progress | None = None
         self.client = make_client(self.clock, trace, scenario.replay, self._send)

@@ -84,12 +84,7 @@ class TierSearch:
                 if end - start_tokens < size:
                     return start_tokens
                 drops = self._drops and group not in dropped
-                asked = end + size if drops and read is not None else end
-                first, stop = start_tokens // size, min(blocks_for(asked, size), len(names))
-                if read is None:
-                    found = _run(state, names, first, stop)
-                else:
-                    found = _window(state, names, first, stop, read + drops)
+                found = _found(state, names, size, read, start_tokens, end, drops=drops)
                 if found == 0:
                     return start_tokens
                 if found is None:
@@ -98,7 +93,7 @@ class TierSearch:
                     if drops:
                         found -= 1
                         dropped.add(group)
-                    end = min(end, size * (first + found))
+                    end = min(end, size * (start_tokens // size + found))
                 if end - start_tokens < size:
                     return start_tokens
                 if end - start_tokens < length:
@@ -110,6 +105,27 @@ class TierSearch:
                 length = end - start_tokens
             groups = again
         return None if later else end
+
+
+def _found(
+    state: State,
+    keys: Sequence[Key],
+    size: int,
+    read: int | None,
+    start_tokens: int,
+    end_tokens: int,
+    *,
+    drops: bool,
+) -> int | None:
+    """Return how many keys of a group are hit from the start on; None if one being written was met.
+
+    A window that loses its last key looks one further.
+    """
+    asked = end_tokens + size if drops and read is not None else end_tokens
+    first, stop = start_tokens // size, min(blocks_for(asked, size), len(keys))
+    if read is None:
+        return _run(state, keys, first, stop)
+    return _window(state, keys, first, stop, read + drops)
 
 
 def _run(state: State, keys: Sequence[Key], start: int, stop: int) -> int | None:
