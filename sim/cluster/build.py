@@ -82,8 +82,8 @@ class Cluster:
             step_time: the law of every worker's steps; None: as the scenario says.
             tiers: below GPU memory of every worker that offloads, in the order in which they are asked; None:
                 as the scenario says.
-            groups: the cache groups of every engine, a block of full attention as large as `capacity` has it; None:
-                the model's.
+            groups: the cache groups of every engine, a block of full attention as large as `capacity` has it;
+                None: the model's.
             delays: who says when; None: what the scenario says takes its time.
             transport: what transfers between workers go over; None: the scenario's network.
             published: is told of the KV events of every worker's output.

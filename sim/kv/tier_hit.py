@@ -84,7 +84,11 @@ class TierSearch:
                 if end - start_tokens < size:
                     return start_tokens
                 drops = self._drops and group not in dropped
-                found = _found(state, names, size, read, start_tokens, end, drops=drops)
+                # A window that loses its last block looks one further.
+                asked = end + size if drops and read is not None else end
+                first, stop = start_tokens // size, min(blocks_for(asked, size), len(names))
+                reach = _run if read is None else _window
+                found = reach(state, names, first, stop, (read or 0) + drops)
                 if found == 0:
                     return start_tokens
                 if found is None:
@@ -93,7 +97,7 @@ class TierSearch:
                     if drops:
                         found -= 1
                         dropped.add(group)
-                    end = min(end, size * (start_tokens // size + found))
+                    end = min(end, size * (first + found))
                 if end - start_tokens < size:
                     return start_tokens
                 if end - start_tokens < length:
@@ -107,28 +111,7 @@ class TierSearch:
         return None if later else end
 
 
-def _found(
-    state: State,
-    keys: Sequence[Key],
-    size: int,
-    read: int | None,
-    start_tokens: int,
-    end_tokens: int,
-    *,
-    drops: bool,
-) -> int | None:
-    """Return how many keys of a group are hit from the start on; None if one being written was met.
-
-    A window that loses its last key looks one further.
-    """
-    asked = end_tokens + size if drops and read is not None else end_tokens
-    first, stop = start_tokens // size, min(blocks_for(asked, size), len(keys))
-    if read is None:
-        return _run(state, keys, first, stop)
-    return _window(state, keys, first, stop, read + drops)
-
-
-def _run(state: State, keys: Sequence[Key], start: int, stop: int) -> int | None:
+def _run(state: State, keys: Sequence[Key], start: int, stop: int, _: int) -> int | None:
     """Return how many keys from `start` on are present one after another; None if one is being written."""
     count, writing = 0, False
     for key in keys[start:stop]:
