@@ -33,7 +33,7 @@ from sim.events.lazy_updates import LazyUpdates
 from sim.hardware.capacity import Capacity
 from sim.hardware.coefficients import Coefficients
 from sim.hardware.step_time import StepTime
-from sim.kv.group_spec import full_group, hash_tokens
+from sim.kv.group_spec import GroupSpec, full_group, hash_tokens
 from sim.kv.prefix import PrefixTable
 from sim.links.tier import Tier
 from sim.links.tier_links import TierLinks
@@ -59,6 +59,7 @@ class Cluster:
         decode_policy: Policy | None = None,
         step_time: StepTime | None = None,
         tiers: Sequence[Tier] | None = None,
+        groups: Sequence[GroupSpec] | None = None,
         delays: Delays | None = None,
         transport: Transport | None = None,
         published: Published | None = None,
@@ -76,6 +77,8 @@ class Cluster:
             step_time: the law of every worker's steps; None: as the scenario says.
             tiers: below GPU memory of every worker that offloads, in the order in which they are asked; None:
                 as the scenario says.
+            groups: the cache groups of every engine, a block of full attention as large as `capacity` has it;
+                None: the model's.
             delays: who says when; None: what the scenario says takes its time.
             transport: what transfers between workers go over; None: the scenario's network.
             published: is told of the KV events of every worker's output.
@@ -94,8 +97,7 @@ class Cluster:
         self.workers: list[Worker] = []
         self._trace = trace
         self._delays = delays or constant_delays(scenario.frontend, times.frontend)
-        self._groups = capacity.engine.layout.specs
-        """The cache groups of every engine."""
+        self._groups = tuple(groups or capacity.engine.layout.specs)
         full = full_group(self._groups)
         self._on_progress: Progress | None = None
         self.client = make_client(self.clock, trace, scenario.replay, self._send)
@@ -141,7 +143,7 @@ class Cluster:
         )
         self._outbox = self.frontend if watcher is None else watcher.outbox(self.frontend)
         capacities = Capacities(capacity, self.decode_capacity)
-        for kind in worker_kinds(scenario, capacities, times, self.tiers, step_time):
+        for kind in worker_kinds(scenario, capacities, times, self._groups, self.tiers, step_time=step_time):
             for _ in range(kind.ranks):
                 self._add_worker(kind)
         self.migration = Migration(

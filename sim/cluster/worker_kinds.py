@@ -13,6 +13,7 @@ from sim.hardware.coefficients import Coefficients
 from sim.hardware.mocker_law import Stage
 from sim.hardware.step_laws import TimedWorker, laws
 from sim.hardware.step_time import StepTime
+from sim.kv.group_spec import GroupSpec
 from sim.kv.hybrid import KvCache
 from sim.links.tier import Tier
 from sim.scenario.scenario import Scenario
@@ -26,6 +27,8 @@ class WorkerKind(NamedTuple):
     ranks: int
     capacity: Capacity
     step_time: StepTime
+    groups: Sequence[GroupSpec]
+    """The cache groups of their engines."""
     tiers: Sequence[Tier] = ()
     kv_role: KvRole | None = None
     """In transfers between workers; None if there are none."""
@@ -43,7 +46,9 @@ def worker_kinds(
     scenario: Scenario,
     capacities: Capacities,
     times: Coefficients,
+    groups: Sequence[GroupSpec],
     tiers: Sequence[Tier],
+    *,
     step_time: StepTime | None = None,
 ) -> list[WorkerKind]:
     """Return the kinds in the order in which results number their workers.
@@ -60,7 +65,9 @@ def worker_kinds(
 
     if not workers.decode:
         alone = capacities.first
-        return [WorkerKind("aggregated", workers.ranks, alone, law("aggregated", alone, times), tiers)]
+        return [
+            WorkerKind("aggregated", workers.ranks, alone, law("aggregated", alone, times), groups, tiers)
+        ]
     prefill, decode = capacities
     decode_times = times
     if workers.decode_parallel != workers.parallel:
@@ -71,6 +78,7 @@ def worker_kinds(
             workers.first.ranks,
             prefill,
             law("prefill", prefill, times),
+            groups,
             tiers,
             joined.prefill_kv_role,
         ),
@@ -79,6 +87,7 @@ def worker_kinds(
             workers.then.ranks,
             decode,
             law("decode", decode, decode_times),
+            groups,
             kv_role=joined.decode_kv_role,
         ),
     ]
@@ -91,7 +100,7 @@ def make_engine(scenario: Scenario, kind: WorkerKind) -> Engine:
     speculation = speculation_of(settings.speculative, scenario.seed)
     cache = KvCache(
         capacity.num_blocks,
-        capacity.engine.layout.specs,
+        kind.groups,
         max_model_len=scenario.max_model_len,
         in_flight_tokens=capacity.in_flight_tokens,
         drafts=draft_rules(speculation),

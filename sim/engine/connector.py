@@ -54,9 +54,16 @@ class OffloadingConnector:
         self._read = [read_blocks(spec) for spec in cache.specs]
         self._partial = [group for group, read in enumerate(self._read) if read is not None]
         """Groups of which a hit reads only the end: their blocks can be taken before a request ends."""
-        self._lower = (
-            LowerTiers(self.tier, below, search, cache.full_group, self._jobs, self.events) if below else None
-        )
+        self._lower: LowerTiers | None = None
+        if below:
+            self._lower = LowerTiers(
+                self.tier,
+                below,
+                search=search,
+                full_group=cache.full_group,
+                jobs=self._jobs,
+                events=self.events,
+            )
 
     @property
     def changes(self) -> int:

@@ -30,6 +30,7 @@ class LowerTiers:
         self,
         first: OffloadTier,
         below: Sequence[OffloadTier],
+        *,
         search: TierSearch,
         full_group: int | None,
         jobs: TransferJobs,

@@ -25,6 +25,7 @@ class KvEvent:
         parent: int | None,
         blocks: Sequence[int],
         tier: str,
+        *,
         tail: bool = False,
     ) -> None:
         self.stored = stored

@@ -172,7 +172,7 @@ class AttentionGroup:
         for extent, start, stop in table.parts.values():
             if start <= position < stop and self._pool.name_tail(extent, position, block_id):
                 parent = parent_of(block_ids, hashes - 1)
-                self._pool.events.append(KvEvent(True, self._group, parent, [block_id], "device", True))
+                self._pool.events.append(KvEvent(True, self._group, parent, [block_id], "device", tail=True))
 
 
 def parent_of(block_ids: BlockRuns, position: int) -> int | None:

@@ -192,7 +192,7 @@ class BlockPool:
         """
         start, extent.end, extent.block_ids = extent.end, end, block_ids
         if extent.tail is not None:
-            self.events.append(KvEvent(False, extent.group, None, [extent.tail], "device", True))
+            self.events.append(KvEvent(False, extent.group, None, [extent.tail], "device", tail=True))
             extent.tail = None
         runs = block_ids.between(start, end)
         cached = self.cached[extent.group]
@@ -264,7 +264,7 @@ class BlockPool:
             else:
                 self.tail_only_blocks -= 1
             for block_id in extent.tails.pop(position, ()):
-                self.events.append(KvEvent(False, extent.group, None, [block_id], "device", True))
+                self.events.append(KvEvent(False, extent.group, None, [block_id], "device", tail=True))
 
     def _forget_run(self, extent: Extent, start: int, stop: int) -> None:
         group = extent.group

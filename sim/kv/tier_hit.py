@@ -84,12 +84,11 @@ class TierSearch:
                 if end - start_tokens < size:
                     return start_tokens
                 drops = self._drops and group not in dropped
+                # A window that loses its last block looks one further.
                 asked = end + size if drops and read is not None else end
                 first, stop = start_tokens // size, min(blocks_for(asked, size), len(names))
-                if read is None:
-                    found = _run(state, names, first, stop)
-                else:
-                    found = _window(state, names, first, stop, read + drops)
+                reach = _run if read is None else _window
+                found = reach(state, names, first, stop, (read or 0) + drops)
                 if found == 0:
                     return start_tokens
                 if found is None:
@@ -112,7 +111,7 @@ class TierSearch:
         return None if later else end
 
 
-def _run(state: State, keys: Sequence[Key], start: int, stop: int) -> int | None:
+def _run(state: State, keys: Sequence[Key], start: int, stop: int, _: int) -> int | None:
     """Return how many keys from `start` on are present one after another; None if one is being written."""
     count, writing = 0, False
     for key in keys[start:stop]:

@@ -2,14 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from sys import maxsize
 
 from sim.engine.active import ActiveRequest
 from sim.engine.connector import OffloadingConnector
 from sim.engine.engine import Engine
 from sim.engine.plan import StepOutput, StepPlan
 from sim.engine.settings import EngineSettings
+from sim.engine.speculation import Speculation, draft_rules
 from sim.engine.transfer_job import TransferJob
-from sim.kv.group_spec import even_groups
+from sim.kv.group_spec import GroupSpec, even_groups
 from sim.kv.hybrid import KvCache
 from sim.kv.offload import POLICIES, Key
 
@@ -106,14 +108,23 @@ def build(
     prompt_only: bool = True,
     store_steps: int = 1,
     load_steps: int = 2,
+    groups: Sequence[GroupSpec] = (),
+    speculation: Speculation | None = None,
     **limits: float,
 ) -> Driver:
     """Return the driver of a new engine with `blocks` usable blocks (the null block comes on top)."""
-    cache = KvCache(blocks + 1, even_groups(block_tokens, recurrent))
+    bounds = EngineSettings(**limits)  # type: ignore[arg-type]
+    cache = KvCache(
+        blocks + 1,
+        groups or even_groups(block_tokens, recurrent),
+        max_model_len=bounds.max_model_len or maxsize,
+        in_flight_tokens=bounds.max_num_batched_tokens * (1 + bounds.async_scheduling),
+        drafts=draft_rules(speculation),
+    )
     offload = None
     if cpu_blocks:
         offload = OffloadingConnector(cache, [POLICIES[policy](cpu_blocks)], prompt_only=prompt_only)
-    return Driver(Engine(cache, EngineSettings(**limits), offload), store_steps, load_steps)  # type: ignore[arg-type]
+    return Driver(Engine(cache, bounds, offload, speculation=speculation), store_steps, load_steps)
 
 
 @dataclass

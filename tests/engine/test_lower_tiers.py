@@ -6,7 +6,9 @@ A prompt is its blocks; every one is a key of the only group. Look-ups stand for
 from sim.engine.lower_tiers import LowerTiers
 from sim.engine.transfer_job import TransferJob, TransferJobs
 from sim.kv.events import KvEvent
+from sim.kv.group_spec import even_groups
 from sim.kv.offload import IDLE, READING, WRITING, Key, LruTier
+from sim.kv.tier_hit import TierSearch
 
 A, B = range(6), range(10, 16)
 
@@ -23,7 +25,14 @@ class Tiers:
         self.below = below or (LruTier(100, "disk"),)
         self.book = TransferJobs()
         self.events: list[KvEvent] = []
-        self.lower = LowerTiers(self.host, self.below, self.book, self.events)
+        self.lower = LowerTiers(
+            self.host,
+            self.below,
+            search=TierSearch(even_groups(1)),
+            full_group=0,
+            jobs=self.book,
+            events=self.events,
+        )
 
     def store(self, blocks: range) -> list[TransferJob]:
         """Let a store of a prompt begin and end; return the copies that follow."""

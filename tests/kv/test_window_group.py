@@ -1,4 +1,4 @@
-"""A group that reads a window: what it holds, lets go, and makes findable. Numbers are of vLLM 0.28.0's classes."""
+"""A group that reads a window: what it holds, lets go, and makes findable; numbers of vLLM 0.28.0."""
 
 import pytest
 
