@@ -25,6 +25,7 @@ from sim.hardware.presets import GpuChoice, ModelChoice
 from sim.hardware.runtime_memory import RELEASE
 from sim.hardware.server_defaults import server_defaults
 from sim.hardware.timing import TimingSettings
+from sim.links.of_gpu import host_link_of, network_of_gpu
 from sim.links.settings import NetworkSettings
 from sim.links.transfer import LinkSettings
 from sim.results.slo import Slo
@@ -64,7 +65,7 @@ class Scenario(Settings):
     GPU."""
     offload: OffloadSettings | None = None
     """The engines' CPU tier; unset: there is none."""
-    disaggregation: DisaggregationSettings = DisaggregationSettings()
+    disaggregation: DisaggregationSettings = Field(default=DisaggregationSettings(), validate_default=True)
     """How prefill and decode workers are joined; means nothing to aggregated ones."""
     router: RouterSettings = RouterSettings()
     """Who gets which request."""
@@ -87,6 +88,22 @@ class Scenario(Settings):
             return engine
         unset = server_defaults(gpu)._asdict().items()
         return engine.model_copy(update={k: v for k, v in unset if k not in engine.model_fields_set})
+
+    @field_validator("offload", mode="after")
+    @classmethod
+    def _over_its_pcie(cls, offload: OffloadSettings | None, info: ValidationInfo) -> OffloadSettings | None:
+        gpu = info.data.get("gpu")
+        if gpu is None or offload is None:
+            return offload
+        return offload.model_copy(update={"link": host_link_of(gpu, offload.link)})
+
+    @field_validator("disaggregation", mode="after")
+    @classmethod
+    def _over_its_nvlink(cls, joined: DisaggregationSettings, info: ValidationInfo) -> DisaggregationSettings:
+        gpu = info.data.get("gpu")
+        if gpu is None:
+            return joined
+        return joined.model_copy(update={"network": network_of_gpu(gpu, joined.network)})
 
     @model_validator(mode="after")
     def _parts_agree(self) -> Self:
