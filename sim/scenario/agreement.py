@@ -1,22 +1,70 @@
 """Whether the sections of a scenario go together."""
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from sim.base.errors import InputError
 from sim.base.units import format_bytes
+from sim.engine.settings import EngineSettings
 from sim.hardware.cache_groups import cache_layout
 from sim.hardware.capacity import cpu_blocks, host_block_bytes
+from sim.hardware.model import GpuSettings, ModelSettings
 from sim.hardware.sharding import check_parallel, sharded
 from sim.links.placement import place
 from sim.links.pull_shape import check_pull
-from sim.scenario.faults import disagreement_of
+from sim.scenario.faults import Faults, disagreement_of
 from sim.scenario.problems import disagreement
-
-if TYPE_CHECKING:
-    from sim.scenario.scenario import Scenario
+from sim.scenario.sections import DisaggregationSettings, OffloadSettings, RouterSettings, WorkersSettings
 
 
-def check_agreement(scenario: "Scenario") -> None:
+class Parts(Protocol):
+    """The sections of a scenario, and what follows from some of them."""
+
+    @property
+    def model(self) -> ModelSettings:
+        """What is served."""
+
+    @property
+    def gpu(self) -> GpuSettings:
+        """On which GPU."""
+
+    @property
+    def workers(self) -> WorkersSettings:
+        """By how many engines."""
+
+    @property
+    def engine(self) -> EngineSettings:
+        """How each is started."""
+
+    @property
+    def offload(self) -> OffloadSettings | None:
+        """Their CPU tier."""
+
+    @property
+    def disaggregation(self) -> DisaggregationSettings:
+        """How they are joined."""
+
+    @property
+    def router(self) -> RouterSettings:
+        """Who chooses among them."""
+
+    @property
+    def faults(self) -> Faults:
+        """What goes wrong."""
+
+    @property
+    def block_size(self) -> int:
+        """What an engine is started with as `--block-size`."""
+
+    @property
+    def block_tokens(self) -> int:
+        """Tokens of one KV block."""
+
+    @property
+    def max_model_len(self) -> int:
+        """Longest sequence that an engine serves."""
+
+
+def check_agreement(scenario: Parts) -> None:
     """Raise the error of a key that is fine in itself and does not go with another section."""
     _check_gpus(scenario)
     _check_lengths(scenario)
@@ -24,7 +72,7 @@ def check_agreement(scenario: "Scenario") -> None:
     _check_faults(scenario)
 
 
-def _check_gpus(scenario: "Scenario") -> None:
+def _check_gpus(scenario: Parts) -> None:
     """Check how engines are spread, and whether vLLM joins prefill and decode engines that are."""
     workers, model, gpu = scenario.workers, scenario.model, scenario.gpu
     try:
@@ -46,7 +94,7 @@ def _check_gpus(scenario: "Scenario") -> None:
         )
 
 
-def _check_lengths(scenario: "Scenario") -> None:
+def _check_lengths(scenario: Parts) -> None:
     engine, model, block = scenario.engine, scenario.model, scenario.block_tokens
     if scenario.router.block_size not in (None, block):
         raise disagreement(
@@ -70,7 +118,7 @@ def _check_lengths(scenario: "Scenario") -> None:
         )
 
 
-def _check_host_memory(scenario: "Scenario") -> None:
+def _check_host_memory(scenario: Parts) -> None:
     offload = scenario.offload
     if offload is None:
         return
@@ -83,7 +131,7 @@ def _check_host_memory(scenario: "Scenario") -> None:
         )
 
 
-def _check_faults(scenario: "Scenario") -> None:
+def _check_faults(scenario: Parts) -> None:
     workers, faults = scenario.workers, scenario.faults
     if not faults:
         return

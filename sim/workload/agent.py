@@ -6,6 +6,7 @@ from itertools import count, islice
 from operator import attrgetter
 from typing import Literal
 
+from sim.base.errors import InputError
 from sim.base.units import plural
 from sim.workload.conversation import Conversation, Turn
 from sim.workload.profiles import PROFILES, recorded_service_s
@@ -28,29 +29,53 @@ def generate(
     window: Window = "middle",
     max_think_s: float = 60.0,
     start_gap_s: float = 0.5,
+    max_context_tokens: int | None = None,
 ) -> Trace:
     """Return generated sessions as a trace.
 
     It holds the first or the middle `turns` of each session, or all. Sessions start `start_gap_s` apart, and
     think times are cut to `max_think_s`. A turn's nominal timestamp is the one before, plus the service that
     the recorded API would have taken, plus the think time. A session is the same whatever the number of
-    sessions, so that smaller sets are part of larger ones.
+    sessions, so that smaller sets are part of larger ones. It ends before the first turn whose prompt and
+    answer have more than `max_context_tokens`.
+
+    Raises:
+        InputError: no turn is short enough.
+
     """
     requests: list[Request] = []
-    n_short = 0
+    n_short = n_cut = 0
     for session in range(sessions):
         conversation = Conversation(PROFILES[profile], seed, session)
-        n_turns = conversation.n_turns if turns is None else min(turns, conversation.n_turns)
+        most = _turns_within(conversation, max_context_tokens)
+        n_cut += most < conversation.n_turns
+        n_turns = most if turns is None else min(turns, most)
         n_short += turns is not None and n_turns < turns
-        first = (conversation.n_turns - n_turns) // 2 if window == "middle" else 0
+        first = (most - n_turns) // 2 if window == "middle" else 0
         chosen = islice(_with_chunks(conversation, session), first, first + n_turns)
         requests += _timed(chosen, f"{profile}-{session}", session * start_gap_s, max_think_s)
     requests.sort(key=attrgetter("timestamp_s"))
     note = f"generated from profile {profile}, seed {seed}: {sessions} {plural(sessions, 'session')}"
     if turns is not None:
         note += f", the {window} {turns} {plural(turns, 'turn')} of each ({n_short} have fewer)"
+    if n_cut:
+        note += f"; {n_cut} of them end before they have more than {max_context_tokens:,} tokens"
+    if not requests:
+        raise InputError(
+            f"workload.max_context_tokens = {max_context_tokens}: every generated prompt is longer; give more"
+        )
     ordered = tuple(replace(request, index=index) for index, request in enumerate(requests))
     return Trace(ordered, CHUNK_TOKENS, profile, (note,))
+
+
+def _turns_within(conversation: Conversation, max_context_tokens: int | None) -> int:
+    """Return how many turns a conversation has until one has too much context."""
+    if max_context_tokens is None:
+        return conversation.n_turns
+    for number, turn in enumerate(conversation.turns()):
+        if turn.prompt_tokens + turn.output_tokens > max_context_tokens:
+            return number
+    return conversation.n_turns
 
 
 def _with_chunks(conversation: Conversation, session: int) -> Iterator[tuple[Turn, tuple[int, ...]]]:

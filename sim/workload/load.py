@@ -42,6 +42,7 @@ def _load(settings: WorkloadSettings, seed: int, base_dir: Path) -> Trace:
         window=settings.window,
         max_think_s=settings.max_think_s,
         start_gap_s=settings.start_gap_s,
+        max_context_tokens=settings.max_context_tokens,
     )
 
 

@@ -7,12 +7,12 @@ from pydantic import Field, model_validator
 
 from sim.base.bounds import Count, Factor
 from sim.base.settings import Settings
-from sim.base.units import Seconds
+from sim.base.units import Seconds, Tokens
 from sim.workload.agent import ProfileName, Window
 from sim.workload.formats import FormatName
 
 NOT_BESIDE = {
-    "path": frozenset({"profile", "turns", "window", "max_think_s", "start_gap_s"}),
+    "path": frozenset({"profile", "turns", "window", "max_think_s", "start_gap_s", "max_context_tokens"}),
     "profile": frozenset(
         {"path", "format", "full_prompts", "hash_rounding", "chunk_tokens", "sec_multiplier"}
     ),
@@ -48,6 +48,9 @@ class WorkloadSettings(Settings):
     """Turns of each generated session; as many as its profile draws if absent."""
     window: Window = "middle"
     """Which turns those are: the first, or those around the middle of the session."""
+    max_context_tokens: Tokens | None = None
+    """Generated sessions end before the first turn whose prompt and answer have more tokens than this, as one
+    does that its model cannot serve; unset: none does."""
     max_think_s: Seconds = 60.0
     """Generated think times are cut to this."""
     start_gap_s: Seconds = 0.5
