@@ -62,7 +62,7 @@ def test_run_prints_a_table_and_the_notes() -> None:
     result = call("run", "llama8b-agg2", *SMALL)
     assert result.exit_code == 0
     assert "6 requests: 6 completed" in result.stdout
-    assert "step times (roofline): " in result.stdout
+    assert "step times (aiconfigurator): " in result.stdout
     assert not result.stderr
     assert max(map(len, result.stdout.splitlines())) <= 100
 
@@ -180,7 +180,10 @@ def test_draws_and_seeds_are_crossed(tmp_path: Path) -> None:
         (["run", "agg8", "--draws", "0"], "--draws"),
         (["run", "agg8", "--draws", "2", "--set", "timing.draw=1"], "timing.draw = 1 is one draw already"),
         (["run", "agg8", "--draws", "2", "--set", "timing.preset=roofline"], "has no ranges to draw from"),
-        (["run", "llama8b-agg2", "--draws", "2"], "no ranges to draw coefficients from: roofline"),
+        (
+            ["run", "llama8b-agg2", "--draws", "2", "--set", "gpu=a100-40gb"],
+            "no ranges to draw coefficients from: roofline",
+        ),
         (["run", "agg8", "--format", "xml"], "--format"),
         (["walk"], "walk"),
     ],

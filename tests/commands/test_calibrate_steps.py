@@ -57,7 +57,7 @@ def test_aic_takes_a_name_on_hugging_face(tmp_path: Path) -> None:
     [
         (("aic", "llama-3.1-8b-bf16", "--gpu", "h100-80gb", "--kv", "fp8"), "--kv: the preset llama-3.1-8b"),
         (("aic", "llama-3.1-8b", "--gpu", "h100-80gb"), "no model is called 'llama-3.1-8b'"),
-        (("aic", "llama-3.1-8b-bf16", "--gpu", "h100"), "no gpu is called 'h100'"),
+        (("aic", "llama-3.1-8b-bf16", "--gpu", "v100"), "no gpu is called 'v100'"),
         (("forward", "--model", "m"), "FILE, --gpu: missing; --cases prints what to run"),
         (("forward", "none.json", "--model", "m", "--gpu", "g"), "none.json: No such file"),
     ],

@@ -89,7 +89,11 @@ def test_a_value_that_is_not_swept_makes_no_point() -> None:
         (["agg8"], ["offload.cpu_bytes=1GiB,1024MiB"], "1GiB and 1024MiB are the same value; give it once"),
         (["agg8"], ["timing.draw=1,2"], "--draws: agg8: timing.draw = 1 is one draw already; leave it out"),
         (["agg8"], ["timing.preset=roofline"], '--draws: agg8: timing.preset = "roofline" has no ranges'),
-        (["llama8b-agg2"], [], "--draws: llama8b-agg2: no ranges to draw coefficients from: roofline"),
+        (
+            ["llama8b-agg2"],
+            ["gpu=a100-40gb"],
+            "--draws: llama8b-agg2: no ranges to draw coefficients from: roofline",
+        ),
         (["agg8"], ["workload.sessions=4:2:1"], "4:2:1 never reaches its stop"),
     ],
 )

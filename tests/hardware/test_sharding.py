@@ -6,12 +6,17 @@ from hypothesis import strategies as st
 
 from sim.base.errors import InputError
 from sim.hardware.parallel import ONE_GPU, Parallel
-from sim.hardware.sharding import check_parallel, sharded
+from sim.hardware.sharding import GpuShare, Sharded, check_parallel, sharded
 from tests.hardware.models import gpu, shipped, toy
 
 GIB = 2**30
 H100 = gpu("h100-80gb")
 EXPERTS = {"routed": 8, "per_token": 2, "intermediate_size": 12, "shared_intermediate_size": 4}
+
+
+def largest(engine: Sharded) -> GpuShare:
+    """The GPU with most weights."""
+    return max(engine.shares, key=lambda share: share.weights_bytes)
 
 
 def params(model_name: str, parallel: Parallel, stage: int = 0) -> dict[str, int]:
@@ -43,24 +48,24 @@ def test_two_gpus_of_a_plain_model_by_hand() -> None:
 def test_fewer_kv_heads_than_gpus_are_copied() -> None:
     engine = sharded(shipped("qwen3-30b-a3b-bf16"), Parallel(8))
     # 4 KV heads over 8 GPUs: one on each, key and value of 128 numbers of 2 bytes in 48 layers.
-    assert engine.largest.kv_bytes_per_token == 2 * 128 * 2 * 48
-    assert "8 x 2 + 1 x 2" not in engine.largest.weight_parts[0].formula
-    attention = next(part for part in engine.largest.weight_parts if part.label == "full attention")
+    assert largest(engine).kv_bytes_per_token == 2 * 128 * 2 * 48
+    assert "8 x 2 + 1 x 2" not in largest(engine).weight_parts[0].formula
+    attention = next(part for part in largest(engine).weight_parts if part.label == "full attention")
     assert attention.params == 2048 * 128 * (4 * 2 + 1 * 2) * 48
 
 
 def test_rows_of_the_vocabulary_are_padded_before_they_are_divided() -> None:
     engine = sharded(toy(vocab_size=100), Parallel(2))
     # 100 rows become 128, 64 on each GPU.
-    assert engine.largest.weight_parts[-1].params == 2 * 64 * 8
+    assert largest(engine).weight_parts[-1].params == 2 * 64 * 8
 
 
 def test_experts_are_cut_or_dealt() -> None:
     model = toy(experts=EXPERTS)
-    cut = {part.label: part.params for part in sharded(model, Parallel(2, 1, 2)).largest.weight_parts}
+    cut = {part.label: part.params for part in largest(sharded(model, Parallel(2, 1, 2))).weight_parts}
     dealt = {
         part.label: part.params
-        for part in sharded(model, Parallel(2, 1, 2, expert=True)).largest.weight_parts
+        for part in largest(sharded(model, Parallel(2, 1, 2, expert=True))).weight_parts
     }
     assert cut["experts"] == 8 * 3 * 8 * 3 * 2  # a quarter of 12 columns
     assert dealt["experts"] == 2 * 3 * 8 * 12 * 2  # two of eight
@@ -100,12 +105,12 @@ def test_a_pipeline_has_embedding_and_head_at_its_ends() -> None:
 
 def test_recurrent_states_are_divided() -> None:
     engine = sharded(shipped("qwen3.8-27b-fp8"), Parallel(4))
-    assert engine.largest.state_bytes_per_sequence == 1_634_304 // 4 * 48
+    assert largest(engine).state_bytes_per_sequence == 1_634_304 // 4 * 48
 
 
 def test_weights_as_loaded_are_divided_as_computed_ones() -> None:
     model = shipped("qwen3.8-27b-fp8")
-    share = sharded(model, Parallel(2)).largest
+    share = largest(sharded(model, Parallel(2)))
     more = model.weights_bytes / model.weights_computed_bytes
     assert share.weights_bytes == pytest.approx(share.weights_computed_bytes * more, rel=1e-9)
 
@@ -203,7 +208,7 @@ def test_gpus_together_hold_at_least_the_model_and_each_no_more(
     except InputError:
         return
     engine = sharded(model, parallel)
-    assert engine.largest.weights_bytes <= model.weights_bytes
+    assert largest(engine).weights_bytes <= model.weights_bytes
     together = sum(share.weights_bytes for share in engine.shares) * tensor * data
     assert together >= model.weights_bytes * (1 - 1e-12)
     assert sum(share.layers for share in engine.shares) == model.layers

@@ -7,6 +7,7 @@ from math import inf
 import numpy as np
 import pytest
 
+from sim.base.errors import InputError
 from sim.kv.prefix import PrefixTable
 from sim.workload.agent import CHUNK_TOKENS, generate
 from sim.workload.conversation import Conversation
@@ -132,3 +133,27 @@ def test_sessions_shorter_than_asked_are_whole_and_that_is_said() -> None:
 def test_the_same_seed_gives_the_same_trace_and_another_seed_another() -> None:
     traces = [generate("kct", sessions=3, seed=seed, turns=5) for seed in (1, 1, 2)]
     assert traces[0] == traces[1] != traces[2]
+
+
+def test_a_session_ends_before_its_context_is_too_long() -> None:
+    whole = generate("kct", sessions=6, seed=0)
+    cut = generate("kct", sessions=6, seed=0, max_context_tokens=60_000)
+    assert all(request.prompt_tokens + request.output_tokens <= 60_000 for request in cut.requests)
+    for session in {request.session for request in whole.requests}:
+        of_whole, of_cut = (
+            [
+                (request.prompt_tokens, request.chunks)
+                for request in found.requests
+                if request.session == session
+            ]
+            for found in (whole, cut)
+        )
+        assert of_cut == of_whole[: len(of_cut)]
+    longer = [request for request in whole.requests if request.prompt_tokens + request.output_tokens > 60_000]
+    n_cut = len({request.session for request in longer})
+    assert f"; {n_cut} of them end before they have more than 60,000 tokens" in cut.notes[0]
+
+
+def test_a_limit_that_no_prompt_keeps_is_refused() -> None:
+    with pytest.raises(InputError, match="max_context_tokens = 10: every generated prompt is longer"):
+        generate("kct", sessions=2, seed=0, max_context_tokens=10)
