@@ -8,6 +8,7 @@ A summary has them as `not_completed`, a list of tables:
 - `most_tokens`: how long a prompt may be where that is the reason, else null.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 Summary = Mapping[str, Any]
 
 _MOST_SENTENCES = 4
+_NUMBERS = re.compile(r"\d[\d,.]*")
 
 
 class Words(NamedTuple):
@@ -130,11 +132,14 @@ def not_completed(requests: "Table", most_tokens: Mapping[str, int]) -> list[dic
 
 
 def refusals(summaries: Sequence[Summary]) -> list[str]:
-    """Return a sentence for each kind of request that was not completed, over all of these runs."""
+    """Return a sentence for each kind of request that was not completed, over all of these runs.
+
+    Reasons that differ in numbers alone are one kind: the first of them is said.
+    """
     total = sum(_count(summary, "total") for summary in summaries)
     kinds: dict[tuple[str, str], list[Summary]] = {}
     for kind in (kind for summary in summaries for kind in _kinds(summary)):
-        kinds.setdefault((kind["status"], kind["reason"]), []).append(kind)
+        kinds.setdefault((kind["status"], _NUMBERS.sub("0", kind["reason"])), []).append(kind)
     ordered = sorted(kinds.values(), key=lambda found: -sum(kind["n"] for kind in found))
     shown = ordered[:_MOST_SENTENCES]
     lines = [_sentence(found, total, len(summaries)) for found in shown]
@@ -201,6 +206,14 @@ def _kinds(summary: Summary) -> list[Summary]:
     ]
 
 
+def _and_more(others: int) -> str:
+    return (
+        f" ({others} {plural(others, 'reason')} more {'differs' if others == 1 else 'differ'} in numbers)"
+        if others
+        else ""
+    )
+
+
 def _sentence(kinds: Sequence[Summary], total: int, runs: int) -> str:
     n = sum(kind["n"] for kind in kinds)
     some = f"{words.count(n)} of {words.count(total)}"
@@ -211,7 +224,7 @@ def _sentence(kinds: Sequence[Summary], total: int, runs: int) -> str:
         are="is" if n == 1 else "are",
         were="was" if n == 1 else "were",
         status=kinds[0]["status"],
-        reason=kinds[0]["reason"],
+        reason=kinds[0]["reason"] + _and_more(len({kind["reason"] for kind in kinds}) - 1),
         longest=_tokens(kinds, "longest_tokens", most=True),
         most=_tokens(kinds, "most_tokens", most=False),
     )

@@ -79,14 +79,22 @@ def test_a_remedy_is_said_once_and_most_requests_come_first() -> None:
 
 
 def test_reasons_beyond_four_are_counted() -> None:
-    lines = refusals([summary(99, *(kind(f"waits for {n}", n) for n in range(1, 7)))])
+    lines = refusals([summary(99, *(kind(f"waits for {'abcdef'[n - 1]}", n) for n in range(1, 7)))])
     assert [line.split(";")[0] for line in lines] == [
-        "6 of 99 requests never ended: waits for 6",
-        "5 of 99 requests never ended: waits for 5",
-        "4 of 99 requests never ended: waits for 4",
-        "3 of 99 requests never ended: waits for 3",
+        "6 of 99 requests never ended: waits for f",
+        "5 of 99 requests never ended: waits for e",
+        "4 of 99 requests never ended: waits for d",
+        "3 of 99 requests never ended: waits for c",
         "3 more for 2 other reasons",
     ]
+
+
+def test_reasons_that_differ_in_numbers_are_one() -> None:
+    found = summary(99, *(kind(f"waits on worker {n}; needs {n},000 blocks", n) for n in (1, 3)))
+    (line,) = refusals([found])
+    assert line.startswith(
+        "4 of 99 requests never ended: waits on worker 1; needs 1,000 blocks (1 reason more differs in numbers)"
+    )
 
 
 def test_a_reason_without_words_stands_for_itself() -> None:
