@@ -93,7 +93,8 @@ def test_reasons_that_differ_in_numbers_are_one() -> None:
     found = summary(99, *(kind(f"waits on worker {n}; needs {n},000 blocks", n) for n in (1, 3)))
     (line,) = refusals([found])
     assert line.startswith(
-        "4 of 99 requests never ended: waits on worker 1; needs 1,000 blocks (1 reason more differs in numbers)"
+        "4 of 99 requests never ended: waits on worker 1; needs 1,000 blocks (1 reason more differs in "
+        "numbers)"
     )
 
 
