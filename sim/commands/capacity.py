@@ -39,9 +39,9 @@ def capacity(  # noqa: PLR0917 - options, which typer passes by name
     from sim.base.shown import WIDTH
     from sim.commands.console import console
     from sim.hardware.aic_blocks import estimate
-    from sim.hardware.runtime_memory import RELEASE
+    from sim.hardware.runtime_memory import ACCOUNTS, RELEASE
     from sim.scenario.load import load_scenario
-    from sim.show.text.capacity import beside, render
+    from sim.show.text.capacity import beside, by_other_releases, render
     from sim.simulation.startup import check_startup
 
     sizes = zip(("tensor", "pipeline", "data", "expert"), (tp, pp, dp, ep), strict=True)
@@ -56,6 +56,7 @@ def capacity(  # noqa: PLR0917 - options, which typer passes by name
     result = loaded.capacity(vllm or RELEASE)
     limits = loaded.engine.max_num_batched_tokens, loaded.engine.max_num_seqs
     also, screen = beside(result, *limits, estimate(result, *limits)), console(WIDTH)
+    also += by_other_releases({name: loaded.capacity(name) for name in ACCOUNTS}, result, vllm or RELEASE)
     try:
         notes = check_startup(loaded, result)
     except InputError:

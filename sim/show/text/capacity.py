@@ -1,6 +1,6 @@
 """The memory arithmetic as text: what `sim capacity` prints."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from rich.console import Console
@@ -79,6 +79,23 @@ def beside(
     elif estimate:
         notes.append(f"AIConfigurator's core has no estimate: {estimate}")
     return notes
+
+
+_MADE_OF = {"0.28.0": "Qwen3.8-27B on an H100", "0.14.1": "Llama-3.1-70B on an H200"}
+
+
+def by_other_releases(found: Mapping[str, Capacity], result: Capacity, release: str) -> list[str]:
+    """Say it if the working memory is no engine's own but a release's rule, with what others leave."""
+    others = {name: other for name, other in found.items() if other.runtime_bytes != result.runtime_bytes}
+    if result.blocks_given or not others:
+        return []
+    leaves = ", ".join(
+        f"that of {name} leaves {other.pool_tokens:,} tokens" for name, other in others.items()
+    )
+    return [
+        f"peak activation and CUDA graphs by a rule made of one log of vLLM {release}, {_MADE_OF[release]}; "
+        f"{leaves} (--vllm)"
+    ]
 
 
 def _engine_lines(result: Capacity) -> list[Line]:
