@@ -87,7 +87,8 @@ _MADE_OF = {"0.28.0": "Qwen3.8-27B on an H100", "0.14.1": "Llama-3.1-70B on an H
 def by_other_releases(found: Mapping[str, Capacity], result: Capacity, release: str) -> list[str]:
     """Say it if the working memory is no engine's own but a release's rule, with what others leave."""
     others = {name: other for name, other in found.items() if other.runtime_bytes != result.runtime_bytes}
-    if result.blocks_given or not others:
+    known = result.blocks_given or result.model.peak_activation_bytes is not None
+    if known or not others:
         return []
     leaves = ", ".join(
         f"that of {name} leaves {other.pool_tokens:,} tokens" for name, other in others.items()
