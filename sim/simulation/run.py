@@ -1,5 +1,6 @@
 """Runs a scenario: from settings to rows and numbers."""
 
+from bisect import bisect_left
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from sim.cluster.build import Cluster, Progress
 from sim.cluster.checks.switch import watch_wanted
 from sim.cluster.garbage import rare_collections
 from sim.cluster.tiers import HOST
+from sim.engine.engine import Engine
 from sim.hardware.coefficients import Coefficients
 from sim.hardware.step_time import StepTime
 from sim.results.gauge import occupancy
@@ -134,14 +136,17 @@ def _drafts(cluster: Cluster) -> dict[str, int] | None:
 
 def _most_tokens(cluster: Cluster) -> dict[str, int]:
     """Return how long a prompt may be, by the reason for which longer ones are refused (`Engine.fits`)."""
-    scenario, capacity = cluster.scenario, cluster.capacity
-    decode_blocks = cluster.decode_capacity.num_blocks
-    states = 2 * scenario.model.state_groups
+    first, last = cluster.workers[0].engine, cluster.workers[-1].engine
+    limit = cluster.scenario.max_model_len
     return {
-        "exceeds_max_model_len": scenario.max_model_len,
-        "prompt_exceeds_pool": (capacity.num_blocks - 1 - states) * capacity.block_tokens,
-        "prompt_exceeds_decode_pool": (decode_blocks - 1 - states) * capacity.block_tokens,
+        "exceeds_max_model_len": limit,
+        "prompt_exceeds_pool": _longest_that_fits(first, limit),
+        "prompt_exceeds_decode_pool": _longest_that_fits(last, limit),
     }
+
+
+def _longest_that_fits(engine: Engine, limit: int) -> int:
+    return bisect_left(range(1, limit + 1), x=True, key=lambda tokens: not engine.fits(tokens))
 
 
 def _hangs(cluster: Cluster) -> list[str]:
