@@ -82,6 +82,7 @@ def run(
     own_law, own_policy = step_time is not None, policy is not None
     notes = _hangs(cluster)
     notes += _notes(trace, times, scenario.timing.draw, own_law=own_law, own_policy=own_policy)
+    notes += _decode_times(scenario, times, own_law=own_law)
     notes += [*startup, *_apart(scenario), *_without_effect(scenario), *_unknown_sessions(scenario, trace)]
     name = scenario.title if isinstance(source, Scenario) else short_name(source)
     return RunResult(
@@ -164,15 +165,33 @@ def _notes(trace: Trace, times: Coefficients, draw: int, *, own_law: bool, own_p
     return [law, *drawn, *([OWN_POLICY] if own_policy else []), *trace.notes]
 
 
+def _decode_times(scenario: Scenario, times: Coefficients, *, own_law: bool) -> list[str]:
+    """Say what the times of decode workers rest on, where they are spread over GPUs in another way."""
+    if own_law or not scenario.workers.decode:
+        return []
+    found = scenario.decode_coefficients()
+    if (found.origin, found.summary) == (times.origin, times.summary):
+        return []
+    return [f"step times of decode workers ({found.origin}): {found.summary}"]
+
+
 def _apart(scenario: Scenario) -> list[str]:
     """Say where ranks do what vLLM does not let them do."""
-    workers = scenario.workers
-    if scenario.model.experts is None or max(workers.first.parallel.data, workers.then.parallel.data) == 1:
+    ranks = max(scenario.workers.first.parallel.data, scenario.workers.then.parallel.data)
+    if ranks == 1:
         return []
-    return [
-        "data-parallel ranks of an engine with experts wait for each other at every step in vLLM; here each "
-        "steps when it has work, which is faster where their loads differ"
-    ]
+    notes = ["workers are numbered by data-parallel rank: those of the first engine come first"]
+    if scenario.model.experts is not None:
+        notes.append(
+            "data-parallel ranks of an engine with experts wait for each other at every step in vLLM; here "
+            "each steps when it has work, which is faster where their loads differ"
+        )
+    if any(fault.kind in ("worker-dies", "worker-drains") for fault in scenario.faults):
+        notes.append(
+            "faults take one data-parallel rank away; of vLLM's engine all ranks go together: name each rank "
+            "in a fault of its own"
+        )
+    return notes
 
 
 def _without_effect(scenario: Scenario) -> list[str]:

@@ -1,8 +1,8 @@
 """Blocks in GPU memory that carry a hash: as recorded KV events have them, and as those of a replay do.
 
 Both are folded alike. vLLM sends an event for each copy of a block; a block is held as long as there is a
-copy. Blocks of recurrent groups and of windows are left out. Blocks of prompts are known by which they are, those that hold
-generated tokens only by their number.
+copy. Blocks of recurrent groups and of windows are left out. Blocks of prompts are known by which they are,
+those that hold generated tokens only by their number.
 """
 
 from collections import Counter
