@@ -166,10 +166,11 @@ def peak_roofline(model: ModelSettings, gpu: GpuSettings, parallel: Parallel = O
 def roofline(model: ModelSettings, gpu: GpuSettings, parallel: Parallel = ONE_GPU) -> StepCoefficients:
     """Return coefficients from shapes and achieved peaks alone, for a model that nobody measured.
 
-    A lower bound in practice: launches, element-wise operations and the host are not in it. Tensor-parallel
-    GPUs share matrices, heads and KV heads, of which each keeps one at least, and add their parts up twice a
-    layer; the cache of a latent vector each has whole. Experts are shared by the GPUs of all data-parallel
-    ranks. A step passes through all stages of a pipeline, which takes as long as all layers in one place.
+    A lower bound in practice: launches, element-wise operations and the host are not in it. With experts a
+    step reads all of them, which is too much for a few tokens. Tensor-parallel GPUs share matrices, heads and
+    KV heads, of which each keeps one at least, and add their parts up twice a layer; the cache of a latent
+    vector each has whole. Experts are shared by the GPUs of all data-parallel ranks. A step passes through
+    all stages of a pipeline, which takes as long as all layers in one place.
     """
     gpus = parallel.tensor
     kv_share = 1.0 if model.latent else max(model.kv_heads // gpus, 1) / model.kv_heads

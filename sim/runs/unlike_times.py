@@ -26,7 +26,7 @@ def unlike_times(named: Iterable[tuple[str, Run]]) -> Iterator[str]:
         names = list(rough)
         more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
         yield (
-            f"step times of {', '.join(names[:_MOST_NAMED])}{more} are a roofline, without launches and the "
-            f"host: too fast beside the others ({', '.join(sorted(others))}); timing.preset = "
+            f"step times of {', '.join(names[:_MOST_NAMED])}{more} are a roofline, without measurement: do "
+            f"not rank them with the others ({', '.join(sorted(others))}); timing.preset = "
             '"aiconfigurator" for all of them, or "roofline", makes them alike'
         )
