@@ -116,7 +116,7 @@ def test_host_ram_is_none_and_the_scenarios_own_unless_given() -> None:
         (["ttft_s.p95<3"], {"fixed": ["seed=x"]}, "--set seed=x"),
         (
             ["ttft_s.p95<3"],
-            {"max_gpus": 4, "tensor_parallel": "8"},
+            {"most_gpus": 4, "tensor_parallel": "8"},
             "--max-gpus 4: one engine has 8 GPUs; give more, or smaller engines",
         ),
     ],
