@@ -134,7 +134,9 @@ def size(
     ]
     if not searches:
         smallest = min(parallel.gpus for parallel in parallels)
-        raise InputError(f"--max-gpus {most_gpus}: one engine has {smallest} GPUs")
+        raise InputError(
+            f"--max-gpus {most_gpus}: one engine has {smallest} GPUs; give more, or smaller engines"
+        )
     found = [tries.made[configuration] for configuration in _search(searches, tries, limits)]
     return Sized(
         source,

@@ -74,6 +74,7 @@ def times(
         InputError: as `coefficients`.
 
     """
+    parallel = _together(model, parallel)
     match preset:
         case "roofline":
             return roofline_coefficients(model, gpu, "as the scenario wants it", parallel)
@@ -106,6 +107,7 @@ def coefficients(
         InputError: there is no such file, it is damaged, or it is of another model or GPU.
 
     """
+    parallel = _together(model, parallel)
     wanted = _words(model.name, gpu.name, parallel)
     path = (
         coefficients_path(file_name(model.name, gpu.name, parallel))
@@ -115,7 +117,7 @@ def coefficients(
     if path is None:
         return roofline_coefficients(model, gpu, f"no coefficients for {wanted}", parallel)
     content = read_coefficient_file(path)
-    has = _words(content.model, content.gpu, content.parallel.parallel)
+    has = _words(content.model, content.gpu, _together(model, content.parallel.parallel))
     if has != wanted:
         raise InputError(f"{path} is of {has}, and the scenario has {wanted}")
     changed = _changed_settings(model, gpu)
@@ -125,6 +127,11 @@ def coefficients(
     if file is not None:
         raise InputError(f"{reason}; leave the file out for a roofline")
     return roofline_coefficients(model, gpu, reason, parallel)
+
+
+def _together(model: ModelSettings, parallel: Parallel) -> Parallel:
+    """Return the sizes that step times depend on: without experts, ranks have nothing to do together."""
+    return parallel if model.experts else parallel._replace(data=1)
 
 
 def _of_file(content: CoefficientFile) -> Coefficients:

@@ -58,6 +58,12 @@ class ModelSettings(ModelShape):
         return sum(part.n_bytes for part in layer_parts(self, self._whole, self)) + self._head_bytes
 
     @property
+    def expert_weights_bytes(self) -> int:
+        """Those of them that are of routed experts."""
+        parts = layer_parts(self, self._whole, self)
+        return sum(part.n_bytes for part in parts if part.label == "experts")
+
+    @property
     def token_weights_bytes(self) -> int:
         """Weights that a step of a single token reads: of the experts, those that it goes through."""
         parts = layer_parts(self, self._whole, self, of_token=True)

@@ -49,9 +49,17 @@ def resolve(kind: PresetKind, choice: object) -> object:
 
 
 def _is_configuration(choice: str) -> bool:
-    return choice.endswith(".json") or (
-        choice not in preset_names("models") and Path(choice, "config.json").is_file()
-    )
+    return choice.endswith(".json") or is_model_folder(choice, Path())
+
+
+def is_model_folder(choice: object, start: Path) -> bool:
+    """Whether a model's name is that of a folder with a `config.json`; relative ones begin at `start`."""
+    if not isinstance(choice, str) or choice in preset_names("models"):
+        return False
+    try:
+        return (start / Path(choice).expanduser() / "config.json").is_file()
+    except (OSError, RuntimeError, ValueError):
+        return False
 
 
 def _named(kind: PresetKind, name: str) -> dict[str, Any]:

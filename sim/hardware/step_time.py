@@ -166,12 +166,16 @@ def peak_roofline(model: ModelSettings, gpu: GpuSettings, parallel: Parallel = O
 def roofline(model: ModelSettings, gpu: GpuSettings, parallel: Parallel = ONE_GPU) -> StepCoefficients:
     """Return coefficients from shapes and achieved peaks alone, for a model that nobody measured.
 
-    A lower bound in practice: launches, element-wise operations and the host are not in it. Tensor-parallel
-    GPUs share matrices, heads and KV heads, of which each keeps one at least, and add their parts up twice a
-    layer. A step passes through all stages of a pipeline, which takes as long as all layers in one place.
+    A lower bound in practice: launches, element-wise operations and the host are not in it. With experts a
+    step reads all of them, which is too much for a few tokens. Tensor-parallel GPUs share matrices, heads and
+    KV heads, of which each keeps one at least, and add their parts up twice a layer; the cache of a latent
+    vector each has whole. Experts are shared by the GPUs of all data-parallel ranks. A step passes through
+    all stages of a pipeline, which takes as long as all layers in one place.
     """
     gpus = parallel.tensor
-    kv_share = max(model.kv_heads // gpus, 1) / model.kv_heads
+    kv_share = 1.0 if model.latent else max(model.kv_heads // gpus, 1) / model.kv_heads
+    experts = model.expert_weights_bytes
+    weights = (model.step_weights_bytes - experts + experts / parallel.data) / gpus
     achieved = gpu.achieved
     fp8_weights, fp8_cache = model.weights_dtype == "fp8", model.kv_dtype == "fp8"
     if fp8_weights and gpu.fp8_flop_per_s is not None:
@@ -185,7 +189,7 @@ def roofline(model: ModelSettings, gpu: GpuSettings, parallel: Parallel = ONE_GP
     weight_read = gpu.memory_bandwidth_bytes_per_s * achieved.weight_read
     all_reduces = 2 * model.layers if gpus > 1 else 0
     return StepCoefficients(
-        t_floor_s=model.step_weights_bytes / gpus / weight_read,
+        t_floor_s=weights / weight_read,
         c_tok_s_per_token=model.flop_per_token / gpus / dense
         + (all_reduces * 2 * model.hidden_size / ALL_REDUCE_BYTES_PER_S),
         smooth_max_p=SMOOTH_MAX_P[model.weights_dtype],

@@ -8,11 +8,13 @@ from sim.results.quantities import label, unit
 from sim.results.refusals import refusals
 from sim.runs.layouts import Configuration
 from sim.runs.tried import Tried, by_size
+from sim.runs.unlike_times import unlike_times
 
 
 def sized_warnings(smallest: Sequence[Tried], tried: Sequence[Tried]) -> list[str]:
     """Return what would mislead whoever reads the table of the smallest clusters alone."""
-    return [*_refused(tried, some_hold=bool(smallest)), *_held_by_waiting(smallest, tried)]
+    times = unlike_times((str(found.configuration.layout), run) for found in tried for run in found.runs)
+    return [*_refused(tried, some_hold=bool(smallest)), *_held_by_waiting(smallest, tried), *times]
 
 
 def _refused(tried: Sequence[Tried], *, some_hold: bool) -> Iterator[str]:

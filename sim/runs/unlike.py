@@ -7,6 +7,7 @@ from sim.results.refusals import lost_metrics, refusals, shares
 from sim.runs.comparison import Comparison
 from sim.runs.comparison_rows import Point
 from sim.runs.run import Run
+from sim.runs.unlike_times import unlike_times
 
 
 def with_lost(comparison: Comparison, metrics: Sequence[str]) -> list[str]:
@@ -26,7 +27,14 @@ def warnings_of(comparison: Comparison) -> list[str]:
     late: list[str] = []
     for name in comparison.scenarios:
         late += _late(comparison, name, because=not late)
-    return warnings + late
+    return [*warnings, *late, *unlike_times((_run_name(comparison, run), run) for run in comparison.runs)]
+
+
+def _run_name(comparison: Comparison, run: Run) -> str:
+    point = ", ".join(f"{key}={value}" for key, value in run.written.items())
+    if not point:
+        return run.scenario
+    return f"{run.scenario} at {point}" if len(comparison.scenarios) > 1 else point
 
 
 def _refused(comparison: Comparison) -> Iterator[str]:

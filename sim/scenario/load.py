@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from sim.base.errors import InputError, shown
 from sim.base.shipped import as_path, is_path, read_toml, scenario_path
+from sim.hardware.presets import is_model_folder
 from sim.scenario.overrides import Overrides, apply, as_table, as_texts, parse_override
 from sim.scenario.problems import Source, describe
 from sim.scenario.scenario import Scenario, scenario_schema
@@ -83,6 +84,9 @@ def _make_absolute(data: dict[str, Any], folder: Path) -> None:
     """Let the relative paths of a scenario's raw content start at `folder`."""
     if isinstance(data.get("model"), str):
         data["model"] = as_table(data["model"])
+    model = data.get("model")
+    if isinstance(model, dict) and is_model_folder(model.get("preset"), folder):
+        model["config"] = model.pop("preset")
     for section, key in _PATHS:
         table = data.get(section)
         if not isinstance(table, dict) or not isinstance(table.get(key), str):

@@ -1,5 +1,6 @@
 """Runs a scenario: from settings to rows and numbers."""
 
+from bisect import bisect_left
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from sim.cluster.build import Cluster, Progress
 from sim.cluster.checks.switch import watch_wanted
 from sim.cluster.garbage import rare_collections
 from sim.cluster.tiers import HOST
+from sim.engine.engine import Engine
 from sim.hardware.coefficients import Coefficients
 from sim.hardware.step_time import StepTime
 from sim.results.gauge import occupancy
@@ -80,6 +82,7 @@ def run(
     own_law, own_policy = step_time is not None, policy is not None
     notes = _hangs(cluster)
     notes += _notes(trace, times, scenario.timing.draw, own_law=own_law, own_policy=own_policy)
+    notes += _decode_times(scenario, times, own_law=own_law)
     notes += [*startup, *_apart(scenario), *_without_effect(scenario), *_unknown_sessions(scenario, trace)]
     name = scenario.title if isinstance(source, Scenario) else short_name(source)
     return RunResult(
@@ -134,14 +137,17 @@ def _drafts(cluster: Cluster) -> dict[str, int] | None:
 
 def _most_tokens(cluster: Cluster) -> dict[str, int]:
     """Return how long a prompt may be, by the reason for which longer ones are refused (`Engine.fits`)."""
-    scenario, capacity = cluster.scenario, cluster.capacity
-    decode_blocks = cluster.decode_capacity.num_blocks
-    states = 2 * scenario.model.state_groups
+    first, last = cluster.workers[0].engine, cluster.workers[-1].engine
+    limit = cluster.scenario.max_model_len
     return {
-        "exceeds_max_model_len": scenario.max_model_len,
-        "prompt_exceeds_pool": (capacity.num_blocks - 1 - states) * capacity.block_tokens,
-        "prompt_exceeds_decode_pool": (decode_blocks - 1 - states) * capacity.block_tokens,
+        "exceeds_max_model_len": limit,
+        "prompt_exceeds_pool": _longest_that_fits(first, limit),
+        "prompt_exceeds_decode_pool": _longest_that_fits(last, limit),
     }
+
+
+def _longest_that_fits(engine: Engine, limit: int) -> int:
+    return bisect_left(range(1, limit + 1), x=True, key=lambda tokens: not engine.fits(tokens))
 
 
 def _hangs(cluster: Cluster) -> list[str]:
@@ -159,15 +165,33 @@ def _notes(trace: Trace, times: Coefficients, draw: int, *, own_law: bool, own_p
     return [law, *drawn, *([OWN_POLICY] if own_policy else []), *trace.notes]
 
 
+def _decode_times(scenario: Scenario, times: Coefficients, *, own_law: bool) -> list[str]:
+    """Say what the times of decode workers rest on, where they are spread over GPUs in another way."""
+    if own_law or not scenario.workers.decode:
+        return []
+    found = scenario.decode_coefficients()
+    if (found.origin, found.summary) == (times.origin, times.summary):
+        return []
+    return [f"step times of decode workers ({found.origin}): {found.summary}"]
+
+
 def _apart(scenario: Scenario) -> list[str]:
     """Say where ranks do what vLLM does not let them do."""
-    workers = scenario.workers
-    if scenario.model.experts is None or max(workers.first.parallel.data, workers.then.parallel.data) == 1:
+    ranks = max(scenario.workers.first.parallel.data, scenario.workers.then.parallel.data)
+    if ranks == 1:
         return []
-    return [
-        "data-parallel ranks of an engine with experts wait for each other at every step in vLLM; here each "
-        "steps when it has work, which is faster where their loads differ"
-    ]
+    notes = ["workers are numbered by data-parallel rank: those of the first engine come first"]
+    if scenario.model.experts is not None:
+        notes.append(
+            "data-parallel ranks of an engine with experts wait for each other at every step in vLLM; here "
+            "each steps when it has work, which is faster where their loads differ"
+        )
+    if any(fault.kind in ("worker-dies", "worker-drains") for fault in scenario.faults):
+        notes.append(
+            "faults take one data-parallel rank away; of vLLM's engine all ranks go together: name each rank "
+            "in a fault of its own"
+        )
+    return notes
 
 
 def _without_effect(scenario: Scenario) -> list[str]:

@@ -62,7 +62,8 @@ def generate(
         note += f"; {n_cut} of them end before they have more than {max_context_tokens:,} tokens"
     if not requests:
         raise InputError(
-            f"workload.max_context_tokens = {max_context_tokens}: every generated prompt is longer; give more"
+            f"workload.max_context_tokens = {max_context_tokens}: every generated prompt is longer; give "
+            "more or, for a model that serves no more, another profile or a trace"
         )
     ordered = tuple(replace(request, index=index) for index, request in enumerate(requests))
     return Trace(ordered, CHUNK_TOKENS, profile, (note,))

@@ -114,6 +114,11 @@ def test_host_ram_is_none_and_the_scenarios_own_unless_given() -> None:
         (["ttft_s.p95<3"], {"host_ram": "64GiB,much"}, "--host-ram 64GiB,much: 'much' is not a size"),
         (["ttft_s.p95<3"], {"host_ram": "1"}, "offload.cpu_bytes=1: does not hold one KV block"),
         (["ttft_s.p95<3"], {"fixed": ["seed=x"]}, "--set seed=x"),
+        (
+            ["ttft_s.p95<3"],
+            {"most_gpus": 4, "tensor_parallel": "8"},
+            "--max-gpus 4: one engine has 8 GPUs; give more, or smaller engines",
+        ),
     ],
 )
 def test_wrong_input_is_refused(slo: list[str], options: dict[str, Any], message: str) -> None:

@@ -146,6 +146,19 @@ def test_coefficients_are_of_one_parallel_size() -> None:
         coefficients(QWEN14, H100, "qwen3-14b-bf16_h100-80gb-tp2-aic")
 
 
+def test_ranks_of_a_dense_model_take_the_times_of_one() -> None:
+    gpu = GpuSettings.model_validate(preset("gpus", "h100-80gb"))
+    dense = ModelSettings.model_validate(preset("models", "qwen3-8b-bf16"))
+    for one in (Parallel(), Parallel(tensor=2)):
+        alone = coefficients(dense, gpu, parallel=one)
+        assert alone.origin == "aiconfigurator"
+        assert coefficients(dense, gpu, parallel=one._replace(data=4)) == alone
+    named = coefficients(dense, gpu, "qwen3-8b-bf16_h100-80gb-tp2-aic", Parallel(tensor=2, data=2))
+    assert named.step == coefficients(dense, gpu, parallel=Parallel(tensor=2)).step
+    experts = ModelSettings.model_validate(preset("models", "qwen3-30b-a3b-bf16"))
+    assert coefficients(experts, gpu, parallel=Parallel(data=2)).origin == "roofline"
+
+
 @pytest.mark.parametrize(
     ("parallel", "name"),
     [

@@ -162,6 +162,20 @@ def test_a_roofline_of_four_gpus() -> None:
     assert roofline(model, gpu, Parallel(pipeline=4)) == roofline(model, gpu, Parallel(data=4)) == one
 
 
+def test_every_gpu_reads_the_whole_latent_cache_and_its_share_of_the_experts() -> None:
+    model = ModelSettings.model_validate(preset("models", "deepseek-v3"))
+    gpu = GpuSettings.model_validate(preset("gpus", "h200-141gb"))
+    one, tensor, data = (roofline(model, gpu, p) for p in (Parallel(), Parallel(tensor=8), Parallel(data=8)))
+    assert tensor.c_kv_s_per_token == data.c_kv_s_per_token == one.c_kv_s_per_token
+    # 256 experts of three matrices of 7,168 x 2,048 in 58 layers, a byte each and a scale of
+    # 4 bytes for 128 x 128; a rank reads an eighth.
+    experts = 256 * 3 * 7168 * 2048 * 58 * (1 + 4 / 128**2)
+    weights = model.step_weights_bytes
+    assert data.t_floor_s / one.t_floor_s == pytest.approx((weights - experts * 7 / 8) / weights, rel=1e-12)
+    assert tensor.t_floor_s == one.t_floor_s / 8
+    assert data.c_tok_s_per_token == one.c_tok_s_per_token
+
+
 def test_coefficients_stand_in_a_scenario_and_a_law_is_any_object_with_both_methods() -> None:
     class Scenario(Settings):
         step: StepCoefficients = PRIORS

@@ -154,6 +154,22 @@ def test_a_hugging_face_configuration_stands_beside_the_scenario(write, tmp_path
     assert (scenario.model.full_attention_layers, scenario.model.kv_dtype) == (64, "fp8")
 
 
+def test_the_folder_of_a_hugging_face_configuration_is_a_model(
+    write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = dict.fromkeys(("hidden_size", "intermediate_size", "vocab_size", "num_hidden_layers"), 64)
+    heads = {"num_attention_heads": 8, "num_key_value_heads": 2}
+    content = {**sizes, **heads, "max_position_embeddings": 4096, "dtype": "bfloat16"}
+    (tmp_path / "mine/model").mkdir(parents=True)
+    (tmp_path / "mine/model/config.json").write_text(json.dumps(content))
+    in_file = load_scenario(write(MINIMAL.replace("qwen3-14b-bf16", "mine/model")))
+    monkeypatch.chdir(tmp_path)
+    for name in ("mine/model", "./mine/model", "mine/model/", str(tmp_path / "mine/model")):
+        assert load_scenario(write(MINIMAL), [f"model={name}"]).model == in_file.model
+    changed = load_scenario(write(MINIMAL), ["model=mine/model", "model.kv_dtype=fp8"])
+    assert (changed.model.full_attention_layers, changed.model.kv_dtype) == (64, "fp8")
+
+
 # What a file may not say
 
 

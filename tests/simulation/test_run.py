@@ -292,6 +292,39 @@ def test_a_law_of_ones_own_is_named_in_the_notes():
     assert result.numbers["ttft_s.max"] == 1.0
 
 
+def test_decode_workers_spread_in_another_way_have_times_of_their_own_in_the_notes():
+    """Others named the source of the prefill workers' times alone."""
+    changes = {"workload.sessions": 1, "workload.turns": 1, "workload.max_context_tokens": 30_000}
+    for decode, said in ((8, ["(tp8)"]), (2, [])):
+        sizes = {"prefill": 1, "decode": 1, "tensor_parallel": 2, "decode_tensor_parallel": decode}
+        result = run("llama8b-1p1d", changes | {"workers": sizes})
+        notes = [note for note in result.notes if note.startswith("step times of decode workers (roofline)")]
+        assert [note[-5:] for note in notes] == said
+
+
+def test_workers_that_are_ranks_are_said_to_be():
+    notes = run(scenario(workers={"count": 1, "data_parallel": 2}), trace=trace(turn(0, 16, 1, [1]))).notes
+    assert "workers are numbered by data-parallel rank: those of the first engine come first" in notes
+    death = {"kind": "worker-dies", "worker": 1, "at_s": 9}
+    ranks = {"count": 2, "data_parallel": 2}
+    broken = run(scenario(workers=ranks, faults=[death]), trace=trace(turn(0, 16, 1, [1])))
+    assert any(note.startswith("faults take one data-parallel rank away") for note in broken.notes)
+    alone = run(scenario(faults=[death]), trace=trace(turn(0, 16, 1, [1]))).notes
+    assert not any("rank" in note for note in alone)
+
+
+def test_the_longest_prompt_is_said_with_what_its_windows_take():
+    """Windows of 32 tokens and the 64 of a step take their share of 100 usable blocks."""
+    fields = {"windows": {"layers": 1, "tokens": 32}}
+    engine = {"kv_blocks": 101, "max_num_batched_tokens": 64, "async_scheduling": False}
+    requests = trace(turn(0, 1600, 1, range(100)), turn(1, 1488, 1, range(200, 293), "fits"))
+    summary = run(scenario(model=fields, engine=engine), trace=requests, step_time=Pace()).to_dict()
+    # 32 - 1 + 64 tokens of a window in 6 blocks, and one more: 93 are left for attention.
+    (refused,) = summary["not_completed"]
+    assert (refused["reason"], refused["n"], refused["most_tokens"]) == ("prompt_exceeds_pool", 1, 93 * 16)
+    assert summary["requests"]["completed"] == 1
+
+
 def test_a_policy_that_cannot_be_called_is_refused():
     with pytest.raises(InputError, match="policy 'kv': give a callable"):
         run("agg8", policy="kv")

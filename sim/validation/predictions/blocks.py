@@ -1,8 +1,8 @@
 """Blocks in GPU memory that carry a hash: as recorded KV events have them, and as those of a replay do.
 
 Both are folded alike. vLLM sends an event for each copy of a block; a block is held as long as there is a
-copy. Blocks of recurrent groups are left out. Blocks of prompts are known by which they are, those that hold
-generated tokens only by their number.
+copy. Blocks of recurrent groups and of windows are left out. Blocks of prompts are known by which they are,
+those that hold generated tokens only by their number.
 """
 
 from collections import Counter
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sim.base.sums import added
+from sim.kv.group_spec import full_group
 from sim.measured.formats.kv_events import EventType
 from sim.validation.replay.events.identity import BlockEvent, identify, prompt_blocks
 from sim.validation.replay.replay import Replay, numbered
@@ -65,7 +66,7 @@ def _same_names(ours: Iterable[Sequence[int]], theirs: Iterable[Sequence[int]]) 
 
 def _published(replayed: Replay, worker: int, names: Mapping[int, int]) -> Iterator[BlockEvent]:
     """Yield the events of a worker in the terms of the recording."""
-    group = replayed.scenario.model.state_groups
+    group = full_group(replayed.scenario.capacity().engine.layout.specs)
     for time_s, event in replayed.published[worker]:
         if event.group == group and event.tier == "device":
             blocks = tuple(names.get(block, -1 - block) for block in event.blocks)
