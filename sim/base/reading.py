@@ -156,8 +156,8 @@ def json_object(line: bytes | str, holder: str = "every line") -> dict[str, Any]
     return value
 
 
-def json_value(line: bytes | str, holder: str = "every line") -> Any:
-    """Return what JSON text says; arguments as `json_object`.
+def json_value(line: bytes | str, holder: str = "every line", wanted: str = "one JSON object") -> Any:
+    """Return what JSON text says; arguments as `json_object`, and what it should be, for messages.
 
     Raises:
         InputError: not JSON, brackets nested too deeply, or a key twice in one object.
@@ -168,7 +168,7 @@ def json_value(line: bytes | str, holder: str = "every line") -> Any:
     except InputError:
         raise
     except ValueError as error:
-        raise InputError(f"not valid JSON ({error}): {holder} must hold one JSON object") from error
+        raise InputError(f"not valid JSON ({error}): {holder} must hold {wanted}") from error
 
 
 def _parsed(line: bytes | str) -> Any:

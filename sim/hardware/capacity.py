@@ -216,7 +216,7 @@ def _too_small(  # noqa: PLR0917 - all that the refusal says
 ) -> InputError:
     usable = int(gpu.memory_bytes * utilization)
     lack = share.weights_bytes + taken.total + 2 * block_bytes - usable
-    on = gpu.name if share.weights_bytes == model.weights_bytes else f"a {gpu.name} of the engine"
+    on = gpu.name if share.weights_bytes == model.weights_bytes else f"one {gpu.name} of the engine"
     return InputError(
         f"{model.name} does not fit on {on}: {format_bytes(share.weights_bytes)} of weights, "
         f"{format_bytes(taken.total)} of runtime and two KV blocks need "

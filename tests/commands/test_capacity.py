@@ -65,7 +65,7 @@ def test_another_release_counts_working_memory_otherwise() -> None:
         (["--model", "qwen3-14b-bf16", "--tp", "3"], "must be divisible by tensor parallel size (3)"),
         (["--model", "qwen3-14b-bf16", "--ep"], "Number of experts in the model must be greater than 0"),
         (["--model", "deepseek-v3", "--gpu", "h100-80gb"], "deepseek-v3 does not fit on h100-80gb"),
-        (["--model", "deepseek-v3", "--tp", "8", "--ep"], "does not fit on a h100-80gb of the engine"),
+        (["--model", "deepseek-v3", "--tp", "8", "--ep"], "does not fit on one h100-80gb of the engine"),
     ],
 )
 def test_refusals_are_one_line(arguments: list[str], message: str) -> None:

@@ -64,7 +64,7 @@ def read_forward(path: Path) -> ForwardFile:
     """
     try:
         text = reading.text(path, reading.MOST_FILE_BYTES)
-        value = reading.json_value(text, "the file")
+        value = reading.json_value(text, "the file", "a JSON list")
     except (OSError, InputError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
     if not isinstance(value, list) or not value:
