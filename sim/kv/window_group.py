@@ -13,8 +13,11 @@ from sim.kv.runs import BlockRuns
 
 
 def hit_blocks(spec: GroupSpec) -> int:
-    """Return how many successive blocks of a sliding window a hit needs at its end."""
-    return max(1, blocks_for(spec.window_tokens - 1, spec.block_tokens))
+    """Return how many successive blocks of a sliding window a hit needs at its end.
+
+    A window of one token reads nothing of what was computed before it.
+    """
+    return blocks_for(spec.window_tokens - 1, spec.block_tokens)
 
 
 class WindowGroup:
@@ -51,7 +54,7 @@ class WindowGroup:
         """A hit reads the last `_needed_blocks` of each so many; 0 if it may read any block."""
         self._needed_blocks = needed
         self._shift = 1 if drafts.drops_last_block else 0
-        self._apart = segment > 1 or drafts.tokens > 0
+        self._apart = segment > 1 or drafts.tokens > 0 or self._segment_blocks > 0
         """Blocks may leave before they are findable: each is an extent of its own."""
         self._cap_blocks = self._admission_cap(in_flight_tokens, max_model_len)
 

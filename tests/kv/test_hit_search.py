@@ -57,6 +57,10 @@ class TestWindow:
         rows = ["xxx.xx", "xxx.xx", "xxxxxx"]
         assert search([window(17), window(48), FULL], rows, 100)[0] == 48
 
+    def test_a_window_of_one_token_needs_only_the_block_that_is_dropped(self) -> None:
+        rows = [".....x", "xxxxxx"]
+        assert search([window(1), FULL], rows, 100, drops=True)[:2] == (80, [[], [*range(5)]])
+
     def test_a_model_of_windows_alone(self) -> None:
         assert search([window(32)], ["..xx.x"], 100)[:2] == (64, [[2, 3]])
 

@@ -111,6 +111,21 @@ class TestAdmission:
         assert (list(other.parts), other.length, other.registered) == ([2], 4, 4)
 
 
+class TestWindowOfOneToken:
+    """It reads nothing that was computed before: vLLM 0.28.0 makes no block findable, with EAGLE all."""
+
+    @pytest.mark.parametrize(("drops", "findable"), [(False, []), (True, [0, 1, 2, 3])])
+    def test_blocks_are_findable_only_where_hits_lose_one(self, drops: bool, findable: list[int]) -> None:
+        pool = BlockPool(101, 1)
+        rules = DraftRules(2, 2, drops_last_block=True) if drops else DraftRules()
+        group, table = WindowGroup(pool, 0, sliding(1), rules, aligned_tokens=16), Table()
+        group.extend(table, 64)
+        group.register(table, HASHES, 64)
+        assert (cached(pool), table.registered) == (findable, 4)
+        (event,) = pool.events
+        assert [*event.blocks] == findable
+
+
 class TestUnequalBlocks:
     """Beside full attention in blocks of 64, a hit ends at a multiple of 64."""
 
@@ -143,5 +158,5 @@ class TestUnequalBlocks:
 
 
 def test_a_hit_reads_the_window_without_the_token_itself() -> None:
-    windows = {128: 8, 100: 7, 8: 1, 16: 1, 17: 1, 18: 2, 1: 1}
+    windows = {128: 8, 100: 7, 8: 1, 16: 1, 17: 1, 18: 2, 1: 0}
     assert {window: hit_blocks(sliding(window)) for window in windows} == windows

@@ -38,7 +38,8 @@ def speculation_of(config: Row, accepted: Sequence[Sequence[int]]) -> Speculatio
     spec = config.get("spec")
     if spec is None:
         return None
-    return Speculation(spec["method"], spec["k"], RecordedAcceptance(accepted), spec.get("modules", 1))
+    acceptance, modules = RecordedAcceptance(accepted), spec.get("modules", 1)
+    return Speculation(spec["method"], spec["k"], acceptance, modules, spec.get("parallel", False))
 
 
 def groups_of(config: Row) -> list[GroupSpec]:

@@ -172,16 +172,19 @@ class Replay:
         )
 
     def _cached_tokens(self, request: ActiveRequest) -> int:
-        """End of the deepest block with a hash that the request holds, in the group that is behind."""
+        """End of the deepest block with a hash that the request holds, in the group that is behind.
+
+        The hash of a block that is not full yet ends where the prompt's last id does.
+        """
         cache = self.engine.cache
-        ends = [
-            spec.block_tokens
-            * max(
-                (min(stop, extent.end) for extent, start, stop in table.parts.values() if start < extent.end),
-                default=0,
-            )
-            for spec, table in zip(cache.specs, request.tables, strict=False)
-        ]
+        prompt = request.prompt_tokens // cache.block_tokens * cache.block_tokens
+        ends: list[int] = []
+        for spec, table in zip(cache.specs, request.tables, strict=False):
+            parts = table.parts.values()
+            full = [min(stop, extent.end) for extent, start, stop in parts if start < extent.end]
+            ends.append(spec.block_tokens * max(full, default=0))
+            if any(extent.tail is not None and start <= extent.end < stop for extent, start, stop in parts):
+                ends[-1] = prompt
         return min(ends, default=0)
 
 
