@@ -13,8 +13,6 @@ from sim.base.errors import InputError
 from sim.base.known_name import KnownName
 from sim.base.messages import first_problem
 from sim.base.shipped import PresetKind, coefficients_named, coefficients_path, preset, preset_names
-from sim.hardware.aic.asked import asked
-from sim.hardware.aic.file import aic_coefficients
 from sim.hardware.coefficient_file import (
     CoefficientFile,
     FrontendCoefficients,
@@ -185,6 +183,9 @@ def _from_tables(model: ModelSettings, gpu: GpuSettings, parallel: Parallel) -> 
         InputError: as `aic_coefficients`, or model or GPU were changed in what the tables cannot follow.
 
     """
+    from sim.hardware.aic.asked import asked  # noqa: PLC0415 - most runs do without
+    from sim.hardware.aic.file import aic_coefficients  # noqa: PLC0415
+
     changed = _changed_gpu(model, gpu)
     if not asked(model, gpu, parallel).by_shape:
         formats = ("weights_dtype", "kv_dtype")

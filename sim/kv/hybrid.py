@@ -253,12 +253,12 @@ class KvCache:
 
         Where hits lose their last block, that one is needed beyond the aligned end.
         """
-        settled = max(0, tokens - self.drafts.unsettled_tokens)
         aligned = self._aligned_tokens
+        if len(self.groups) > 1 and (not self.drafts.drops_last_block or tokens < aligned):
+            return tokens - tokens % aligned
+        settled = max(0, tokens - self.drafts.unsettled_tokens)
         if len(self.groups) == 1:
             return settled
-        if not self.drafts.drops_last_block or tokens < aligned:
-            return tokens - tokens % aligned
         return min(settled, settled - settled % aligned + block_tokens)
 
     def free(self, tables: list[Table]) -> None:

@@ -31,13 +31,11 @@ class Holders:
         self._held = 1 << len(tiers)
         self._holds = self._held - 1
         """All tiers of a digit."""
-        self._anyone_holds = sum(self._holds << self._digit(worker) for worker in range(workers))
+        self._digits = [(len(self._bits) + 1) * worker + 1 for worker in range(workers)]
+        """How many bits stand behind the digit of each worker."""
+        self._anyone_holds = sum(self._holds << digit for digit in self._digits)
         self._spare: defaultdict[tuple[int, str], IntervalMap[int]] = defaultdict(lambda: IntervalMap(0))
         """By worker and tier: copies beside the first."""
-
-    def _digit(self, worker: int) -> int:
-        """Return how many bits stand behind a worker's digit."""
-        return (len(self._bits) + 1) * worker + 1
 
     def watch(self, runs: Sequence[range]) -> None:
         """Begin to keep the books of blocks, before anyone stores them."""
@@ -46,7 +44,7 @@ class Holders:
 
     def stored(self, worker: int, tier: str, blocks: Sequence[int]) -> None:
         """Count one more copy of each block."""
-        digit = self._digit(worker)
+        digit = self._digits[worker]
         copy = self._bits[tier] << digit
         added = copy | self._held << digit
         for run in runs_of(blocks):
@@ -63,7 +61,7 @@ class Holders:
             ValueError: the worker has no copy there to lose; the events do not tell the truth.
 
         """
-        copy = self._bits[tier] << self._digit(worker)
+        copy = self._bits[tier] << self._digits[worker]
         spare = self._spare.get((worker, tier))
         for run in runs_of(blocks):
             for start, stop, state in self._states.segments(run.start, run.stop):
@@ -77,7 +75,7 @@ class Holders:
 
     def lost(self, worker: int) -> None:
         """Forget all that a worker holds or ever held: its process is another one from now on."""
-        digit = (self._holds | self._held) << self._digit(worker)
+        digit = (self._holds | self._held) << self._digits[worker]
         for start, stop, state in self._states.changed():
             if state & digit:
                 self._states.update(start, stop, lambda state: state & ~digit)
@@ -86,7 +84,7 @@ class Holders:
 
     def where(self, worker: int, start: int, stop: int) -> Iterator[tuple[int, int, Where]]:
         """Yield (start, stop, where it is for this worker) along a run of watched blocks."""
-        digit, holds, held = self._digit(worker), self._holds, self._held
+        digit, holds, held = self._digits[worker], self._holds, self._held
         others = self._anyone_holds & ~(holds << digit)
         for first, last, state in self._states.segments(start, stop):
             own = state >> digit
