@@ -44,11 +44,12 @@ def generate(
 
     """
     requests: list[Request] = []
-    n_short = n_cut = 0
+    n_short = n_cut = n_empty = 0
     for session in range(sessions):
         conversation = Conversation(PROFILES[profile], seed, session)
         most = _turns_within(conversation, max_context_tokens)
         n_cut += most < conversation.n_turns
+        n_empty += most == 0
         n_turns = most if turns is None else min(turns, most)
         n_short += turns is not None and n_turns < turns
         first = (most - n_turns) // 2 if window == "middle" else 0
@@ -60,6 +61,7 @@ def generate(
         note += f", the {window} {turns} {plural(turns, 'turn')} of each ({n_short} have fewer)"
     if n_cut:
         note += f"; {n_cut} of them end before they have more than {max_context_tokens:,} tokens"
+        note += f", {n_empty} of these before their first turn" if n_empty else ""
     if not requests:
         raise InputError(
             f"workload.max_context_tokens = {max_context_tokens}: every generated prompt is longer; give "

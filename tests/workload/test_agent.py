@@ -157,3 +157,13 @@ def test_a_session_ends_before_its_context_is_too_long() -> None:
 def test_a_limit_that_no_prompt_keeps_is_refused() -> None:
     with pytest.raises(InputError, match="max_context_tokens = 10: every generated prompt is longer"):
         generate("kct", sessions=2, seed=0, max_context_tokens=10)
+
+
+def test_sessions_without_a_turn_that_is_short_enough_are_counted() -> None:
+    first = {request.session: request for request in reversed(generate("kct", sessions=12, seed=0).requests)}
+    sizes = sorted(request.prompt_tokens + request.output_tokens for request in first.values())
+    cut = generate("kct", sessions=12, seed=0, max_context_tokens=sizes[4])
+    assert {request.session for request in cut.requests} == {
+        name for name, request in first.items() if request.prompt_tokens + request.output_tokens <= sizes[4]
+    }
+    assert cut.notes[0].endswith(", 7 of these before their first turn")
