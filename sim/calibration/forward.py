@@ -6,9 +6,9 @@ from pathlib import Path
 
 from sim.base.errors import InputError
 from sim.calibration.forward_fit import ForwardFit, fit
-from sim.hardware.aic.file import FRONTEND
 from sim.hardware.coefficient_file import Coefficient, CoefficientFile, DataFile, ParallelSizes
 from sim.hardware.coefficient_toml import rounded
+from sim.hardware.frontend_priors import FRONTEND_PRIORS
 from sim.hardware.parallel import Parallel
 from sim.measured.formats.forward_json import STEADY_PERCENT, ForwardFile, read_forward
 
@@ -111,7 +111,7 @@ def forward_file(
             "without the host"
         ),
         step=entries,
-        frontend=FRONTEND,
+        frontend=FRONTEND_PRIORS,
         dense=found.table,
         data=(DataFile(file=measured.path.name, sha256=measured.sha256, rows=n),),
         held_out=found.held_out,

@@ -12,23 +12,11 @@ from sim.calibration.kernel_step import step_parts, step_values
 from sim.calibration.kernel_tables import KernelTable, Kind
 from sim.hardware.coefficient_file import Coefficient, CoefficientFile, DataFile, HeldOut
 from sim.hardware.coefficient_toml import rounded
+from sim.hardware.frontend_priors import FRONTEND_PRIORS
 from sim.hardware.model import GpuSettings, ModelSettings
 from sim.runs.spread import band
 
 SUMMARY = "kernels measured alone, added up; nothing fitted to steps or requests"
-_FRONTEND = {
-    "alpha_in_s": Coefficient(
-        value="9.3ms",
-        range=("4.65ms", "18.6ms"),
-        source="no kernel; BLIS's fit to public runs of Llama-2 and Mixtral on H100, good to a factor of two",
-    ),
-    "alpha_in_s_per_token": Coefficient(
-        value="1us",
-        range=("0.35us", "2us"),
-        source="no kernel; tokenising: span of what public simulators assume, not measured",
-    ),
-    "alpha_out_s": Coefficient(value="1ms", range=("0s", "2ms"), source="no kernel; a guess"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +71,7 @@ def calibrate(
         origin="prior",
         summary=SUMMARY,
         step=_entries(model, rates, columns),
-        frontend=_FRONTEND,
+        frontend=FRONTEND_PRIORS,
         data=tuple(_data_file(table, fits) for table in tables.values()),
         held_out=tuple(map(_held_out, fits)),
         draws=columns,

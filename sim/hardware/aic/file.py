@@ -16,6 +16,7 @@ from sim.hardware.coefficient_file import (
     checked,
 )
 from sim.hardware.coefficient_toml import rounded, to_toml
+from sim.hardware.frontend_priors import FRONTEND_PRIORS
 from sim.hardware.model import GpuSettings, ModelSettings
 from sim.hardware.parallel import Parallel
 
@@ -36,21 +37,6 @@ shortest step of Qwen3.5-27B on an H100 to 14.2 ms, those of one scale a tensor 
 
 SHARPNESS = {"fp8": 1.61}
 _SHARPNESS_ELSE = 3.6
-
-FRONTEND = {
-    "alpha_in_s": Coefficient(
-        value="9.3ms",
-        range=("4.65ms", "18.6ms"),
-        source="no kernel; BLIS's fit to public runs of Llama-2 and Mixtral on H100, good to a factor of two",
-    ),
-    "alpha_in_s_per_token": Coefficient(
-        value="1us",
-        range=("0.35us", "2us"),
-        source="no kernel; tokenising: span of what public simulators assume, not measured",
-    ),
-    "alpha_out_s": Coefficient(value="1ms", range=("0s", "2ms"), source="no kernel; a guess"),
-}
-"""Time outside of the engine, of which the tables know nothing."""
 
 
 def aic_coefficients(model: ModelSettings, gpu: GpuSettings, parallel: Parallel) -> CoefficientFile:
@@ -126,7 +112,7 @@ def composed(steps: Steps, question: Asked, model_name: str, gpu_name: str, rele
             f"{_measured(decode)} of a decode step, the rest is formulas and scaling; {_within(law.held_out)}"
         ),
         step=entries,
-        frontend=FRONTEND,
+        frontend=FRONTEND_PRIORS,
         dense=law.table,
         held_out=law.held_out,
     )
