@@ -185,21 +185,21 @@ class Recorder:
         # Decodes compute what was generated, but for the last token of a prompt, and what is computed again.
         late = [(request, n) for request, n in plan.decodes if not request.outputs or request.preemptions]
         for request, tokens in plan.prefills + late:
-            if request.request_id not in self._continued or request is self._leg_of_prompt(request):
+            if request.request_id not in self._continued or request is self._active_of_prompt(request):
                 self._computed(request, tokens, plan.drafts_of(request), now_s)
 
     def _index(self, request: ActiveRequest) -> int:
         return self.records[request.request_id].request.index
 
-    def _leg_of_prompt(self, request: ActiveRequest) -> ActiveRequest | None:
+    def _active_of_prompt(self, request: ActiveRequest) -> ActiveRequest | None:
         return self.records[request.request_id].active
 
     def _continues(self, admission: Admission) -> bool:
         """Whether a decode worker has the whole prompt from elsewhere: its one token does not count."""
         request = admission.request
         had = admission.local_tokens + admission.external_tokens
-        decode_leg = request is not self._leg_of_prompt(request)
-        return decode_leg and not admission.resumed and had >= request.prompt_tokens - 1
+        decodes = request is not self._active_of_prompt(request)
+        return decodes and not admission.resumed and had >= request.prompt_tokens - 1
 
     def _admitted(self, worker: int, admission: Admission) -> None:
         request = admission.request

@@ -87,11 +87,11 @@ class ActiveRequest:
         self.external_tokens = 0
         """Prompt tokens from the connector, likewise."""
         self.for_remote = False
-        """Another engine will read its blocks: this is the prefill leg."""
+        """Another engine will read its blocks: this is the prefill stage."""
         self.remote: RemoteBlocks | None = None
-        """Where its prompt was computed, until it has been pulled: this is the decode leg."""
+        """Where its prompt was computed, until it has been pulled: this is the decode stage."""
         self.truncated = False
-        """The last prompt token was taken off: a hybrid model's prefill leg leaves it to the decode leg."""
+        """The last prompt token was taken off: a hybrid model's prefill stage leaves it to the decode stage."""
         self.stale = 0
         """Tokens being generated that will be thrown away."""
 

@@ -42,7 +42,7 @@ class LoggedDecision:
     prompt_blocks: int | None = None
     """Blocks of the prompt, a partial one included."""
     ended_s: float | None = None
-    """Unix time: when this leg's answer had ended, or failed."""
+    """Unix time: when this stage's answer had ended, or failed."""
     failed: bool = False
 
     @property
