@@ -91,7 +91,7 @@ class ActiveRequest:
         self.remote: RemoteBlocks | None = None
         """Where its prompt was computed, until it has been pulled: this is the decode stage."""
         self.truncated = False
-        """The last prompt token was taken off: a hybrid model's prefill stage leaves it to the decode stage."""
+        """The last prompt token was taken off: a hybrid model leaves it to the decode stage."""
         self.stale = 0
         """Tokens being generated that will be thrown away."""
 

@@ -51,8 +51,14 @@ def _livelock(engine: Engine) -> Hang:
     turning = sorted(r.request_id for r in engine.requests if r.status is not Status.WAITING)
     total = sum(needs[index] for index in turning)
     hangs, nixl = "hangs", engine.nixl
-    prefills = any(request.for_remote for request in engine.requests)
-    if nixl is not None and nixl.producer and nixl.consumer and engine.settings.asynchronous and not prefills:
+    for_remote = any(request.for_remote for request in engine.requests)
+    if (
+        nixl is not None
+        and nixl.producer
+        and nixl.consumer
+        and engine.settings.asynchronous
+        and not for_remote
+    ):
         hangs = f"{_TOO} (kv_both and asynchronous scheduling; kv_consumer does not)"
     return Hang(
         f"{hangs}: {_names(turning)} preempt each other for ever. Together they need {_kv(total)} of a pool "
