@@ -153,10 +153,9 @@ def _equal_pages(
     if large % small:
         raise InputError(
             f"{model.name}: page size is not divisible by the maximum page size and cannot be padded: a "
-            "block of "
-            f"{block_size} tokens takes {format_bytes(block_size * full_bytes)} in a full-attention layer "
-            "and "
-            f"{format_bytes(block_size * window_bytes)} in a windowed one; take another tensor_parallel"
+            f"block of {block_size} tokens takes {format_bytes(block_size * full_bytes)} in a "
+            f"full-attention layer and {format_bytes(block_size * window_bytes)} in a windowed one; take "
+            "another tensor_parallel"
         )
     longer = block_size * (large // small)
     tokens = (longer, block_size) if full_bytes < window_bytes else (block_size, longer)

@@ -135,8 +135,7 @@ def capacity(
 
     Raises:
         InputError: weights and runtime leave no room for the pool (says by how much and what to change), the
-        sizes do
-            not go together (`check_parallel`), or an argument is out of range.
+            sizes do not go together (`check_parallel`), or an argument is out of range.
 
     """
     if not 0 < gpu_memory_utilization <= 1:

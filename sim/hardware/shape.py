@@ -149,9 +149,8 @@ def _check_windows(model: ModelShape, windows: WindowedAttention) -> None:
     if model.full_attention_layers >= 1.5 * windows.layers:
         raise ValueError(
             f"full_attention_layers = {model.full_attention_layers} must be less than 1.5 times "
-            "windows.layers = "
-            f"{windows.layers}: above that vLLM makes several groups of full-attention layers, which is not "
-            "modelled"
+            f"windows.layers = {windows.layers}: above that vLLM makes several groups of full-attention "
+            "layers, which is not modelled"
         )
 
 

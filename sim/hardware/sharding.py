@@ -101,8 +101,7 @@ def check_parallel(model: ModelSettings, gpu: GpuSettings, parallel: Parallel) -
     if tensor > gpu.gpus_per_node:
         raise InputError(
             f"tensor_parallel = {tensor}: a node has {gpu.gpus_per_node} GPUs ({gpu.name}), and matrices "
-            "that "
-            "nodes share are not modelled; use pipeline_parallel, or set gpu.gpus_per_node"
+            "that nodes share are not modelled; use pipeline_parallel, or set gpu.gpus_per_node"
         )
     if parallel.pipeline > model.layers:
         raise InputError(

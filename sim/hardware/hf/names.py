@@ -45,14 +45,12 @@ def configuration(name: str) -> tuple[str, Path]:
     if not known:
         raise InputError(
             f"no preset is of the model {name!r}, and AIConfigurator's core, which knows more models by "
-            "name, is "
-            "not installed: pip install 'kv-routing-sim[aic]', or give the path of its config.json"
+            "name, is not installed: pip install 'kv-routing-sim[aic]', or give the path of its config.json"
         )
     for own, path in known.items():
         if plain(own) == plain(name):
             return own, path
     raise InputError(
         f"neither a preset nor AIConfigurator's core is of the model {name!r}{did_you_mean(name, known)}; "
-        "give the "
-        "path of its config.json"
+        "give the path of its config.json"
     )
