@@ -221,7 +221,7 @@ def _too_small(  # noqa: PLR0917 - all that the refusal says
         f"{format_bytes(taken.total)} of runtime and two KV blocks need "
         f"{format_bytes(lack)} more than the {format_bytes(usable)} usable "
         f"({format_bytes(gpu.memory_bytes)} x gpu_memory_utilization {utilization}); use "
-        "a GPU with more memory, more tensor_parallel, a smaller model or weights_dtype, a higher "
+        "a GPU with more memory, more workers.tensor_parallel, a smaller model or weights_dtype, a higher "
         "gpu_memory_utilization (at most 1), or give kv_blocks as the engine's log has it"
     )
 

@@ -100,8 +100,8 @@ class Scenario(Settings):
     @field_validator("disaggregation", mode="after")
     @classmethod
     def _over_its_nvlink(cls, joined: DisaggregationSettings, info: ValidationInfo) -> DisaggregationSettings:
-        gpu = info.data.get("gpu")
-        if gpu is None:
+        gpu, workers = info.data.get("gpu"), info.data.get("workers")
+        if gpu is None or workers is None or not workers.decode:
             return joined
         return joined.model_copy(update={"network": network_of_gpu(gpu, joined.network)})
 

@@ -83,7 +83,13 @@ def run(
     notes = _hangs(cluster)
     notes += _notes(trace, times, scenario.timing.draw, own_law=own_law, own_policy=own_policy)
     notes += _decode_times(scenario, times, own_law=own_law)
-    notes += [*startup, *_apart(scenario), *_without_effect(scenario), *_unknown_sessions(scenario, trace)]
+    notes += [
+        *startup,
+        *_gpus(cluster),
+        *_apart(scenario),
+        *_without_effect(scenario),
+        *_unknown_sessions(scenario, trace),
+    ]
     name = scenario.title if isinstance(source, Scenario) else short_name(source)
     return RunResult(
         name,
@@ -173,6 +179,17 @@ def _decode_times(scenario: Scenario, times: Coefficients, *, own_law: bool) -> 
     if (found.origin, found.summary) == (times.origin, times.summary):
         return []
     return [f"step times of decode workers ({found.origin}): {found.summary}"]
+
+
+def _gpus(cluster: Cluster) -> list[str]:
+    """Say how engines of several GPUs are spread, and what the pool of a rank holds."""
+    workers, first, decode = cluster.scenario.workers, cluster.capacity, cluster.decode_capacity
+    if max(workers.first.parallel.gpus, workers.then.parallel.gpus) == 1:
+        return []
+    pools = [f"{first.pool_tokens:,}"]
+    if decode.pool_tokens != first.pool_tokens:
+        pools.append(f"{decode.pool_tokens:,} (decode)")
+    return [f"workers: {workers}, {workers.gpus} GPUs; KV tokens a rank: {' and '.join(pools)}"]
 
 
 def _apart(scenario: Scenario) -> list[str]:

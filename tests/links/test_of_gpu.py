@@ -22,3 +22,8 @@ def test_a_bandwidth_that_is_given_stays() -> None:
     assert load_scenario("2p6d", given).network().nvlink.bandwidth_bytes_per_s == 1e9
     given = ["gpu=a100-80gb", "model=qwen3-8b-bf16", "offload.link.bandwidth_bytes_per_s=9e9"]
     assert load_scenario("agg8", given).host_link().bandwidth_bytes_per_s == 9e9
+
+
+def test_links_that_aggregated_workers_do_not_have_are_left_as_they_are() -> None:
+    found = load_scenario("agg8", ["gpu=l40s", "model=qwen3-8b-bf16"])
+    assert found.disaggregation == load_scenario("agg8").disaggregation

@@ -352,3 +352,10 @@ def test_fast_forward_changes_no_row_of_a_shipped_scenario(name):
     for table, rows in fast.rows.tables.items():
         for column in rows.columns:
             assert rows.column(column.name) == slow.rows.tables[table].column(column.name), (table, column)
+
+
+def test_engines_of_several_gpus_are_named_with_what_their_pools_hold() -> None:
+    few = ["workload.sessions=1", "workload.turns=1"]
+    spread = run("agg4", [*few, "workers.tensor_parallel=2", "engine.kv_blocks=1000"])
+    assert "workers: 4 x TP2, 8 GPUs; KV tokens a rank: 800,000" in spread.notes
+    assert not any(note.startswith("workers: ") for note in run("agg4", few).notes)

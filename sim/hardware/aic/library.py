@@ -46,8 +46,8 @@ def installed_version() -> str:
         return version(PACKAGE)
     except PackageNotFoundError:
         raise InputError(
-            'timing.preset = "aiconfigurator" needs the extra [aic]: pip install "kv-routing-sim[aic]" '
-            "(Python 3.11 to 3.13), or leave it out for shipped coefficients or a roofline"
+            'AIConfigurator needs the extra [aic]: pip install "kv-routing-sim[aic]" (Python 3.11 to 3.13); '
+            "shipped coefficients and the roofline do without"
         ) from None
 
 
