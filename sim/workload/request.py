@@ -2,6 +2,24 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+Answers = Literal["returned", "fresh"]
+"""Whether prompts hold what was answered before ("returned"), or other tokens in its place ("fresh")."""
+
+
+class Answer(NamedTuple):
+    """Tokens of a prompt that are the answer to an earlier request, from its first one on.
+
+    What stands before them is that request's prompt, all of it.
+    """
+
+    request: int
+    """Its index."""
+    start: int
+    """The first of the tokens in the prompt that holds them: the length of that request's prompt."""
+    end: int
+    """Behind the last of them."""
 
 
 @dataclass(slots=True)
@@ -24,6 +42,17 @@ class Request:
     prompt_tokens: int
     output_tokens: int
     chunks: Sequence[int]
+    waits_for: tuple[int, ...] = ()
+    """Requests, by index, that must have ended before its think time begins, in a turn-dependent replay; of
+    other sessions too. Without any, the turn before."""
+    answer: Answer | None = None
+    """Which of its prompt tokens are an earlier answer, where the trace knows."""
+    priority: int = 0
+    """Higher is more urgent."""
+    model: str | None = None
+    """What the trace names."""
+    cancel_after_s: float | None = None
+    """How long after it was sent its client gave it up; None: it did not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +70,8 @@ class Trace:
     """The line of each request in the file, if the trace is from one."""
     in_file: int | None = None
     """How many requests the file holds, taken or not; None if the trace is from no file."""
+    answers: Answers = "fresh"
+    """How the traffic was that it records: what a replay does unless it is told otherwise."""
 
     def place(self, index: int) -> str:
         """Return what stands before a message about a request: file and line, if it has them."""
