@@ -116,6 +116,7 @@ def row(worker: int, cost: float, *, chosen: bool = False) -> dict[str, object]:
 )
 def test_what_settled_it(costs: list[float], settings: dict[str, object], notes: list[str], why: Why) -> None:
     served = {"index": 0, "worker": 0, "prompt_tokens": 10, "required_tokens": 10, "recomputed_tokens": 0}
+    served["returned_tokens"] = 0
     requests = pd.DataFrame([served | {"elsewhere_tokens": 0, "first_scheduled_s": 0.0}])
     decisions = pd.DataFrame([row(worker, cost, chosen=worker == 0) for worker, cost in enumerate(costs)])
     router = RouterConfig.model_validate(settings)

@@ -72,7 +72,10 @@ def test_a_table_that_was_not_kept_is_missed_with_a_reason() -> None:
 def test_it_shows_the_page_of_the_command_line(result: RunResult) -> None:
     lines = repr(result).splitlines()
     assert lines[1] == "2 requests: 2 completed · 0 rejected · 0 unfinished"
-    assert lines[-1] == "· step times: a law passed by the caller"
+    assert lines[-2:] == [
+        "· step times: a law passed by the caller",
+        "· answers are fresh: no prompt holds what was answered before",
+    ]
     assert not [line for line in lines if line != line.rstrip()]
     page = result._repr_html_()
     assert page.startswith("<pre")

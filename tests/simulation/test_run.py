@@ -288,7 +288,10 @@ def test_a_run_of_a_shipped_scenario(tmp_path):
 def test_a_law_of_ones_own_is_named_in_the_notes():
     large = scenario(engine={"kv_blocks": 6251})
     result = run(large, trace=trace(turn(0, 16, 1, [1])), step_time=Pace())
-    assert result.notes == ["step times: a law passed by the caller"]
+    assert result.notes == [
+        "step times: a law passed by the caller",
+        "answers are fresh: no prompt holds what was answered before",
+    ]
     assert result.numbers["ttft_s.max"] == 1.0
 
 
