@@ -22,3 +22,8 @@ class Findings:
         if n:
             self.fixed[what] += n
             self.notes.append(f"{what}: {n}")
+
+    def say(self, what: str, n: int) -> None:
+        """Say how many there are of something that is neither; 0 is not said."""
+        if n:
+            self.notes.append(f"{what}: {n:,}")

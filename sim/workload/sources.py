@@ -23,7 +23,7 @@ MOST_NAMES = 20
 """Names of files that a note lists."""
 SUFFIXES = frozenset({".jsonl", ".json", ".gz", ".ndjson", ".csv", ".pkl", ".parquet"})
 """Of files of a folder that are looked at."""
-HEAD = 20
+HEAD = 100
 """Objects of a file of a folder that are looked at."""
 _SHARD = re.compile(r"(?P<stem>.*?)\d+(?P<of>-?of-?\d+)?(?P<suffix>(\.[A-Za-z]+)*)")
 _DIGITS = re.compile(r"(\d+)")

@@ -15,7 +15,7 @@ from sim.workload.formats.log import LogFormat
 from sim.workload.formats.records import RecordFormat
 from sim.workload.formats.row import RowFormat, RowReader
 from sim.workload.formats.sniff import records, shards_beside
-from sim.workload.lowering import rows_of
+from sim.workload.lowering import CHUNK_TOKENS, BreakPrefix, Identity, rows_of
 from sim.workload.reading import read_rows
 from sim.workload.request import Ends, Rounding, Trace
 from sim.workload.rows import Rows
@@ -24,8 +24,6 @@ from sim.workload.turns import check_time_order, check_times, in_order
 from sim.workload.waits import check_waits
 
 DELTAS = "mooncake-delta"
-LOG_CHUNK_TOKENS = 16
-"""Of logs, which have no hash ids: as fine as an engine's blocks mostly are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +36,8 @@ class _Asked:
     chunk_tokens: int | None
     sessions: int | None
     sec_multiplier: float | None
+    identity: Identity
+    break_prefix: BreakPrefix | None
 
 
 def load_trace(
@@ -49,12 +49,15 @@ def load_trace(
     chunk_tokens: int | None = None,
     sessions: int | None = None,
     sec_multiplier: float | None = None,
+    identity: Identity = "append",
+    break_prefix: BreakPrefix | None = None,
 ) -> Trace:
     """Read a trace: a file, plain or gzipped, several, a folder, a pattern of names, or "-" (standard input).
 
     `hash_rounding` and `chunk_tokens` are found from the id counts where they are not given; `sessions` takes
     the first that many, and keeps no others; `sec_multiplier` is the unit of a `timed_trace` timestamp in
-    seconds. What was changed or guessed is in the trace's notes.
+    seconds; `identity` and `break_prefix` say what prompts of a log share. What was changed or guessed is in
+    the trace's notes.
 
     Raises:
         InputError: a file cannot be read or used; names file, line, key, value and what is allowed.
@@ -67,7 +70,9 @@ def load_trace(
     ):
         if number is not None and not 0 < number < math.inf:
             raise InputError(f"{name} = {number}: must be a finite number above 0")
-    asked = _Asked(format, full_prompts, hash_rounding, chunk_tokens, sessions, sec_multiplier)
+    asked = _Asked(
+        format, full_prompts, hash_rounding, chunk_tokens, sessions, sec_multiplier, identity, break_prefix
+    )
     with found(path, format) as source:
         chosen = _format(source, asked)
         if isinstance(chosen, LogFormat):
@@ -87,8 +92,9 @@ def _log(log: LogFormat, source: Source, asked: _Asked) -> Trace:
     """Return the trace of a log: its calls as rows."""
     findings = Findings()
     findings.notes += [f"read as {log.name}", *source.notes]
-    chunk_tokens = LOG_CHUNK_TOKENS if asked.chunk_tokens is None else asked.chunk_tokens
-    rows = rows_of(log.calls([*source.files], findings.notes), chunk_tokens)
+    chunk_tokens = CHUNK_TOKENS if asked.chunk_tokens is None else asked.chunk_tokens
+    calls = log.calls([*source.files], findings)
+    rows = rows_of(calls, chunk_tokens, asked.identity, asked.break_prefix)
     if not rows:
         raise InputError(f"{source.path}: holds no request")
     return _trace(rows, log, source, asked, findings, chunk_tokens=chunk_tokens)
