@@ -27,5 +27,7 @@ class Row(NamedTuple):
     model: str | None = None
     cancel_after_s: float | None = None
     recorded: Recorded = NOTHING
+    file: int | None = None
+    """Which file it is in; None: the one that is being read."""
     block_size: int = 0
     """How many tokens one of its ids stands for, where the row says so; else 0."""

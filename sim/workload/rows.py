@@ -1,7 +1,6 @@
 """The rows of a trace file as columns: a million of them take the memory of their numbers."""
 
 from array import array
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from math import isnan, nan
 from operator import eq
@@ -63,8 +62,8 @@ class Rows:
         self._skipped_names: set[str] = set()
         self._files: list[str] = []
         """Names of files, if there are several."""
-        self._files_start: list[int] = []
-        """The first row of each."""
+        self._file_of = array("i")
+        """Of each row, if there are several."""
         self._scope: int | None = None
         """Of ids and sessions of this file."""
 
@@ -79,7 +78,6 @@ class Rows:
         if name is not None:
             self._scope = len(self._files) if own_ids else None
             self._files.append(name)
-            self._files_start.append(len(self.line))
 
     def append(self, row: Row) -> bool:
         """Add a row; return whether its session is one of those that are kept."""
@@ -104,6 +102,8 @@ class Rows:
             self.turn.append(self.turn[before] + 1)
         self.before.append(before)
         self.line.append(row.line)
+        if self._files:
+            self._file_of.append(len(self._files) - 1 if row.file is None else row.file)
         self.timestamp.append(nan if row.timestamp is None else row.timestamp)
         self.delay.append(nan if row.delay is None else row.delay)
         self.input_length.append(row.input_length)
@@ -224,11 +224,11 @@ class Rows:
             return self.skipped_lines[number - n]
         if not self._files:
             return self.line[number]
-        return f"{self._files[self.file_of(number)]}, line {self.line[number]}"
+        return f"{self._files[self._file_of[number]]}, line {self.line[number]}"
 
     def file_of(self, row: int) -> int:
-        """Return which file a row is in."""
-        return bisect_right(self._files_start, row) - 1
+        """Return which of several files a row is in."""
+        return self._file_of[row]
 
     @property
     def files(self) -> tuple[str, ...]:
