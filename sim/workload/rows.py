@@ -13,7 +13,7 @@ from sim.workload.columns import Shared, Sparse
 from sim.workload.hash_ids import HashIds
 from sim.workload.recorded import NOTHING, Recorded
 from sim.workload.request import Answer, Request
-from sim.workload.row import Row
+from sim.workload.row import COMMON, N_COMMON, Row
 
 NO_ROW = -1
 SCOPE_BIT = 48
@@ -83,7 +83,7 @@ class Rows:
         """Add a row; return whether its session is one of those that are kept."""
         if self._scope:
             row = self._scoped(row)
-        if self._skips(row):
+        if self._most_sessions is not None and self._skips(row):
             return False
         number, before = len(self.line), NO_ROW
         if row.session is None:
@@ -109,7 +109,8 @@ class Rows:
         self.input_length.append(row.input_length)
         self.output_length.append(row.output_length)
         self.ids.append(row.hash_ids)
-        self._append_rare(number, row)
+        if row[N_COMMON:] != COMMON:
+            self._append_rare(number, row)
         return True
 
     @property

@@ -114,8 +114,8 @@ class RequestTraceReader(Reader):
             if first._replace(line=row.line, file=row.file) != row:
                 where = "" if first.file == row.file else " of another file"
                 raise InputError(
-                    f'event.request.request_id = "{row.request_id}" is that of line {first.line}{where}, with '
-                    "other content"
+                    f'event.request.request_id = "{row.request_id}" is that of line {first.line}{where}, '
+                    "with other content"
                 )
             self._n_repeats += 1
             return
