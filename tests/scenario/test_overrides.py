@@ -48,7 +48,10 @@ def test_a_value_is_toml_where_it_can_be_and_a_string_elsewhere(text: str, value
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("workload.sesions=3", "unknown key; did you mean 'sessions'? (known: chunk_tokens, format"),
+        (
+            "workload.sesions=3",
+            "unknown key; did you mean 'sessions'? (known: break_prefix, chunk_tokens, format",
+        ),
         (
             "worklod.sessions=3",
             "unknown key; did you mean 'workload'? (known: disaggregation, engine, faults, frontend",

@@ -236,7 +236,7 @@ def test_both_sources_of_a_workload_or_none(write) -> None:
         ("model.max_model_len=262144 tokens", "is not a number of tokens"),
         ("model=qwen3.8-27b", "no model is called 'qwen3.8-27b'; did you mean 'qwen3.8-27b-fp8'?"),
         ("workload.path=none.jsonl", "no such file: "),
-        ("workload.path=/", "is not a file: /"),
+        ("workload.path=/dev/null", "is not a file: /dev/null is a device"),
         ("offload.cpu_bytes=24MiB", "does not hold one KV block of 25 MiB"),
         ('disaggregation.connector_order=["nixl"]', "has too few values"),
         ("output.tables=workers", "must be a list"),
