@@ -53,23 +53,9 @@ _USAGE = (
 
 FORMATS: tuple[Foreign, ...] = (
     Foreign(
-        "Claude Code's transcript",
-        (("sessionId", "type"), ("parentUuid", "uuid"), ("leafUuid", "type"), ("uuid", "isSidechain")),
-        "convert it to one row a response (message.id): input_length = input_tokens + "
-        "cache_creation_input_tokens + cache_read_input_tokens, hash_ids that repeat those of the response "
-        f'before as far as the prompt does; or generate such sessions with workload.profile = "kct"; {ROWS}',
-    ),
-    Foreign(
-        "Codex's transcript",
-        (("type", "payload", "timestamp"),),
-        'convert it to one row a "token_count" event: its last_token_usage has the prompt (input_tokens, '
-        f"cached ones included) and the answer (output_tokens); {ROWS}",
-    ),
-    Foreign(
-        "TraceLab's rounds",
-        (("round_index", "input_tokens_total"), ("prefix_tokens", "newly_append_tokens")),
-        "convert it: input_length = input_tokens_total, and hash_ids that repeat those of the round before "
-        f"for its first prefix_tokens; {ROWS}",
+        "OpenTelemetry's metrics or logs",
+        (("resourceMetrics",), ("resourceLogs",)),
+        f"spans are read (resourceSpans, a span a request); {_USAGE}",
     ),
     Foreign(
         "AIPerf's profile_export.jsonl",
@@ -92,11 +78,6 @@ FORMATS: tuple[Foreign, ...] = (
         "Dynamo's applied_compute_agentic",
         (("num_turns",),),
         f"it has lengths of sessions and no hash ids; {ROWS}",
-    ),
-    Foreign(
-        "OpenTelemetry's spans",
-        (("resourceSpans",), ("resourceLogs",), ("traceId", "spanId"), ("trace_id", "span_id")),
-        _USAGE,
     ),
     Foreign(
         "LiteLLM's spend log",

@@ -27,9 +27,13 @@ SENT = ("user_message", "tool_result")
 
 
 def tells(record: Mapping[str, Any]) -> bool:
-    """Whether an object is a round."""
+    """Whether an object is a round, or names the columns of a replay."""
     keys = record.keys()
-    return {"round_index", "input_tokens_total"} <= keys or {"prefix_tokens", "newly_append_tokens"} <= keys
+    return (
+        keys >= COLUMNS
+        or {"round_index", "input_tokens_total"} <= keys
+        or {"prefix_tokens", "newly_append_tokens"} <= keys
+    )
 
 
 def calls(paths: Sequence[Path], findings: Findings) -> list[Call]:
