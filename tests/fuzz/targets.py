@@ -1,8 +1,6 @@
 """What is fuzzed: each target has files to start from and reads one that is damaged."""
 
 import random
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from sim.cluster.client import make_client
@@ -22,6 +20,8 @@ from sim.scenario.load import load_scenario
 from sim.workload.formats import FORMATS
 from sim.workload.settings import ReplaySettings
 from sim.workload.trace_file import load_trace
+from tests.fuzz import transcripts
+from tests.fuzz.target import Target
 from tests.published.recipe import FILES, write_cluster
 
 DATA = Path(__file__).parents[1] / "data"
@@ -94,16 +94,6 @@ OVERRIDES = (
     "router.temperature=0.5",
     "output.tables=[]",
 )
-
-
-@dataclass(frozen=True)
-class Target:
-    """One reader, and the files that it can read."""
-
-    seeds: Callable[[], Sequence[tuple[str, bytes]]]
-    """Names and contents; the name tells the reader what it is."""
-    read: Callable[[Path, random.Random], None]
-    """Reads the damaged file; may raise InputError and nothing else."""
 
 
 def _files(*paths: Path) -> list[tuple[str, bytes]]:
@@ -200,6 +190,7 @@ def _read_published(path: Path, draw: random.Random) -> None:
 
 TARGETS = {
     "traces": Target(_trace_seeds, _read_trace),
+    "transcripts": Target(transcripts.seeds, transcripts.read),
     "scenarios": Target(_scenario_seeds, _read_scenario),
     "measured": Target(_measured_seeds, _read_measured),
     "published": Target(_published_seeds, _read_published),

@@ -53,6 +53,11 @@ _USAGE = (
 
 FORMATS: tuple[Foreign, ...] = (
     Foreign(
+        "OpenTelemetry's metrics or logs",
+        (("resourceMetrics",), ("resourceLogs",)),
+        f"spans are read (resourceSpans, a span a request); {_USAGE}",
+    ),
+    Foreign(
         "AIPerf's profile_export.jsonl",
         (("metadata.x_request_id", "metrics"), ("metadata.request_start_ns",), ("metadata.session_num",)),
         "it is what AIPerf measured, not what it sent; give the file that drove the run (its --input-file)",

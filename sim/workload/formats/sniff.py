@@ -53,12 +53,6 @@ _CSV = (
     _Csv("Azure's trace", frozenset({"contexttokens", "generatedtokens"}), _LENGTHS_ONLY),
     _Csv("Azure's trace (Splitwise)", frozenset({"num_prefill_tokens", "num_decode_tokens"}), _LENGTHS_ONLY),
     _Csv("BurstGPT", frozenset({"request tokens", "response tokens"}), _LENGTHS_ONLY),
-    _Csv(
-        "TraceLab's replay",
-        frozenset({"session_id", "prefix_len", "input_len", "output_len"}),
-        "input_length = prefix_len + input_len, and hash_ids that repeat those of the round before for its "
-        "first prefix_len tokens",
-    ),
 )
 _SHARD = re.compile(r"(?P<stem>.*?[-_.]?)\d+(?P<of>-?of-?\d+)?(?P<suffix>\.jsonl(?:\.gz)?)")
 
@@ -73,6 +67,9 @@ def records(path: Path, told: Tells) -> Iterator[tuple[int, dict[str, Any]]]:
     head = [*_head(path)]
     if head and (whole := whole_json(path, told)) is not None:
         yield from ((1, record) for record in whole[:HEAD_LINES])
+        return
+    if told(columns := dict.fromkeys(_columns(head))):
+        yield 1, columns
         return
     if head:
         _check_shape(path, head)
@@ -179,11 +176,21 @@ def _pretty(path: Path, head: Iterable[tuple[int, bytes]], what: str, query: str
     )
 
 
-def _check_csv(path: Path, header: str) -> None:
+def _columns(head: list[tuple[int, bytes]]) -> list[str]:
+    """Return what the first line names if it is CSV; what all else is made of, if it is not."""
+    first = next((line for _, line in head if not line.isspace()), b"")
+    return [column.strip() for column in _fields(first.decode("utf-8-sig", errors="replace").strip())]
+
+
+def _fields(line: str) -> list[str]:
     try:
-        columns = next(csv.reader([header[:10_000].replace("\0", "")]), [])
+        return next(csv.reader([line[:10_000].replace("\0", "")]), [])
     except csv.Error:
-        return
+        return []
+
+
+def _check_csv(path: Path, header: str) -> None:
+    columns = _fields(header)
     if len(columns) < 2 or not any(re.match(r"[A-Za-z_]", column.strip()) for column in columns):
         return
     names = {column.strip().lower() for column in columns}

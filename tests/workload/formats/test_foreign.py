@@ -13,6 +13,7 @@ from sim.workload.trace_file import load_trace
 from tests.workload.files import ROW, SHARED_TRACES, load, needs_shared, refusal
 
 RECORDS: dict[str, list[dict[str, Any]]] = {
+    "OpenTelemetry's metrics or logs": [{"resourceMetrics": []}, {"resourceLogs": []}],
     "AIPerf's profile_export.jsonl": [
         {"metadata": {"x_request_id": "r", "conversation_id": "c", "turn_index": 0}, "metrics": {}}
     ],
@@ -99,7 +100,6 @@ def test_one_foreign_row_after_many_is_named_with_its_line_alone(tmp_path: Path)
         ("arrived_at,num_prefill_tokens,num_decode_tokens\n0,5,6\n", "is CSV, Azure's trace (Splitwise)"),
         ("TIMESTAMP,ContextTokens,GeneratedTokens\n1,5,6\n", "is CSV, Azure's trace, which"),
         ("Timestamp,Model,Request tokens,Response tokens\n1,a,5,6\n", "is CSV, BurstGPT"),
-        ("session_id,round_idx,prefix_len,input_len,output_len\n", "is CSV, TraceLab's replay"),
         ("a,b\n1,2\n", "is CSV with columns 'a, b', and a trace is JSONL: convert it"),
         (b"\x28\xb5\x2f\xfd1234", "is compressed with zstd"),
         (b"PAR1....", "is Parquet"),
@@ -148,7 +148,6 @@ def test_models_of_rows_are_counted_where_there_are_several(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("file", "name"),
     [
-        ("tracelab/multi_session_large.csv", "TraceLab's replay"),
         ("azure-splitwise/splitwise_conv.csv", "Azure's trace (Splitwise)"),
     ],
 )
