@@ -1,0 +1,127 @@
+"""What a person reads about a trace: one page, made for a terminal of 100 columns, right in one of 80."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from sim.base import words
+from sim.base.units import plural
+from sim.show.text.page_table import Beside, PageTable
+from sim.show.text.summary import footnotes, heading, pairs, table
+from sim.traces.inspection import Inspection
+
+_LENGTHS = {
+    "prompt": "Prompt",
+    "output": "Output",
+    "new": "New in a later turn",
+    "growth": "Growth, appending turns",
+}
+_TIMES = {"gap": "Start of a turn to the next", "think": "Answer to the next turn"}
+_KINDS = {"append": "append to the turn before", "shrink": "shorter than it", "break": "change what it had"}
+
+
+def render_inspection(found: Inspection) -> RenderableType:
+    """Return what a trace is, ready to print."""
+    return Group(
+        heading(f"{found.source}: {found.format or 'generated'}", _span(found)),
+        counts_line(found),
+        Text(),
+        _answer(found),
+        Text(),
+        _table("Tokens", _LENGTHS, found.lengths, words.count),
+        _table("Turns", {"turns": "Turns a session"}, found.lengths, words.number),
+        _table("Seconds", _TIMES, found.times_s, words.seconds),
+        Text(),
+        Beside(_kinds(found), pairs(_facts(found))),
+        footnotes(_counted("dropped", found.dropped_by_reason), _counted("changed", found.fixed_by_reason), found.notes),
+    )
+
+
+def counts_line(found: Inspection) -> Text:
+    """Return how much there is."""
+    counts = [
+        f"{words.count(found.requests)} {plural(found.requests, 'request')}",
+        f"{words.count(found.sessions)} {plural(found.sessions, 'session')}",
+        f"{words.count(found.prompt_tokens)} prompt tokens",
+        f"{words.count(found.output_tokens)} output tokens",
+    ]
+    line = Text(" · ".join(counts))
+    for n, what in ((found.dropped, "dropped"), (found.fixed, "changed")):
+        line.append(f" · {words.count(n)} {what}", style="bold yellow" if n else "dim")
+    return line
+
+
+def _span(found: Inspection) -> str:
+    return "no timestamps" if found.span_s is None else f"{words.seconds(found.span_s)} from first to last"
+
+
+def _answer(found: Inspection) -> RenderableType:
+    numbers = {
+        "prompt p50": words.count(found.lengths["prompt"]["p50"]),
+        "new p50": words.count(found.lengths["new"]["p50"]),
+        "output p50": words.count(found.lengths["output"]["p50"]),
+        "ideal hit": words.percent(found.ideal_hit),
+    }
+    if found.ideal_hit_provider is not None:
+        numbers["as the provider hit"] = words.percent(found.ideal_hit_provider)
+    numbers["working set"] = words.count(found.unique_tokens)
+    grid = PageTable.grid(padding=(0, 5, 0, 0))
+    grid.add_row(*numbers, style="dim")
+    grid.add_row(*numbers.values(), style="bold green")
+    return grid
+
+
+def _table(
+    title: str, labels: Mapping[str, str], spreads: Mapping[str, Any], shown: Callable[[float | None], str]
+) -> PageTable:
+    rows = table(title, "n", "mean", "p10", "p50", "p90", "p99", "max")
+    rows.columns[0].min_width = max(map(len, (*_LENGTHS.values(), *_TIMES.values())))
+    for column in rows.columns[1:]:
+        column.min_width = 7
+    for name, label in labels.items():
+        n, *numbers = spreads[name].values()
+        rows.add_row(label, words.count(n), *map(shown, numbers))
+    return rows
+
+
+def _kinds(found: Inspection) -> PageTable:
+    rows = table("Later turns", "n", "share")
+    total = sum(found.later_turns.values())
+    for name, label in _KINDS.items():
+        n = found.later_turns[name]
+        rows.add_row(label, words.count(n), words.percent(n / total if total else None))
+    rows.add_row("total", words.count(total), "")
+    return rows
+
+
+def _facts(found: Inspection) -> dict[str, str]:
+    unit = found.time_unit_s
+    kept = found.kept_tokens
+    facts = {
+        "Tokens a hash id": words.count(found.chunk_tokens),
+        "Answers in prompts": f"{words.count(found.answer_tokens)} tokens",
+    }
+    if unit is not None:
+        facts["Unit of its times"] = words.seconds(unit)
+    if kept is not None:
+        facts["Kept, as sent"] = f"{words.count(kept['append'])} tokens"
+        facts["Kept, as the provider hit"] = f"{words.count(kept['provider'])} tokens"
+    facts |= {
+        "Repeated sessions": words.count(found.duplicate_sessions),
+        "Sub-agents": words.count(found.sub_agents),
+        "Wait for several": plural_requests(found.joins),
+    }
+    models = [f"{name} ({words.count(n)})" for name, n in found.models.items()]
+    return facts | ({"Models": ", ".join(models)} if models else {})
+
+
+def plural_requests(n: int) -> str:
+    """Return a number of requests in words."""
+    return f"{words.count(n)} {plural(n, 'request')}"
+
+
+def _counted(what: str, reasons: Mapping[str, int]) -> Iterator[str]:
+    for reason, n in reasons.items():
+        yield f"{what}: {reason}: {words.count(n)}"

@@ -1,0 +1,68 @@
+"""A trace as a file of another format."""
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from sim.base.whole_file import new_file
+from sim.traces.identities import Identities
+from sim.traces.losses import losses
+from sim.traces.writers import writer as writer_named
+from sim.traces.writers.writer import Place, Row, Writer
+from sim.workload.request import Request, Trace
+
+NEW_IDS = (
+    "hash ids are new ones, in order of first appearance: some were 2^63 or more, or stood for texts of "
+    "several lengths"
+)
+_PACK_LEVEL = 6
+
+
+def convert(trace: Trace, out: Path, to: str, *, force: bool = False) -> list[str]:
+    """Write a trace to a file, gzipped if its name ends in .gz; return what the format cannot say of it.
+
+    Raises:
+        InputError: no such format, or no file can be made there; it exists and `force` is not given.
+
+    """
+    target = writer_named(to)
+    with new_file(out, replace=force) as file:
+        return write_trace(trace, file, target, packed=out.suffix == ".gz")
+
+
+def write_trace(trace: Trace, file: Path, target: Writer, *, packed: bool) -> list[str]:
+    """Write a trace into a file; return what the format cannot say of it, a sentence each."""
+    identities = Identities(trace)
+    with file.open("wb") as raw:
+        if packed:
+            # Without a name and a time in it, equal traces give equal bytes.
+            with gzip.GzipFile("", "wb", _PACK_LEVEL, raw, mtime=0) as lines:
+                _write(trace, target, identities, lines)
+        else:
+            _write(trace, target, identities, raw)
+    return [*losses(trace, target), *([NEW_IDS] if identities.renumbered else [])]
+
+
+def _write(trace: Trace, target: Writer, identities: Identities, lines: "BinaryIO | gzip.GzipFile") -> None:
+    for row in rows(trace, target, identities):
+        lines.write(json.dumps(row).encode() + b"\n")
+
+
+def rows(trace: Trace, target: Writer, identities: Identities) -> Iterator[Row]:
+    """Yield the rows of a trace in a format, one a request, in the order of the trace."""
+    latest: dict[str, Place] = {}
+    for request in trace.requests:
+        before = latest.get(request.session)
+        place = Place(before and before.before, _moment_s(request, before))
+        yield target.row(request, identities.of(request.chunks, request.prompt_tokens), place)
+        latest[request.session] = Place(request.index, place.moment_s)
+
+
+def _moment_s(request: Request, before: Place | None) -> float:
+    """Return when a request leaves; without a timestamp, the earliest at which it could."""
+    least = 0.0 if before is None else before.moment_s
+    if request.timestamp_s is not None:
+        return max(least, request.timestamp_s)
+    return least + (request.delay_s or 0.0)

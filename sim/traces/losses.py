@@ -1,0 +1,51 @@
+"""What rows of a format cannot say of a trace, with counts."""
+
+from collections import Counter
+
+from sim.base.units import plural
+from sim.traces.writers.writer import Writer
+from sim.workload.request import Request, Trace
+
+
+def losses(trace: Trace, writer: Writer) -> list[str]:
+    """Return what is lost when a trace is written in a format, a sentence each; none if nothing is."""
+    counts: Counter[str] = Counter()
+    latest: dict[str, int] = {}
+    for request in trace.requests:
+        before = latest.get(request.session)
+        counts.update(_lost(request, before, writer))
+        latest[request.session] = request.index
+    return [f"{n:,} {plural(n, 'request')} {_SAID[what]}" for what, n in counts.items()]
+
+
+_SAID = {
+    "turns": "leave at their times, whatever became of the turn before: rows have no sessions",
+    "times": "without a timestamp got the earliest at which they could leave",
+    "waits": "do not wait for those of other sessions that they waited for",
+    "several": "wait for the turn before alone, not for all that they waited for",
+    "answer": "do not say which of their tokens are an earlier answer",
+    "priority": "lost their priority",
+    "model": "do not say which model they are for",
+    "cancelled": "are not given up by their clients",
+}
+
+
+def _lost(request: Request, before: int | None, writer: Writer) -> list[str]:
+    """Return what a row does not say of a request."""
+    own = () if before is None else (before,)
+    facts = {
+        "turns": before is not None and "turns" not in writer.carries,
+        "times": request.timestamp_s is None and "turns" not in writer.carries,
+        "waits": _waits(request, own) and before is None and "waits" not in writer.carries,
+        "several": _waits(request, own) and before is not None and "waits" not in writer.carries,
+        "answer": request.answer is not None,
+        "priority": bool(request.priority) and "priority" not in writer.carries,
+        "model": request.model is not None,
+        "cancelled": request.cancel_after_s is not None,
+    }
+    return [what for what, lost in facts.items() if lost]
+
+
+def _waits(request: Request, own: tuple[int, ...]) -> bool:
+    """Whether a request waits for others than the turn before."""
+    return request.waits_for not in {(), own}
