@@ -1,8 +1,10 @@
 """What a trace holds: requests in the order of their timestamps, and how many tokens a hash id stands for."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
+
+from sim.workload.recorded import Recorded
 
 Answers = Literal["returned", "fresh"]
 """Whether prompts hold what was answered before ("returned"), or other tokens in its place ("fresh")."""
@@ -72,6 +74,14 @@ class Trace:
     """How many requests the file holds, taken or not; None if the trace is from no file."""
     answers: Answers = "fresh"
     """How the traffic was that it records: what a replay does unless it is told otherwise."""
+    format: str | None = None
+    """The format of its file."""
+    recorded: Sequence[Recorded] = field(default=(), compare=False)
+    """What was measured of each request, if the trace says anything of that."""
+    dropped: Mapping[str, int] = field(default_factory=dict, compare=False)
+    """Rows of the file that are no request of the trace, counted by reason."""
+    fixed: Mapping[str, int] = field(default_factory=dict, compare=False)
+    """Rows that were changed to be used, counted by what was done."""
 
     def place(self, index: int) -> str:
         """Return what stands before a message about a request: file and line, if it has them."""

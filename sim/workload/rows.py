@@ -9,8 +9,10 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.workload.formats.row import Row
-from sim.workload.request import Request
+from sim.workload.columns import Shared, Sparse
+from sim.workload.recorded import NOTHING, Recorded
+from sim.workload.request import Answer, Request
+from sim.workload.row import Row
 
 NO_ROW = -1
 
@@ -19,7 +21,7 @@ class Rows:
     """Rows in the order of the file. Those of one session are its turns; one that names none has its own.
 
     Times are in the file's unit, nan where there is none. Rows are numbered from 0, and so are sessions, in
-    order of first appearance.
+    order of first appearance. Columns of what few formats have are empty until a row has it.
     """
 
     def __init__(self) -> None:
@@ -39,6 +41,12 @@ class Rows:
         self.n_sessions = 0
         self.n_unnamed = 0
         """Rows that name no session."""
+        self.priority = Sparse(0)
+        self.model: Shared[str] = Shared()
+        self.cancel_after_s = Sparse(nan)
+        self._waits: dict[int, tuple[int, ...]] = {}
+        self._answers: dict[int, Answer] = {}
+        self._recorded: dict[int, Recorded] = {}
         self._names: dict[int, str] = {}
         self._latest: dict[str, int] = {}
         """The newest row of each session that has a name."""
@@ -72,6 +80,46 @@ class Rows:
         self.ids_start.append(len(self.ids))
         self.ids_count.append(len(row.hash_ids))
         self.ids.extend(row.hash_ids)
+        self._append_rare(number, row)
+
+    def _append_rare(self, number: int, row: Row) -> None:
+        if row.priority:
+            self.priority.put(number, row.priority)
+        if row.model is not None:
+            self.model.put(number, row.model)
+        if row.cancel_after_s is not None:
+            self.cancel_after_s.put(number, row.cancel_after_s)
+        if row.waits_for:
+            self._waits[number] = row.waits_for
+        if row.answer is not None:
+            self._answers[number] = row.answer
+        if row.recorded is not NOTHING:
+            self._recorded[number] = row.recorded
+
+    def waits_for(self, row: int) -> tuple[int, ...]:
+        """Return the other rows whose answers a row waits for."""
+        return self._waits.get(row, ())
+
+    def wait(self, row: int, for_rows: tuple[int, ...]) -> None:
+        """Let a row wait for others, of whatever session."""
+        self._waits[row] = for_rows
+
+    def answer(self, row: int) -> Answer | None:
+        """Return which tokens of a row are the answer to another."""
+        return self._answers.get(row)
+
+    def mark_answer(self, row: int, answer: Answer) -> None:
+        """Say which tokens of a row are the answer to another one, by its number."""
+        self._answers[row] = answer
+
+    def recorded(self, row: int) -> Recorded:
+        """Return what was measured of a row."""
+        return self._recorded.get(row, NOTHING)
+
+    @property
+    def has_recorded(self) -> bool:
+        """Whether anything was measured of any row."""
+        return bool(self._recorded)
 
     def holds(self, number: int, row: Row) -> bool:
         """Return whether a row that was added is equal to another one but for the line."""
@@ -103,12 +151,18 @@ class RowRequests(Sequence[Request]):
         self._order = order
         self._origin = origin
         self._units_per_s = units_per_s
+        self._index_of: dict[int, int] | None = None
 
     @property
     def lines(self) -> "array[int]":
         """The line of each request in the file."""
         lines = whole_numbers(self._rows.line)
         return array("q", lines[whole_numbers(self._order)].tobytes())
+
+    @property
+    def recorded(self) -> Sequence[Recorded]:
+        """What was measured of each request; empty if the rows say nothing of that."""
+        return [*map(self._rows.recorded, self._order)] if self._rows.has_recorded else ()
 
     def __len__(self) -> int:
         return len(self._order)
@@ -134,16 +188,32 @@ class RowRequests(Sequence[Request]):
     def _request(self, index: int) -> Request:
         rows, row = self._rows, self._order[index]
         turn, timestamp, delay = rows.turn[row], rows.timestamp[row], rows.delay[row]
+        waits, answer, cancel = rows.waits_for(row), rows.answer(row), rows.cancel_after_s.get(row)
         return Request(
             index,
             rows.session_name(row),
             turn,
             None if isnan(timestamp) else (timestamp - self._origin) / self._units_per_s,
-            None if isnan(delay) or turn == 0 else delay / self._units_per_s,
+            None if isnan(delay) or (turn == 0 and not waits) else delay / self._units_per_s,
             rows.input_length[row],
             max(rows.output_length[row], 1),
             rows.hash_ids(row),
+            self._indices(waits) if waits else (),
+            self._answer(answer) if answer is not None else None,
+            int(rows.priority.get(row)),
+            rows.model.get(row),
+            None if isnan(cancel) else cancel,
         )
+
+    def _answer(self, answer: Answer) -> Answer | None:
+        request = self._indices((answer.request,))
+        return Answer(request[0], answer.start, answer.end) if request else None
+
+    def _indices(self, rows: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the requests that rows are; those that are not taken are none."""
+        if self._index_of is None:
+            self._index_of = {row: index for index, row in enumerate(self._order)}
+        return tuple([self._index_of[row] for row in rows if row in self._index_of])
 
 
 def _known(time: float) -> float | None:

@@ -13,12 +13,18 @@ from sim.workload.deltas import to_full_prompts
 from sim.workload.floor_hashes import find_floor_chunk_tokens, floor_sizes, give_ends_ids
 from sim.workload.formats import FormatName, choose
 from sim.workload.formats.foreign import ForeignFormat
-from sim.workload.formats.row import Row, RowFormat, RowReader
+from sim.workload.formats.log import LogFormat
+from sim.workload.formats.records import RecordFormat
+from sim.workload.formats.row import RowFormat, RowReader
 from sim.workload.formats.sniff import MOST_ROW_BYTES, records, shards_beside
+from sim.workload.lowering import rows_of
 from sim.workload.request import Trace
+from sim.workload.row import Row
 from sim.workload.rows import Rows
 from sim.workload.turns import check_time_order, check_times, in_order, signs_of_deltas
 
+LOG_CHUNK_TOKENS = 16
+"""Of logs, which have no hash ids: as fine as an engine's blocks mostly are."""
 MOST_BLANK = 1_000_000
 MOST_NAMES, MOST_NAME = 20, 60
 """How many names of keys or models a note lists, and how many characters of each."""
@@ -44,15 +50,16 @@ def load_trace(
         InputError: the file cannot be read or used; names file, line, key, value and what is allowed.
 
     """
-    for name, number in (
-        ("chunk_tokens", chunk_tokens),
-        ("sessions", sessions),
-        ("sec_multiplier", sec_multiplier),
-    ):
-        if number is not None and not 0 < number < math.inf:
-            raise InputError(f"{name} = {number}: must be a finite number above 0")
+    _check_numbers(chunk_tokens=chunk_tokens, sessions=sessions, sec_multiplier=sec_multiplier)
     notes: list[str] = []
-    row_format = choose(format, sec_multiplier, [*records(path)])
+    try:
+        row_format = choose(format, sec_multiplier, [*records(path)])
+    except ForeignFormat as error:
+        raise InputError(f"{path}, {error}") from error
+    if isinstance(row_format, LogFormat):
+        return _log(row_format, path, chunk_tokens, sessions, notes)
+    if isinstance(row_format, RecordFormat):
+        raise NotImplementedError
     if format == "auto":
         notes.append(f"read as {row_format.name}: timestamps in units of {1 / row_format.units_per_s:g} s")
     if others := shards_beside(path):
@@ -92,6 +99,35 @@ def load_trace(
         tuple(notes),
         lines=requests.lines,
         in_file=len(rows),
+        format=row_format.name,
+        recorded=requests.recorded,
+    )
+
+
+def _check_numbers(**numbers: float | None) -> None:
+    for name, number in numbers.items():
+        if number is not None and not 0 < number < math.inf:
+            raise InputError(f"{name} = {number}: must be a finite number above 0")
+
+
+def _log(
+    log: LogFormat, path: Path, chunk_tokens: int | None, sessions: int | None, notes: list[str]
+) -> Trace:
+    """Return the trace of a log: its calls as rows."""
+    notes.append(f"read as {log.name}")
+    chunk_tokens = LOG_CHUNK_TOKENS if chunk_tokens is None else chunk_tokens
+    rows = rows_of(log.calls([path], notes), chunk_tokens)
+    requests = in_order(rows, sessions or rows.n_sessions, 1.0, notes)
+    return Trace(
+        requests,
+        chunk_tokens,
+        path.name,
+        tuple(notes),
+        lines=requests.lines,
+        in_file=len(rows),
+        answers=log.answers,
+        format=log.name,
+        recorded=requests.recorded,
     )
 
 

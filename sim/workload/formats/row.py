@@ -1,14 +1,15 @@
-"""One row of a trace file, and how its fields are read."""
+"""Formats with a request a line, and how the fields of one are read."""
 
 from array import array
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from sim.base.errors import InputError, is_inert, shown
 from sim.workload.formats.foreign import foreign_format
+from sim.workload.row import Row
 
 LARGEST_LENGTH = 10**9
 LARGEST_TIME = 1e15
@@ -18,21 +19,7 @@ MOST_KEYS = 1_000
 """Names of keys, and sets of them, that are remembered."""
 
 
-class Row(NamedTuple):
-    """A request as the file has it; times in the file's unit, so that re-basing whole numbers is exact."""
-
-    line: int
-    session: str | None
-    request_id: str | None
-    timestamp: float | None
-    delay: float | None
-    input_length: int
-    output_length: int
-    hash_ids: "array[int]"
-    """Unsigned 64-bit numbers."""
-
-
-FIELDS = Row._fields[1:]
+FIELDS = Row._fields[1:8]
 NEEDED = frozenset({"timestamp", "input_length", "output_length", "hash_ids"})
 """Fields that every format has keys for."""
 Layout = tuple[str | None, ...]

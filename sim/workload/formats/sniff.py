@@ -72,11 +72,11 @@ def why_no_trace(path: Path) -> str | None:
     return f"is not a file: {path} {reason}"
 
 
-def records(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the records of the first lines that can be read.
+def records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the first lines that can be read, and what they hold.
 
     Raises:
-        InputError: the file is in a format that is not read; names it and what can be done.
+        InputError: the file is no JSONL; names what it is and what can be done.
 
     """
     head = [*_head(path)]
@@ -87,9 +87,7 @@ def records(path: Path) -> Iterator[dict[str, Any]]:
             record = json_object(line)
         except InputError:
             continue
-        if (found := foreign_format(record)) is not None:
-            raise InputError(f"{path}, line {number}: {found}")
-        yield record
+        yield number, record
 
 
 def shards_beside(path: Path) -> int:
@@ -175,8 +173,9 @@ def _folder(path: Path) -> str:
     if not files:
         return "; it holds no JSONL"
     try:
-        for _ in records(files[0]):
-            pass
+        for number, record in records(files[0]):
+            if (found := foreign_format(record)) is not None:
+                raise InputError(f"{files[0]}, line {number}: {found}")
     except InputError as error:
         return f" (it holds {len(files)} of JSON): {error}"
     return (
