@@ -36,13 +36,12 @@ def inspect(
     from sim.base.shown import WIDTH
     from sim.commands.console import console
     from sim.commands.kept import out_folder
-    from sim.commands.trace_source import load_both
+    from sim.commands.trace_source import look_at
     from sim.results.metrics import to_json
     from sim.show.text.inspection import render_inspection
-    from sim.traces.inspection import inspect as look_at
 
     with out_folder(out, force=force) as kept:
-        found = look_at(*load_both(path, as_format, overrides))
+        found = look_at(path, as_format, overrides)
         kept.write(lambda folder: _write(found, folder))
     with kept.shown(""):
         if format is Format.JSON:

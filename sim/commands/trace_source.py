@@ -9,10 +9,13 @@ import typer
 from sim.base.errors import InputError
 
 if TYPE_CHECKING:
+    from sim.traces.inspection import Inspection
     from sim.workload.request import Trace
     from sim.workload.settings import WorkloadSettings
 
-TracePath = Annotated[Path, typer.Argument(metavar="PATH", help="A trace: see docs/traces.md for the formats.")]
+TracePath = Annotated[
+    Path, typer.Argument(metavar="PATH", help="A trace: see docs/traces.md for the formats.")
+]
 AsFormat = Annotated[
     str, typer.Option("--from", metavar="FORMAT", help="Format to read it as; told by its content if absent.")
 ]
@@ -38,9 +41,18 @@ def load(path: Path, as_format: str, overrides: Sequence[str]) -> "Trace":
     return load_workload(_settings(path, as_format, overrides), 0, Path())
 
 
-def load_both(path: Path, as_format: str, overrides: Sequence[str]) -> "tuple[Trace, Trace | None]":
-    """Return the trace at a path, and where it is a log the same with the identity that the provider saw."""
-    return load(path, as_format, overrides), None
+def look_at(path: Path, as_format: str, overrides: Sequence[str]) -> "Inspection":
+    """Return what the trace at a path is; raises as `load` does."""
+    from sim.traces.inspection import inspect
+    from sim.workload.formats import FORMATS
+    from sim.workload.formats.row import RowFormat
+    from sim.workload.load import load_workload
+
+    settings = _settings(path, as_format, overrides)
+    trace = load_workload(settings, 0, Path())
+    found = FORMATS.get(trace.format or "")
+    unit_s = (settings.sec_multiplier or 1) / found.units_per_s if isinstance(found, RowFormat) else None
+    return inspect(trace, None, time_unit_s=unit_s)
 
 
 def _settings(path: Path, as_format: str, overrides: Sequence[str]) -> "WorkloadSettings":

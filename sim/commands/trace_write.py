@@ -82,7 +82,9 @@ def sample(
     seed: Annotated[
         int, typer.Option(min=0, metavar="N", help="Which: fewer sessions of one seed are among more of it.")
     ] = 0,
-    turns: Annotated[int | None, typer.Option(min=1, metavar="M", help="Turns of each; all if absent.")] = None,
+    turns: Annotated[
+        int | None, typer.Option(min=1, metavar="M", help="Turns of each; all if absent.")
+    ] = None,
     window: WindowPlace = "first",
     to: To = "mooncake",
     as_format: AsFormat = "auto",

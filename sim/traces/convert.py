@@ -9,9 +9,10 @@ from typing import BinaryIO
 from sim.base.whole_file import new_file
 from sim.traces.identities import Identities
 from sim.traces.losses import losses
+from sim.traces.moments import placed
 from sim.traces.writers import writer as writer_named
-from sim.traces.writers.writer import Place, Row, Writer
-from sim.workload.request import Request, Trace
+from sim.traces.writers.writer import Row, Writer
+from sim.workload.request import Trace
 
 NEW_IDS = (
     "hash ids are new ones, in order of first appearance: some were 2^63 or more, or stood for texts of "
@@ -52,17 +53,5 @@ def _write(trace: Trace, target: Writer, identities: Identities, lines: "BinaryI
 
 def rows(trace: Trace, target: Writer, identities: Identities) -> Iterator[Row]:
     """Yield the rows of a trace in a format, one a request, in the order of the trace."""
-    latest: dict[str, Place] = {}
-    for request in trace.requests:
-        before = latest.get(request.session)
-        place = Place(before and before.before, _moment_s(request, before))
+    for request, place in placed(trace):
         yield target.row(request, identities.of(request.chunks, request.prompt_tokens), place)
-        latest[request.session] = Place(request.index, place.moment_s)
-
-
-def _moment_s(request: Request, before: Place | None) -> float:
-    """Return when a request leaves; without a timestamp, the earliest at which it could."""
-    least = 0.0 if before is None else before.moment_s
-    if request.timestamp_s is not None:
-        return max(least, request.timestamp_s)
-    return least + (request.delay_s or 0.0)

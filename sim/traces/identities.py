@@ -43,7 +43,7 @@ def _fit(trace: Trace) -> bool:
     tails: dict[int, int] = {}
     for part in _parts(trace, tails):
         full = np.union1d(full, part)
-    if len(full) and full[-1] > LARGEST or any(tail > LARGEST or size < 0 for tail, size in tails.items()):
+    if (len(full) and full[-1] > LARGEST) or any(tail > LARGEST or size < 0 for tail, size in tails.items()):
         return False
     return not np.isin(np.fromiter(tails, np.uint64, len(tails)), full).any()
 

@@ -82,8 +82,15 @@ class Inspection:
         return samples(self.walked)
 
 
-def inspect(trace: Trace, provider: Trace | None = None) -> Inspection:
-    """Return what a trace is; `provider`: the same requests of a log where its other identity holds."""
+def inspect(trace: Trace, provider: Trace | None = None, *, time_unit_s: float | None = None) -> Inspection:
+    """Return what a trace is.
+
+    Args:
+        trace: of a file, of files, or generated.
+        provider: of a log, the same requests where prompts keep what the provider's cache gave.
+        time_unit_s: seconds that a unit of the file's timestamps was taken for.
+
+    """
     walked = walk(trace)
     other = walk(provider) if provider is not None else None
     found = samples(walked)
@@ -109,7 +116,7 @@ def inspect(trace: Trace, provider: Trace | None = None) -> Inspection:
         ideal_hit_provider=other.ideal_hit if other is not None else None,
         source=trace.source,
         chunk_tokens=trace.chunk_tokens,
-        time_unit_s=None,
+        time_unit_s=time_unit_s,
         span_s=float(timed.max() - timed.min()) if len(timed) else None,
         unique_tokens=int(walked.required_tokens.sum()),
         duplicate_sessions=duplicates(walked),

@@ -3,6 +3,7 @@
 from collections import Counter
 
 from sim.base.units import plural
+from sim.traces.moments import placed
 from sim.traces.writers.writer import Writer
 from sim.workload.request import Request, Trace
 
@@ -10,11 +11,8 @@ from sim.workload.request import Request, Trace
 def losses(trace: Trace, writer: Writer) -> list[str]:
     """Return what is lost when a trace is written in a format, a sentence each; none if nothing is."""
     counts: Counter[str] = Counter()
-    latest: dict[str, int] = {}
-    for request in trace.requests:
-        before = latest.get(request.session)
-        counts.update(_lost(request, before, writer))
-        latest[request.session] = request.index
+    for request, place in placed(trace):
+        counts.update(_lost(request, place.before, writer))
     return [f"{n:,} {plural(n, 'request')} {_SAID[what]}" for what, n in counts.items()]
 
 

@@ -6,12 +6,14 @@ wait for.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sim.base.errors import InputError
 from sim.base.uniform import uniform
 from sim.base.units import plural
+from sim.traces.moments import Place, placed
 from sim.workload.request import Request, Trace
 
 _FROM = re.compile(r"from:(\d{1,9})")
@@ -57,8 +59,12 @@ def sample(trace: Trace, sessions: int | None = None, *, seed: int = 0, window: 
     """
     families = _families(trace)
     if sessions is not None and not 1 <= sessions <= len(families):
-        raise InputError(f"sessions = {sessions}: must be from 1 to {len(families):,}, the sessions of {trace.source}")
-    order = sorted(range(len(families)), key=lambda number: (uniform(seed, "sample of a trace", number), number))
+        raise InputError(
+            f"sessions = {sessions}: must be from 1 to {len(families):,}, the sessions of {trace.source}"
+        )
+    order = sorted(
+        range(len(families)), key=lambda number: (uniform(seed, "sample of a trace", number), number)
+    )
     chosen = sorted(order[:sessions] if sessions is not None else order)
     turns_of: dict[str, int] = {}
     for request in trace.requests:
@@ -68,12 +74,20 @@ def sample(trace: Trace, sessions: int | None = None, *, seed: int = 0, window: 
         for number in chosen
         for place, name in enumerate(families[number])
     }
-    kept = _kept(trace.requests, windows)
+    kept = _kept(placed(trace), windows)
     if not kept:
         raise InputError(f"window = {window.place!r}: no session taken of {trace.source} has such a turn")
-    lines = [trace.lines[request.index] for request in kept] if trace.lines else ()
-    notes = [*trace.notes, _note(len(families), len(chosen), seed, window)]
-    return replace(trace, requests=_renumbered(kept), lines=lines, notes=tuple(notes))
+    return replace(
+        trace,
+        requests=_renumbered(kept),
+        notes=(*trace.notes, _note(len(families), len(chosen), seed, window)),
+        lines=[trace.lines[request.index] for request, _ in kept] if trace.lines else (),
+        recorded=[trace.recorded[request.index] for request, _ in kept] if trace.recorded else (),
+    )
+
+
+def _shuffled(n: int, seed: int) -> list[int]:
+    return sorted(range(n), key=lambda number: (uniform(seed, "sample of a trace", number), number))
 
 
 def _note(of: int, taken: int, seed: int, window: Window) -> str:
@@ -105,54 +119,49 @@ def _families(trace: Trace) -> list[list[str]]:
     return list(families.values())
 
 
-def _kept(requests: Iterable[Request], windows: Mapping[str, range]) -> list[Request]:
-    """Return the requests in the windows; one outside its session's own waits for nothing that is left out."""
-    kept: list[Request] = []
+def _kept(
+    requests: Iterable[tuple[Request, Place]], windows: Mapping[str, range]
+) -> list[tuple[Request, Place]]:
+    """Return the requests in the windows, without the sub-agents of turns that are not taken."""
+    kept: list[tuple[Request, Place]] = []
     taken: set[int] = set()
     left_out: set[str] = set()
-    """Sub-agents of turns that are not taken."""
-    for request in requests:
+    for request, place in requests:
         turns = windows.get(request.session)
         if turns is None or request.turn not in turns or request.session in left_out:
             continue
-        if request.turn == 0 and request.waits_for and not taken.issuperset(request.waits_for):
+        if request.turn == 0 and not taken.issuperset(request.waits_for):
             left_out.add(request.session)
             continue
-        kept.append(request)
+        kept.append((request, place))
         taken.add(request.index)
     return kept
 
 
-def _renumbered(requests: Sequence[Request]) -> tuple[Request, ...]:
+def _renumbered(kept: Sequence[tuple[Request, Place]]) -> tuple[Request, ...]:
     """Return requests as those of a trace of their own."""
-    index = {request.index: number for number, request in enumerate(requests)}
-    timed = [request.timestamp_s for request in requests if request.timestamp_s is not None]
-    origin = min(timed, default=0.0)
-    turns: dict[str, int] = {}
+    index = {request.index: number for number, (request, _) in enumerate(kept)}
+    origin_s = min(place.moment_s for _, place in kept)
+    turns: Counter[str] = Counter()
     renumbered = []
-    for number, request in enumerate(requests):
-        turn = turns.get(request.session, 0)
-        turns[request.session] = turn + 1
+    for number, (request, place) in enumerate(kept):
+        turn = turns[request.session]
+        turns[request.session] += 1
         waits_for = tuple(index[other] for other in request.waits_for if other in index)
+        begins = not turn and not waits_for
+        moment_s = place.moment_s if begins else request.timestamp_s
         answer = request.answer
         if answer is not None:
             answer = answer._replace(request=index[answer.request]) if answer.request in index else None
-        joins = bool(waits_for)
         renumbered.append(
             replace(
                 request,
                 index=number,
                 turn=turn,
-                timestamp_s=_since(origin, request.timestamp_s, first=turn == 0 and not joins),
-                delay_s=request.delay_s if turn or joins else None,
+                timestamp_s=None if moment_s is None else moment_s - origin_s,
+                delay_s=None if begins else request.delay_s,
                 waits_for=waits_for,
                 answer=answer,
             )
         )
     return tuple(renumbered)
-
-
-def _since(origin: float, timestamp_s: float | None, *, first: bool) -> float | None:
-    if timestamp_s is None:
-        return 0.0 if first else None
-    return timestamp_s - origin

@@ -53,7 +53,8 @@ class Walk:
     @property
     def later(self) -> NDArray[np.bool_]:
         """Which requests have a turn before them."""
-        return self.before != FIRST
+        later: NDArray[np.bool_] = self.before != FIRST
+        return later
 
     @property
     def ideal_hit(self) -> float | None:
@@ -95,9 +96,23 @@ def walk(trace: Trace) -> Walk:
             column.append(value)
         times[0].append(nan if request.timestamp_s is None else request.timestamp_s)
         times[1].append(nan if request.delay_s is None else request.delay_s)
-    whole = (np.frombuffer(column, np.int64) for column in columns)
-    real = (np.frombuffer(column, np.float64) for column in times)
-    return Walk(*whole, *real, trace.chunk_tokens)
+    session, turn, before_each, prompt, output, required_of, kept_of, answer = (
+        np.frombuffer(column, np.int64) for column in columns
+    )
+    timestamp_s, delay_s = (np.frombuffer(column, np.float64) for column in times)
+    return Walk(
+        session,
+        turn,
+        before_each,
+        prompt,
+        output,
+        required_of,
+        kept_of,
+        answer,
+        timestamp_s,
+        delay_s,
+        trace.chunk_tokens,
+    )
 
 
 def as_ids(chunks: Sequence[int]) -> "array[int]":

@@ -1,6 +1,7 @@
-"""Three pictures of a trace: how long its requests are, how far apart, and how much of them was there before."""
+"""Three pictures of a trace: how long requests are, how far apart, how much of them was there before."""
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +74,7 @@ def _lengths(panel: "Axes", found: Inspection) -> None:
 
 
 def _times(panel: "Axes", found: Inspection) -> None:
-    _ecdf(panel, found.drawn, _TIMES, "s")
+    _ecdf(panel, found.drawn, _TIMES, "s", what="later turns")
 
 
 def _turns(panel: "Axes", found: Inspection) -> None:
@@ -81,12 +82,15 @@ def _turns(panel: "Axes", found: Inspection) -> None:
 
 
 def _ecdf(
-    panel: "Axes", drawn: Mapping[str, NDArray[Any]], labels: Mapping[str, str], unit: str, what: str = "requests"
+    panel: "Axes",
+    drawn: Mapping[str, NDArray[Any]],
+    labels: Mapping[str, str],
+    unit: str,
+    what: str = "requests",
 ) -> None:
     """Draw shares of what is at most so large, on a logarithmic axis; what is 0 stands at its left end."""
-    from matplotlib.ticker import EngFormatter, PercentFormatter  # noqa: PLC0415
-
     import seaborn as sns  # noqa: PLC0415 - slow to import
+    from matplotlib.ticker import EngFormatter, PercentFormatter  # noqa: PLC0415
 
     found = {label: drawn[name] for name, label in labels.items() if len(drawn[name])}
     positive = [values[values > 0].min() for values in found.values() if (values > 0).any()]
@@ -103,40 +107,43 @@ def _ecdf(
     panel.xaxis.set_major_formatter(EngFormatter(sep=""))
     panel.yaxis.set_major_formatter(PercentFormatter(1))
     panel.set(xlabel=unit, ylabel=f"{what} with at most", ylim=(0, 1.02))
-    if len(found) > 1:
-        panel.legend(loc="upper left")
-    else:
-        panel.set_xlabel(next(iter(found)))
+    panel.legend(loc="best")
 
 
 def _arrivals(panel: "Axes", found: Inspection) -> None:
     """Draw how many requests and sessions have begun by each time."""
-    walked = found.walked
+    import seaborn as sns  # noqa: PLC0415
     from matplotlib.ticker import PercentFormatter  # noqa: PLC0415
 
-    for label, which in (("requests", np.ones(len(walked.turn), bool)), ("sessions", ~walked.later)):
+    walked = found.walked
+    all_of_them = np.ones(len(walked.turn), np.bool_)
+    for (label, which), colour in zip(
+        {"requests": all_of_them, "sessions": ~walked.later}.items(),
+        sns.color_palette("colorblind", 2),
+        strict=True,
+    ):
         times = np.sort(walked.timestamp_s[which & ~np.isnan(walked.timestamp_s)])
-        if len(times):
-            panel.step(times, np.arange(1, len(times) + 1) / which.sum(), where="post", label=label)
+        shares = np.arange(1, len(times) + 1) / which.sum()
+        panel.step(times, shares, where="post", label=label, color=colour)
     panel.yaxis.set_major_formatter(PercentFormatter(1))
     panel.set(xlabel="s from the first request, as recorded", ylabel="begun by then", ylim=(0, 1.02))
-    if panel.get_legend_handles_labels()[0]:
-        panel.legend(loc="lower right")
-    else:
-        _nothing(panel, "no timestamps")
+    panel.legend(loc="best")
 
 
 def _hit(panel: "Axes", found: Inspection) -> None:
     from matplotlib.ticker import PercentFormatter  # noqa: PLC0415
 
     walked = found.walked
-    turns, hits = _by_turn(walked, lambda rows: walked.hit_tokens[rows].sum() / walked.prompt_tokens[rows].sum())
+    turns, hits = _by_turn(
+        walked, lambda rows: walked.hit_tokens[rows].sum() / walked.prompt_tokens[rows].sum()
+    )
     panel.plot(turns, hits, marker="o" if len(turns) < 2 else None, label="by turn")
     if found.ideal_hit is not None:
         panel.axhline(found.ideal_hit, color="0.3", linestyle="--", linewidth=1, label="all requests")
     panel.yaxis.set_major_formatter(PercentFormatter(1))
     panel.set(xlabel="turn", ylabel="prompt tokens that an infinite cache hits", ylim=(0, 1.02))
     panel.legend(loc="lower right")
+    _whole_ticks(panel)
 
 
 def _context(panel: "Axes", found: Inspection) -> None:
@@ -150,7 +157,14 @@ def _context(panel: "Axes", found: Inspection) -> None:
     panel.yaxis.set_major_formatter(EngFormatter(sep=""))
     panel.set(xlabel="turn", ylabel="prompt tokens")
     panel.set_ylim(bottom=0)
-    panel.legend(loc="upper left")
+    panel.legend(loc="best")
+    _whole_ticks(panel)
+
+
+def _whole_ticks(panel: "Axes") -> None:
+    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415
+
+    panel.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
 def _by_turn(walked: Walk, value: Callable[[NDArray[Any]], Any]) -> tuple[list[float], list[Any]]:
@@ -161,7 +175,7 @@ def _by_turn(walked: Walk, value: Callable[[NDArray[Any]], Any]) -> tuple[list[f
     width = -(-most // _TURNS_ALONE)
     order = np.argsort(walked.turn, kind="stable")
     ends = np.searchsorted(walked.turn[order], range(0, most + width, width))
-    parts = [order[start:end] for start, end in zip(ends[:-1], ends[1:], strict=True)]
+    parts = [order[start:end] for start, end in pairwise(ends)]
     turns = [walked.turn[part].mean() + 1 for part in parts if len(part)]
     return turns, [value(part) for part in parts if len(part)]
 

@@ -1,7 +1,6 @@
 """What a person reads about a trace: one page, made for a terminal of 100 columns, right in one of 80."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -10,13 +9,14 @@ from sim.base import words
 from sim.base.units import plural
 from sim.show.text.page_table import Beside, PageTable
 from sim.show.text.summary import footnotes, heading, pairs, table
-from sim.traces.inspection import Inspection
+from sim.traces.inspection import PERCENTILES, Inspection, Spread
 
 _LENGTHS = {
-    "prompt": "Prompt",
-    "output": "Output",
-    "new": "New in a later turn",
-    "growth": "Growth, appending turns",
+    "prompt": "Prompt, tokens",
+    "output": "Output, tokens",
+    "new": "New in a later turn, tokens",
+    "growth": "Growth of appending turns",
+    "turns": "Turns a session",
 }
 _TIMES = {"gap": "Start of a turn to the next", "think": "Answer to the next turn"}
 _KINDS = {"append": "append to the turn before", "shrink": "shorter than it", "break": "change what it had"}
@@ -30,12 +30,14 @@ def render_inspection(found: Inspection) -> RenderableType:
         Text(),
         _answer(found),
         Text(),
-        _table("Tokens", _LENGTHS, found.lengths, words.count),
-        _table("Turns", {"turns": "Turns a session"}, found.lengths, words.number),
-        _table("Seconds", _TIMES, found.times_s, words.seconds),
+        _spreads(found),
         Text(),
         Beside(_kinds(found), pairs(_facts(found))),
-        footnotes(_counted("dropped", found.dropped_by_reason), _counted("changed", found.fixed_by_reason), found.notes),
+        footnotes(
+            _counted("dropped", found.dropped_by_reason),
+            _counted("changed", found.fixed_by_reason),
+            found.notes,
+        ),
     )
 
 
@@ -49,7 +51,8 @@ def counts_line(found: Inspection) -> Text:
     ]
     line = Text(" · ".join(counts))
     for n, what in ((found.dropped, "dropped"), (found.fixed, "changed")):
-        line.append(f" · {words.count(n)} {what}", style="bold yellow" if n else "dim")
+        if n:
+            line.append(f" · {words.count(n)} {what}", style="bold yellow")
     return line
 
 
@@ -73,16 +76,17 @@ def _answer(found: Inspection) -> RenderableType:
     return grid
 
 
-def _table(
-    title: str, labels: Mapping[str, str], spreads: Mapping[str, Any], shown: Callable[[float | None], str]
-) -> PageTable:
-    rows = table(title, "n", "mean", "p10", "p50", "p90", "p99", "max")
-    rows.columns[0].min_width = max(map(len, (*_LENGTHS.values(), *_TIMES.values())))
-    for column in rows.columns[1:]:
-        column.min_width = 7
-    for name, label in labels.items():
-        n, *numbers = spreads[name].values()
-        rows.add_row(label, words.count(n), *map(shown, numbers))
+def _spreads(found: Inspection) -> PageTable:
+    rows = table("", "n", "mean", *(f"p{percent}" for percent in PERCENTILES), "max")
+    shown: list[tuple[Mapping[str, str], Mapping[str, Spread], Callable[[float | None], str]]] = [
+        (_LENGTHS, found.lengths, words.count),
+        (_TIMES, found.times_s, words.seconds),
+    ]
+    for labels, spreads, in_words in shown:
+        for name, label in labels.items():
+            n, *numbers = spreads[name].values()
+            if n:
+                rows.add_row(label, words.count(n), *map(in_words, numbers))
     return rows
 
 

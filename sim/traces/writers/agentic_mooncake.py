@@ -6,7 +6,8 @@ A row without `wait_for` leaves at its timestamp, another one `delay` after the 
 
 from collections.abc import Sequence
 
-from sim.traces.writers.writer import Place, Row, Writer, dynamo_row
+from sim.traces.moments import Place
+from sim.traces.writers.writer import Row, Writer, dynamo_row
 from sim.workload.request import Request
 
 

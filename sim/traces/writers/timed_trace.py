@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from sim.traces.writers.writer import Place, Row, Writer
+from sim.traces.moments import Place
+from sim.traces.writers.writer import Row, Writer
 from sim.workload.request import Request
 
 _DIGITS = 9

@@ -2,23 +2,15 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
+from sim.traces.moments import Place
 from sim.workload.request import Request, Trace
 
 Row = Mapping[str, Any]
 Carried = Literal["turns", "waits", "priority"]
 """What rows of some formats can say: which are the turns of a session and how long it thinks between them;
 which requests one waits for; how urgent it is."""
-
-
-class Place(NamedTuple):
-    """Where a request stands in its session."""
-
-    before: int | None
-    """Index of the turn before."""
-    moment_s: float
-    """Its timestamp or, without one, the earliest at which it could leave."""
 
 
 @dataclass(frozen=True, slots=True)
