@@ -2,7 +2,6 @@
 
 from collections import Counter
 
-from sim.base.units import plural
 from sim.traces.moments import placed
 from sim.traces.writers.writer import Writer
 from sim.workload.request import Request, Trace
@@ -13,18 +12,18 @@ def losses(trace: Trace, writer: Writer) -> list[str]:
     counts: Counter[str] = Counter()
     for request, place in placed(trace):
         counts.update(_lost(request, place.before, writer))
-    return [f"{n:,} {plural(n, 'request')} {_SAID[what]}" for what, n in counts.items()]
+    return [f"{said}: {counts[what]:,}" for what, said in _SAID.items() if counts[what]]
 
 
 _SAID = {
-    "turns": "leave at their times, whatever became of the turn before: rows have no sessions",
-    "times": "without a timestamp got the earliest at which they could leave",
-    "waits": "do not wait for those of other sessions that they waited for",
-    "several": "wait for the turn before alone, not for all that they waited for",
-    "answer": "do not say which of their tokens are an earlier answer",
-    "priority": "lost their priority",
-    "model": "do not say which model they are for",
-    "cancelled": "are not given up by their clients",
+    "turns": "later turns that leave at their times, as rows have no sessions",
+    "times": "requests without a timestamp, which got the earliest at which they could leave",
+    "waits": "requests that no longer wait for those of other sessions",
+    "several": "requests that wait for the turn before alone, not for all that they waited for",
+    "answer": "requests of which it is not said which tokens are an earlier answer",
+    "priority": "requests without their priority",
+    "model": "requests without the model that they name",
+    "cancelled": "requests that their clients do not give up",
 }
 
 
