@@ -24,7 +24,7 @@ def find_chunk_tokens(rows: Rows, path: Path) -> int:
         InputError: no size fits every row, or it is not clear which one is meant.
 
     """
-    lengths, counts = whole_numbers(rows.input_length), whole_numbers(rows.ids_count)
+    lengths, counts = rows.lengths(), rows.id_counts()
     at_least = -(-lengths // counts)
     at_most = np.where(counts > 1, (lengths - 1) // np.maximum(counts - 1, 1), np.inf)
     low, high = int(at_least.argmax()), int(at_most.argmin())
@@ -55,20 +55,21 @@ def check_id_counts(rows: Rows, chunk_tokens: int, path: Path) -> int:
 
     """
     size = min(chunk_tokens, LARGEST_LENGTH)
-    needed, given = -(-whole_numbers(rows.input_length) // size), whole_numbers(rows.ids_count)
+    needed, given = -(-whole_numbers(rows.input_length) // size), whole_numbers(rows.ids.counts).copy()
     problems = Problems(path)
     for row in np.flatnonzero(given < needed).tolist():
         problems.add(
             rows.line[row],
             f"input_length = {rows.input_length[row]} needs {needed[row]} hash_ids of {chunk_tokens} tokens "
-            f"(the last may stand for fewer), but there are {rows.ids_count[row]}",
+            f"(the last may stand for fewer), but there are {given[row]}",
         )
     problems.raise_any()
     long = np.flatnonzero(given > needed).tolist()
     for row in long:
-        rows.ids_count[row] = int(needed[row])
+        rows.ids.cut(row, int(needed[row]))
     return len(long)
 
 
 def _described(rows: Rows, row: int) -> str:
-    return f"line {rows.line[row]} (input_length = {rows.input_length[row]}, {rows.ids_count[row]} hash_ids)"
+    length, count = rows.lengths()[row], rows.id_counts()[row]
+    return f"line {rows.place(row)} (input_length = {length}, {count} hash_ids)"

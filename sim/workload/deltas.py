@@ -7,6 +7,7 @@ later ones repeat.
 
 from array import array
 
+from sim.workload.hash_ids import HashIds
 from sim.workload.rows import NO_ROW, Rows
 
 GRAIN_TOKENS = 64
@@ -17,20 +18,19 @@ def to_full_prompts(rows: Rows, chunk_tokens: int) -> int:
     """Let every row hold its full prompt; return how many tokens a hash id stands for then."""
     grain = GRAIN_TOKENS if chunk_tokens % GRAIN_TOKENS == 0 else chunk_tokens
     first_ids = _Ids(chunk_tokens, grain)
-    ids, starts, counts, lengths = array("Q"), array("q"), array("q"), array("q")
+    ids, lengths = HashIds(), array("q")
     for row in range(len(rows)):
         before, added = rows.before[row], rows.input_length[row]
-        starts.append(len(ids))
         if before == NO_ROW:
             lengths.append(added)
-            ids.extend(first_ids.of(rows.hash_ids(row), added))
+            ids.append(first_ids.of(rows.hash_ids(row), added))
         else:
-            kept, start = lengths[before] // grain, starts[before]
+            kept = lengths[before] // grain
             lengths.append(lengths[before] + max(rows.output_length[before], 1) + added)
-            ids.extend(ids[start : start + kept])
-            ids.extend(first_ids.fresh(-(-lengths[row] // grain) - kept))
-        counts.append(len(ids) - starts[row])
-    rows.ids, rows.ids_start, rows.ids_count, rows.input_length = ids, starts, counts, lengths
+            prompt = ids.get(before)[:kept]
+            prompt.extend(first_ids.fresh(-(-lengths[row] // grain) - kept))
+            ids.append(prompt)
+    rows.ids, rows.input_length = ids, lengths
     return grain
 
 

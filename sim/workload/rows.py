@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.workload.columns import Shared, Sparse
+from sim.workload.hash_ids import HashIds
 from sim.workload.recorded import NOTHING, Recorded
 from sim.workload.request import Answer, Request
 from sim.workload.row import Row
@@ -24,7 +25,9 @@ class Rows:
     order of first appearance. Columns of what few formats have are empty until a row has it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most_sessions: int | None = None) -> None:
+        """`most_sessions`: how many are kept, the first; rows of others are only counted."""
+        self._most_sessions = most_sessions
         self.line = array("q")
         self.session = array("q")
         self.turn = array("q")
@@ -34,11 +37,14 @@ class Rows:
         self.delay = array("d")
         self.input_length = array("q")
         self.output_length = array("q")
-        self.ids = array("Q")
-        """The hash ids of all rows."""
-        self.ids_start = array("q")
-        self.ids_count = array("q")
+        self.ids = HashIds()
         self.n_sessions = 0
+        """Of the file, kept or not."""
+        self.skipped_lengths = array("q")
+        """Prompts of rows that are not kept."""
+        self.skipped_counts = array("q")
+        """Of hash ids of them."""
+        self.skipped_lines = array("q")
         self.n_unnamed = 0
         """Rows that name no session."""
         self.priority = Sparse(0)
@@ -49,13 +55,16 @@ class Rows:
         self._recorded: dict[int, Recorded] = {}
         self._names: dict[int, str] = {}
         self._latest: dict[str, int] = {}
-        """The newest row of each session that has a name."""
+        """The newest row of each session that has a name and is kept."""
+        self._skipped_names: set[str] = set()
 
     def __len__(self) -> int:
         return len(self.line)
 
-    def append(self, row: Row) -> None:
-        """Add a row."""
+    def append(self, row: Row) -> bool:
+        """Add a row; return whether its session is one of those that are kept."""
+        if self._skips(row):
+            return False
         number, before = len(self.line), NO_ROW
         if row.session is None:
             self.n_unnamed += 1
@@ -77,10 +86,33 @@ class Rows:
         self.delay.append(nan if row.delay is None else row.delay)
         self.input_length.append(row.input_length)
         self.output_length.append(row.output_length)
-        self.ids_start.append(len(self.ids))
-        self.ids_count.append(len(row.hash_ids))
-        self.ids.extend(row.hash_ids)
+        self.ids.append(row.hash_ids)
         self._append_rare(number, row)
+        return True
+
+    @property
+    def in_file(self) -> int:
+        """How many rows the file has, kept or not."""
+        return len(self.line) + len(self.skipped_lines)
+
+    def _skips(self, row: Row) -> bool:
+        most = self._most_sessions
+        if (
+            most is None
+            or self.n_sessions < most
+            or (row.session is not None and row.session in self._latest)
+        ):
+            return False
+        if row.session is None:
+            self.n_unnamed += 1
+            self.n_sessions += 1
+        elif row.session not in self._skipped_names:
+            self._skipped_names.add(row.session)
+            self.n_sessions += 1
+        self.skipped_lines.append(row.line)
+        self.skipped_lengths.append(row.input_length)
+        self.skipped_counts.append(len(row.hash_ids))
+        return True
 
     def _append_rare(self, number: int, row: Row) -> None:
         if row.priority:
@@ -139,8 +171,20 @@ class Rows:
 
     def hash_ids(self, row: int) -> "array[int]":
         """Return the ids of a row."""
-        start = self.ids_start[row]
-        return self.ids[start : start + self.ids_count[row]]
+        return self.ids.get(row)
+
+    def lengths(self) -> NDArray[np.int64]:
+        """Return the lengths of all prompts of the file, those that are not kept at the end."""
+        return np.concatenate([whole_numbers(self.input_length), whole_numbers(self.skipped_lengths)])
+
+    def id_counts(self) -> NDArray[np.int64]:
+        """Return how many ids they have, in the same order."""
+        return np.concatenate([whole_numbers(self.ids.counts), whole_numbers(self.skipped_counts)])
+
+    def place(self, number: int) -> int:
+        """Return the line of one of them, in the same order."""
+        n = len(self.line)
+        return self.line[number] if number < n else self.skipped_lines[number - n]
 
 
 class RowRequests(Sequence[Request]):

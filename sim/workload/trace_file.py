@@ -10,7 +10,7 @@ from sim.base.lines import Problems
 from sim.base.reading import json_object, lines
 from sim.workload.chunk_size import CANDIDATES, check_id_counts, find_chunk_tokens
 from sim.workload.deltas import to_full_prompts
-from sim.workload.floor_hashes import find_floor_chunk_tokens, floor_sizes, give_ends_ids
+from sim.workload.floor_hashes import check_floor_counts, find_floor_chunk_tokens, floor_sizes, give_ends_ids
 from sim.workload.formats import FormatName, choose
 from sim.workload.formats.foreign import ForeignFormat
 from sim.workload.formats.log import LogFormat
@@ -155,7 +155,8 @@ def _rounded_chunks(
         chunk_tokens = find(rows, path)
         notes.append(f"one hash id stands for {chunk_tokens} tokens, which fits every row")
     if rounding == "floor":
-        n_ends = give_ends_ids(rows, chunk_tokens, path)
+        check_floor_counts(rows, chunk_tokens, path)
+        n_ends = give_ends_ids(rows, chunk_tokens)
         notes.append(f"rows that end in a part of a chunk without a hash id, never found again: {n_ends}")
         return chunk_tokens
     n_cut = check_id_counts(rows, chunk_tokens, path)

@@ -75,7 +75,7 @@ def signs_of_deltas(rows: Rows) -> str | None:
     """
     before = whole_numbers(rows.before)
     later = np.flatnonzero(before != NO_ROW)
-    first_ids = np.frombuffer(rows.ids, np.uint64)[whole_numbers(rows.ids_start)]
+    first_ids = rows.ids.firsts()
     n_fresh = int((first_ids[before[later]] != first_ids[later]).sum())
     if 2 * n_fresh <= len(later):
         return None
