@@ -160,3 +160,12 @@ def test_private_blocks_belong_to_no_prompt() -> None:
 def test_chunks_must_fit_the_tokens(n_chunks: int) -> None:
     with pytest.raises(ValueError, match=f"{n_chunks} chunks of 64 tokens do not make 100 tokens"):
         PrefixTable(64, 16).add([1] * n_chunks, 100)
+
+
+def test_chunks_as_runs_are_the_same_prompt_as_their_list() -> None:
+    runs = BlockRuns([range(2**40, 2**40 + 3), range(7, 9)])
+    tables = [PrefixTable(16, 16), PrefixTable(16, 16)]
+    assert tables[0].add(runs, 75) == tables[1].add([*runs], 75)
+    assert tables[0].required_tokens([*runs], 75) == tables[1].required_tokens(runs, 75) == 0
+    with pytest.raises(ValueError, match="5 chunks of 16 tokens do not make 90 tokens"):
+        tables[0].add(runs, 90)
