@@ -22,7 +22,13 @@ _PACK_LEVEL = 6
 
 
 def convert(trace: Trace, out: Path, to: str, *, force: bool = False) -> list[str]:
-    """Write a trace to a file, gzipped if its name ends in .gz; return what the format cannot say of it.
+    """Write a trace to a file; return what the format cannot say of it, a sentence each.
+
+    Args:
+        trace: of `load_trace`, `sample`, or a generated one.
+        out: the file, gzipped if its name ends in .gz; whole or not at all.
+        to: "mooncake", "timed_trace", "dynamo" or "agentic_mooncake".
+        force: whether it may replace a file that is there.
 
     Raises:
         InputError: no such format, or no file can be made there; it exists and `force` is not given.

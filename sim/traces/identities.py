@@ -29,12 +29,12 @@ class Identities:
     def of(self, chunks: Sequence[int], prompt_tokens: int) -> list[int]:
         """Return the ids of a prompt."""
         if not self.renumbered:
-            return list(chunks)
+            return as_ids(chunks).tolist()
         known, tail = self._known, prompt_tokens % self._chunk_tokens
         sizes = [0] * len(chunks)
         if tail:
             sizes[-1] = tail
-        return [known.setdefault(chunk, len(known)) for chunk in zip(chunks, sizes, strict=True)]
+        return [known.setdefault(chunk, len(known)) for chunk in zip(as_ids(chunks), sizes, strict=True)]
 
 
 def _fit(trace: Trace) -> bool:

@@ -50,7 +50,7 @@ class Inspection:
     span_s: float | None
     """From the first timestamp to the last."""
     unique_tokens: int
-    """Working set: prompt tokens that no earlier prompt has."""
+    """Working set: what an infinite cache takes, every chunk that no earlier prompt has, in full."""
     duplicate_sessions: int
     """Sessions of several turns whose lengths of prompts and outputs are all those of an earlier one."""
     sub_agents: int
@@ -118,7 +118,7 @@ def inspect(trace: Trace, provider: Trace | None = None, *, time_unit_s: float |
         chunk_tokens=trace.chunk_tokens,
         time_unit_s=time_unit_s,
         span_s=float(timed.max() - timed.min()) if len(timed) else None,
-        unique_tokens=int(walked.required_tokens.sum()),
+        unique_tokens=int(-(-walked.required_tokens // trace.chunk_tokens).sum()) * trace.chunk_tokens,
         duplicate_sessions=duplicates(walked),
         sub_agents=_sub_agents(trace),
         joins=sum(len(request.waits_for) > 1 for request in trace.requests),

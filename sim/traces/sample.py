@@ -53,6 +53,12 @@ def sample(trace: Trace, sessions: int | None = None, *, seed: int = 0, window: 
     Requests keep their order and their times, the first at 0; what a session sent before its window counts
     for nothing.
 
+    Args:
+        trace: what to take from.
+        sessions: how many, whole ones; sub-agents go with theirs.
+        seed: which; fewer sessions of one seed are among more of it.
+        window: which turns.
+
     Raises:
         InputError: the trace has fewer sessions, or none that reaches into the window.
 

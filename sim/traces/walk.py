@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.kv.prefix import PrefixTable
+from sim.kv.runs import BlockRuns
 from sim.workload.request import Request, Trace
 
 FIRST = -1
@@ -117,6 +118,8 @@ def walk(trace: Trace) -> Walk:
 
 def as_ids(chunks: Sequence[int]) -> "array[int]":
     """Return hash ids as unsigned 64-bit numbers."""
+    if isinstance(chunks, BlockRuns):
+        return array("Q", chunks.words())
     return chunks if isinstance(chunks, array) and chunks.typecode == "Q" else array("Q", chunks)
 
 

@@ -1,6 +1,6 @@
 """What a person reads about a trace: one page, made for a terminal of 100 columns, right in one of 80."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -33,11 +33,7 @@ def render_inspection(found: Inspection) -> RenderableType:
         _spreads(found),
         Text(),
         Beside(_kinds(found), pairs(_facts(found))),
-        footnotes(
-            _counted("dropped", found.dropped_by_reason),
-            _counted("changed", found.fixed_by_reason),
-            found.notes,
-        ),
+        footnotes(found.notes),
     )
 
 
@@ -124,8 +120,3 @@ def _facts(found: Inspection) -> dict[str, str]:
 def plural_requests(n: int) -> str:
     """Return a number of requests in words."""
     return f"{words.count(n)} {plural(n, 'request')}"
-
-
-def _counted(what: str, reasons: Mapping[str, int]) -> Iterator[str]:
-    for reason, n in reasons.items():
-        yield f"{what}: {reason}: {words.count(n)}"
