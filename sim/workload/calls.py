@@ -29,9 +29,12 @@ class Call:
     group: str | None = None
     """Calls of one group without a parent begin with the same tokens (tools and system prompt)."""
     waits_for: tuple[int, ...] = ()
-    """Calls whose answers had to be there before it could be sent."""
+    """Calls whose answers had to be there before it could be sent, as far as they do not imply each other;
+    none: the one before it in its stream, if there is one."""
     cached_tokens: int | None = None
     """What the provider's cache gave, as recorded."""
     model: str | None = None
     line: int = 0
     """Where it stands in its file."""
+    by_tool: bool | None = None
+    """Whether the results of tools were what it was sent for, not what a person wrote; None: not known."""
