@@ -31,6 +31,8 @@ def _load(settings: WorkloadSettings, seed: int, base_dir: Path) -> Trace:
             chunk_tokens=settings.chunk_tokens,
             sessions=settings.sessions,
             sec_multiplier=settings.sec_multiplier,
+            identity=settings.identity,
+            break_prefix=settings.break_prefix,
         )
     if settings.profile is None or settings.sessions is None:
         raise ValueError("settings without a source; validation lets none through")

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Literal
 
 from sim.workload.calls import Call
+from sim.workload.hash_ids import from_runs
 from sim.workload.recorded import Recorded
 from sim.workload.request import Answer
 from sim.workload.row import Row
@@ -41,14 +42,14 @@ def rows_of(
     rows = Rows()
     last: dict[str, int] = {}
     for number, call in enumerate(calls):
-        before = call.waits_for or tuple(filter(lambda each: each is not None, [last.get(call.stream)]))
+        before = call.waits_for or ((last[call.stream],) if call.stream in last else ())
         rows.append(
             Row(
                 call.line,
                 call.stream,
                 call.name,
                 call.send_s,
-                _delay_s(call, [calls[each] for each in before if each is not None]),
+                _delay_s(call, [calls[each] for each in before]),
                 call.prompt_tokens,
                 call.output_tokens,
                 chains.ids(number),
@@ -128,9 +129,7 @@ class _Chains:
         if full > shared:
             _extend(runs, range(start, start + full - shared))
         self._runs.append(tuple(runs))
-        found = array("Q")
-        for run in runs:
-            found.extend(run)
+        found = from_runs([(run.start, len(run)) for run in runs])
         if call.prompt_tokens % self._chunk_tokens:
             found.append(self._tail)
             self._tail += 1
@@ -146,7 +145,9 @@ class _Chains:
         origin, call = self._origin(number), self._calls[number]
         if origin is None:
             return 0
-        return min(call.kept_tokens, call.prompt_tokens, self._calls[origin].prompt_tokens) // self._chunk_tokens
+        return (
+            min(call.kept_tokens, call.prompt_tokens, self._calls[origin].prompt_tokens) // self._chunk_tokens
+        )
 
     def _first(self, origin: int | None, n: int) -> list[range]:
         """Return the first ids of an earlier prompt."""

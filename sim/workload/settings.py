@@ -10,11 +10,21 @@ from sim.base.settings import Settings
 from sim.base.units import Seconds, Tokens
 from sim.workload.agent import ProfileName, Window
 from sim.workload.formats import FormatName
+from sim.workload.lowering import BreakPrefix, Identity
 
 NOT_BESIDE = {
     "path": frozenset({"profile", "turns", "window", "max_think_s", "start_gap_s", "max_context_tokens"}),
     "profile": frozenset(
-        {"path", "format", "full_prompts", "hash_rounding", "chunk_tokens", "sec_multiplier"}
+        {
+            "path",
+            "format",
+            "full_prompts",
+            "hash_rounding",
+            "chunk_tokens",
+            "sec_multiplier",
+            "identity",
+            "break_prefix",
+        }
     ),
 }
 """Keys without a meaning beside `path` or `profile`: an override that sets one of these two drops them."""
@@ -43,6 +53,12 @@ class WorkloadSettings(Settings):
     """Tokens that one hash id of the file stands for; found from the id counts if absent."""
     sec_multiplier: Factor | None = None
     """Seconds a unit of a `timed_trace` timestamp, as vLLM's --timed-trace-sec-multiplier; 1 if absent."""
+    identity: Identity = "append"
+    """What prompts of a log share, which has counts and no hash ids: "append", all that the agent sent again;
+    "provider", only what the cache of the provider gave, where text that had expired there is new."""
+    break_prefix: BreakPrefix | None = None
+    """What breaks the prefixes of a log: "billing-header", a system block that is different in every request
+    of Claude Code, which a server of one's own may leave in its place; unset: nothing."""
 
     turns: _Count | None = None
     """Turns of each generated session; as many as its profile draws if absent."""

@@ -1,15 +1,18 @@
 """A trace file to a `Trace`: read, checked, put in order; what was guessed or changed is said."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from sim.base.errors import InputError, shown
 from sim.base.lines import Problems
 from sim.base.reading import json_object, lines
+from sim.workload.calls import Call
 from sim.workload.chunk_size import CANDIDATES, check_id_counts, find_chunk_tokens
 from sim.workload.deltas import to_full_prompts
+from sim.workload.findings import Findings
 from sim.workload.floor_hashes import check_floor_counts, find_floor_chunk_tokens, floor_sizes, give_ends_ids
 from sim.workload.formats import FormatName, choose
 from sim.workload.formats.foreign import ForeignFormat
@@ -17,14 +20,14 @@ from sim.workload.formats.log import LogFormat
 from sim.workload.formats.records import RecordFormat
 from sim.workload.formats.row import RowFormat, RowReader
 from sim.workload.formats.sniff import MOST_ROW_BYTES, records, shards_beside
-from sim.workload.lowering import rows_of
+from sim.workload.lowering import BreakPrefix, Identity, rows_of
 from sim.workload.request import Trace
 from sim.workload.row import Row
 from sim.workload.rows import Rows
 from sim.workload.turns import check_time_order, check_times, in_order, signs_of_deltas
 
-LOG_CHUNK_TOKENS = 16
-"""Of logs, which have no hash ids: as fine as an engine's blocks mostly are."""
+LOG_CHUNK_TOKENS = 64
+"""Of logs, which have no hash ids."""
 MOST_BLANK = 1_000_000
 MOST_NAMES, MOST_NAME = 20, 60
 """How many names of keys or models a note lists, and how many characters of each."""
@@ -39,12 +42,14 @@ def load_trace(
     chunk_tokens: int | None = None,
     sessions: int | None = None,
     sec_multiplier: float | None = None,
+    identity: Identity = "append",
+    break_prefix: BreakPrefix | None = None,
 ) -> Trace:
     """Read a trace file, plain or gzipped.
 
     `chunk_tokens` is found from the id counts where it is not given; `sessions` takes the first that many;
-    `sec_multiplier` is the unit of a `timed_trace` timestamp in seconds. What was changed or guessed is in
-    the trace's notes.
+    `sec_multiplier` is the unit of a `timed_trace` timestamp in seconds; `identity` and `break_prefix` say
+    what prompts of a log share. What was changed or guessed is in the trace's notes.
 
     Raises:
         InputError: the file cannot be read or used; names file, line, key, value and what is allowed.
@@ -57,7 +62,8 @@ def load_trace(
     except ForeignFormat as error:
         raise InputError(f"{path}, {error}") from error
     if isinstance(row_format, LogFormat):
-        return _log(row_format, path, chunk_tokens, sessions, notes)
+        lower = partial(rows_of, identity=identity, break_prefix=break_prefix)
+        return _log(row_format, path, chunk_tokens, sessions, notes, lower)
     if isinstance(row_format, RecordFormat):
         raise NotImplementedError
     if format == "auto":
@@ -111,12 +117,19 @@ def _check_numbers(**numbers: float | None) -> None:
 
 
 def _log(
-    log: LogFormat, path: Path, chunk_tokens: int | None, sessions: int | None, notes: list[str]
+    log: LogFormat,
+    path: Path,
+    chunk_tokens: int | None,
+    sessions: int | None,
+    notes: list[str],
+    lower: Callable[[Sequence[Call], int], Rows],
 ) -> Trace:
     """Return the trace of a log: its calls as rows."""
     notes.append(f"read as {log.name}")
     chunk_tokens = LOG_CHUNK_TOKENS if chunk_tokens is None else chunk_tokens
-    rows = rows_of(log.calls([path], notes), chunk_tokens)
+    findings = Findings()
+    rows = lower(log.calls([path], findings), chunk_tokens)
+    notes += findings.notes
     requests = in_order(rows, sessions or rows.n_sessions, 1.0, notes)
     return Trace(
         requests,

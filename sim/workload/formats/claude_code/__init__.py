@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from sim.base.errors import InputError
-from sim.workload.account import Account
 from sim.workload.calls import Call
+from sim.workload.findings import Findings
 from sim.workload.formats.claude_code.agents import link_agents
 from sim.workload.formats.claude_code.calls import calls_of
 from sim.workload.formats.claude_code.compaction import compactions_of
@@ -42,16 +42,16 @@ def tells(record: Mapping[str, Any]) -> bool:
     return any(sign <= record.keys() for sign in SIGNS)
 
 
-def calls(paths: Sequence[Path], account: Account) -> list[Call]:
+def calls(paths: Sequence[Path], findings: Findings) -> list[Call]:
     """Return the requests of files, and of all transcripts in folders, in the order of their times.
 
     Raises:
         InputError: a file cannot be read, or there is no response in any.
 
     """
-    transcripts = read(paths, account)
+    transcripts = read(paths, findings)
     streams = streams_of(transcripts)
-    responses = responses_of(streams, account)
+    responses = responses_of(streams, findings)
     if not responses:
         where = ", ".join(map(str, paths))
         raise InputError(
@@ -59,31 +59,31 @@ def calls(paths: Sequence[Path], account: Account) -> list[Call]:
             if transcripts
             else f"{where}: no transcript in it (*.jsonl)"
         )
-    set_times(streams, responses, account)
-    compactions = compactions_of(streams, responses, account)
-    set_predecessors(streams, responses, compactions, account)
-    agent_types = link_agents(streams, responses, account)
-    mend_sums(responses, account)
-    turns = ordered([*responses, *compactions], account)
-    set_kept(turns, account)
-    account.notes[:0] = [
+    set_times(streams, responses, findings)
+    compactions = compactions_of(streams, responses, findings)
+    set_predecessors(streams, responses, compactions, findings)
+    agent_types = link_agents(streams, responses, findings)
+    mend_sums(responses, findings)
+    turns = ordered([*responses, *compactions], findings)
+    set_kept(turns, findings)
+    findings.notes[:0] = [
         f"transcripts read: {len(transcripts):,}; responses of models in them: {len(responses):,}"
     ]
-    _note_models(responses, account)
-    account.notes.append(
+    _note_models(responses, findings)
+    findings.notes.append(
         "in no transcript, so that real traffic has more small requests: titles, topics, suggested prompts, "
         "summaries of web pages, warm-ups"
     )
     return calls_of(turns, agent_types)
 
 
-def _note_models(responses: Sequence[Any], account: Account) -> None:
+def _note_models(responses: Sequence[Any], findings: Findings) -> None:
     models: dict[str, set[str]] = {}
     for response in responses:
         if response.model is not None:
             models.setdefault(response.stream.name, set()).add(response.model)
-    account.note("streams with several models", sum(len(each) > 1 for each in models.values()))
-    account.fix(
+    findings.say("streams with several models", sum(len(each) > 1 for each in models.values()))
+    findings.fix(
         "responses whose output may be longer than counted, as no row says why they ended",
         sum(not response.is_complete for response in responses),
     )

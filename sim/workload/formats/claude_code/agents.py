@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import inf
 
-from sim.workload.account import Account
+from sim.workload.findings import Findings
 from sim.workload.formats.claude_code.files import Meta, meta_of
 from sim.workload.formats.claude_code.responses import Response
 from sim.workload.formats.claude_code.streams import Stream
@@ -25,7 +25,7 @@ class _Started:
 
 
 def link_agents(
-    streams: Sequence[Stream], responses: Sequence[Response], account: Account
+    streams: Sequence[Stream], responses: Sequence[Response], findings: Findings
 ) -> dict[str, str]:
     """Let first requests of sub-agents wait for the answer that started them, and others for their last ones.
 
@@ -52,9 +52,12 @@ def link_agents(
             continue
         _start(own[0], starter, fork=types[stream.name] == FORK)
         _join(own, tool, turns[starter.stream.name], in_background=tool in told.in_background)
-    account.note("sub-agents", sum(bool(each) for name, each in types.items() if turns.get(name)))
-    account.fix("sub-agents of which no answer says that it started them, sent at their own time", n_lost)
-    account.fix("sub-agents inside a session's file, taken to be of the tools called before them in order", len(inline))
+    findings.say("sub-agents", sum(bool(each) for name, each in types.items() if turns.get(name)))
+    findings.fix("sub-agents of which no answer says that it started them, sent at their own time", n_lost)
+    findings.fix(
+        "sub-agents inside a session's file, taken to be of the tools called before them in order",
+        len(inline),
+    )
     return types
 
 
@@ -100,7 +103,7 @@ def _join(own: Sequence[Response], tool: str, turns: Sequence[Response], *, in_b
 
 
 def _inline_tools(streams: Sequence[Stream], turns: dict[str, list[Response]]) -> dict[str, str]:
-    """Return the tool that started each sub-agent inside a session's file: the first that was still running."""
+    """Return the tool that started each sub-agent inside a session's file: the first that still ran."""
     running: dict[str, dict[str, list[float]]] = {}
     for stream in streams:
         if not stream.inline:

@@ -42,7 +42,7 @@ def calls_of(turns: Sequence[Response], agent_types: Mapping[str, str]) -> list[
 
 
 class _Groups:
-    """Prompts that go on from none begin with tools and system prompt: the same for an agent, model, version."""
+    """Prompts that go on from none begin with tools and system prompt, those of agent, model and version."""
 
     def __init__(self, agent_types: Mapping[str, str]) -> None:
         self._agent_types = agent_types
@@ -82,6 +82,7 @@ class _Waits:
             return turn.waits_for
         starters = (self._starter.get(each.stream.name) for each in turn.waits_for)
         implied = any(
-            each is not None and each.stream is before.stream and each.place >= before.place for each in starters
+            each is not None and each.stream is before.stream and each.place >= before.place
+            for each in starters
         )
         return turn.waits_for if implied else [before, *turn.waits_for]

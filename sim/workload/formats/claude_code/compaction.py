@@ -1,8 +1,9 @@
 """Compactions: the request that makes a summary has no row of its own, only what it left behind."""
 
+from collections import Counter
 from collections.abc import Sequence
 
-from sim.workload.account import Account
+from sim.workload.findings import Findings
 from sim.workload.formats.claude_code.entries import Entry
 from sim.workload.formats.claude_code.responses import Response
 from sim.workload.formats.claude_code.streams import Stream
@@ -12,7 +13,7 @@ CHARACTERS_A_TOKEN = 4
 
 
 def compactions_of(
-    streams: Sequence[Stream], responses: Sequence[Response], account: Account
+    streams: Sequence[Stream], responses: Sequence[Response], findings: Findings
 ) -> list[Response]:
     """Return the requests that made summaries, one for each boundary however often it was copied.
 
@@ -24,32 +25,45 @@ def compactions_of(
         for place, entry in enumerate(stream.entries):
             if entry.boundary is not None:
                 moment = (entry.time_us, entry.boundary.before_tokens)
-                holders.setdefault(moment if entry.time_us else entry.uuid or moment, []).append((stream, place))
+                holders.setdefault(moment if entry.time_us else entry.uuid or moment, []).append(
+                    (stream, place)
+                )
     places: dict[str, list[Response]] = {}
     for response in sorted(responses, key=lambda each: each.place):
         places.setdefault(response.stream.name, []).append(response)
-    found = []
+    found, n_copied = [], 0
+    guessed: Counter[str] = Counter()
     for held in holders.values():
-        stream, place = min(held, key=lambda each: (each[0].is_copy(each[0].entries[each[1]]), each[0].order()))
-        found.append(_compaction(stream, place, places.get(stream.name, []), account))
-        account.drop("boundaries of a compaction copied from other files", len(held) - 1)
-    account.note("compactions, each a request of its own", len(found))
+        stream, place = min(
+            held, key=lambda each: (each[0].is_copy(each[0].entries[each[1]]), each[0].order())
+        )
+        found.append(_compaction(stream, place, places.get(stream.name, []), guessed))
+        n_copied += len(held) - 1
+    findings.drop("boundaries of a compaction copied from other files", n_copied)
+    for what, n in sorted(guessed.items()):
+        findings.fix(what, n)
+    findings.say("compactions, each a request of its own", len(found))
     return found
 
 
-def _compaction(stream: Stream, place: int, others: Sequence[Response], account: Account) -> Response:
+def _first(held: tuple[Stream, int]) -> tuple[bool, tuple[int, str]]:
+    stream, place = held
+    return stream.is_copy(stream.entries[place]), stream.order()
+
+
+def _compaction(stream: Stream, place: int, others: Sequence[Response], guessed: Counter[str]) -> Response:
     entry = stream.entries[place]
     boundary = entry.boundary
     after = next((other for other in others if other.place > place), None)
     before = next((other for other in reversed(others) if other.place < place), None)
     characters = _summary_characters(stream, place, entry)
     if boundary is None or boundary.duration_us is None:
-        account.fix("compactions that do not say how long they took, taken as 0 s")
+        guessed["compactions that do not say how long they took, taken as 0 s"] += 1
     if characters is None:
-        account.fix("compactions without a summary, whose output is taken as 1 token")
+        guessed["compactions without a summary, whose output is taken as 1 token"] += 1
     tokens = boundary.before_tokens if boundary is not None else None
     if tokens is None:
-        account.fix("compactions that do not say how many tokens they read, taken as those of the request before")
+        guessed["compactions that do not say what they read, taken as the prompt and answer before"] += 1
         tokens = before.prompt_tokens + before.output_tokens if before is not None else 1
     end_us = entry.time_us or 0
     return Response(

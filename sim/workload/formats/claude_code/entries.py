@@ -228,7 +228,7 @@ def _boundary(record: Mapping[str, Any]) -> Boundary:
     return Boundary(
         before if type(before) is int and 0 < before <= 10**9 else None,
         round(duration_ms * 1000)
-        if type(duration_ms) in (int, float) and 0 <= duration_ms <= 10**9
+        if isinstance(duration_ms, int | float) and 0 <= duration_ms <= 10**9
         else None,
     )
 

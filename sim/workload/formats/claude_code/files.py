@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from pydantic_core import from_json
 
 from sim.base.errors import InputError, escaped
 from sim.base.reading import json_file, lines
-from sim.workload.account import Account
+from sim.workload.findings import Findings
 from sim.workload.formats.claude_code.entries import Entry, entry_of, text_id
 
 MOST_FILES = 1_000_000
@@ -78,7 +79,7 @@ def files_of(path: Path) -> list[Path]:
     return sorted(found)
 
 
-def read(paths: Sequence[Path], account: Account) -> list[Transcript]:
+def read(paths: Sequence[Path], findings: Findings) -> list[Transcript]:
     """Return what files hold, sorted by name; lines that cannot be read are counted.
 
     Raises:
@@ -87,7 +88,10 @@ def read(paths: Sequence[Path], account: Account) -> list[Transcript]:
     """
     files = sorted({file for path in paths for file in files_of(path)})
     names = _names(files)
-    found = [_read(file, names[file], account) for file in files]
+    dropped: Counter[str] = Counter()
+    found = [_read(file, names[file], dropped) for file in files]
+    for what, n in sorted(dropped.items()):
+        findings.drop(what, n)
     return sorted(found, key=lambda each: each.name)
 
 
@@ -138,7 +142,7 @@ def _without_suffix(file: Path) -> str:
     return file.as_posix().removesuffix(".gz").removesuffix(".jsonl")
 
 
-def _read(path: Path, name: str, account: Account) -> Transcript:
+def _read(path: Path, name: str, dropped: Counter[str]) -> Transcript:
     stem = _stem(path)
     agent = text_id(stem.removeprefix("agent-")) if stem.startswith("agent-") else None
     transcript = Transcript(path, name, agent)
@@ -148,9 +152,9 @@ def _read(path: Path, name: str, account: Account) -> Transcript:
             continue
         record = _record(line)
         if record is None:
-            account.drop("lines that are no JSON object, such as those cut in the middle")
+            dropped["lines that are no JSON object, such as those cut in the middle"] += 1
             continue
-        _count(record, account)
+        _count(record, dropped)
         entry = entry_of(record, number)
         if entry.time_us is None:
             entry.time_us = before
@@ -159,12 +163,12 @@ def _read(path: Path, name: str, account: Account) -> Transcript:
     return transcript
 
 
-def _count(record: Mapping[str, Any], account: Account) -> None:
+def _count(record: Mapping[str, Any], dropped: Counter[str]) -> None:
     match record.get("type"), record.get("subtype"):
         case "system", "api_error":
-            account.drop("requests that failed and were tried again (api_error)")
+            dropped["requests that failed and were tried again (api_error)"] += 1
         case "progress", _ if isinstance(record.get("data"), dict) and "message" in record["data"]:
-            account.drop("progress rows, which repeat what sub-agents say")
+            dropped["progress rows, which repeat what sub-agents say"] += 1
 
 
 def _record(line: bytes) -> dict[str, Any] | None:

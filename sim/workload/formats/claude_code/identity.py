@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from sim.workload.account import Account
+from sim.workload.findings import Findings
 from sim.workload.formats.claude_code.responses import Response
 
 BLOCK_TOKENS = 64
@@ -12,7 +12,7 @@ FIVE_MINUTES_US, HOUR_US = 300 * 10**6, 3_600 * 10**6
 """How long an entry of the provider's cache lives after its last use."""
 
 
-def set_kept(responses: Sequence[Response], account: Account) -> None:
+def set_kept(responses: Sequence[Response], findings: Findings) -> None:
     """Give every response that goes on from another how much of that one's prompt its own begins with.
 
     What the provider read from its cache tells whether the prefix stood; where the entry had expired, or
@@ -34,15 +34,15 @@ def set_kept(responses: Sequence[Response], account: Account) -> None:
             response.why, all_of_it = "broken", _read(response)
         response.kept_tokens = min(all_of_it, before.prompt_tokens, response.prompt_tokens)
     whys = Counter(response.why for response in responses if response.usage is not None)
-    account.note("prompts whose prefix stands although the provider's entry had expired", whys["expired"])
-    account.note(
-        "prompts of another session or sub-agent that go on from one that the provider did not find, taken to "
-        "begin with all of it",
+    findings.say("prompts whose prefix stands although the provider's entry had expired", whys["expired"])
+    findings.say(
+        "prompts that go on from one of another session, which the provider did not find, taken to begin "
+        "with all of it",
         whys["other stream"],
     )
-    account.note("sub-agents that begin with the whole prompt of who started them", whys["fork"])
+    findings.say("sub-agents that begin with the whole prompt of who started them", whys["fork"])
     for cause, n in sorted(broken.items()):
-        account.note(f"prefixes broken: {cause}", n)
+        findings.say(f"prefixes broken: {cause}", n)
 
 
 def _why(response: Response, before: Response, *, shrank: bool) -> str | None:
@@ -55,10 +55,10 @@ def _why(response: Response, before: Response, *, shrank: bool) -> str | None:
         return None
     if _read(response) >= before.cached_after - BLOCK_TOKENS:
         response.why = "intact"
-    elif response.send_us - before.end_us > _lives_us(before):
-        response.why = "expired"
     elif response.stream is not before.stream:
         response.why = "other stream"
+    elif response.send_us - before.end_us > _lives_us(before):
+        response.why = "expired"
     elif response.model != before.model:
         return "another model"
     else:
@@ -69,11 +69,10 @@ def _why(response: Response, before: Response, *, shrank: bool) -> str | None:
 def answer_tokens(response: Response) -> int:
     """Return how many tokens behind what is kept are the answer before: all of it, or none.
 
-    None where less was added than that answer has, as thinking that is left out changes what follows, or
-    where it is not known that the provider found the prompt before.
+    None where less was added than that answer has, as thinking that is left out changes what follows.
     """
     before = response.predecessor
-    if before is None or response.why in ("broken", "other stream") or response.kept_tokens < before.prompt_tokens:
+    if before is None or response.why == "broken" or response.kept_tokens < before.prompt_tokens:
         return 0
     grew = response.prompt_tokens - before.prompt_tokens
     return before.output_tokens if before.output_tokens <= grew else 0

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sim.workload.account import Account
+from sim.workload.findings import Findings
 from sim.workload.formats.claude_code.responses import Response
 
 WINDOW, LONG_WINDOW = 200_000, 1_000_000
@@ -11,7 +11,7 @@ FACTOR = 3
 """A prompt that grows by more than so many times what the one before grew by is taken for a sum."""
 
 
-def mend_sums(responses: Sequence[Response], account: Account) -> None:
+def mend_sums(responses: Sequence[Response], findings: Findings) -> None:
     """Take what the provider's cache gave the next request in place of a sum."""
     following: dict[int, Response] = {}
     longest: dict[str | None, int] = {}
@@ -28,15 +28,20 @@ def mend_sums(responses: Sequence[Response], account: Account) -> None:
         window = WINDOW if longest.get(response.model, 0) <= WINDOW else LONG_WINDOW
         if not _is_sum(response, following_one, window):
             continue
-        found = following_one.usage.read if following_one is not None and following_one.usage is not None else 0
+        found = (
+            following_one.usage.read if following_one is not None and following_one.usage is not None else 0
+        )
         before = response.predecessor.prompt_tokens if response.predecessor is not None else 1
         if before <= found < response.prompt_tokens:
             response.prompt_tokens = response.cached_after = found
             n_mended += 1
         else:
             n_left += 1
-    account.fix("prompts that were sums over tools of the server, taken as what the next request found cached", n_mended)
-    account.fix("prompts that seem to be sums over tools of the server, left as they are", n_left)
+    findings.fix(
+        "prompts that were sums over calls of server tools, taken as what the next request found cached",
+        n_mended,
+    )
+    findings.fix("prompts that seem to be sums over calls of server tools, left as they are", n_left)
 
 
 def _is_sum(response: Response, following: Response | None, window: int) -> bool:

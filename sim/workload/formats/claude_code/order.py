@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from heapq import heappop, heappush
+from itertools import pairwise
 
-from sim.workload.account import Account
+from sim.workload.findings import Findings
 from sim.workload.formats.claude_code.responses import Response
 
 
-def ordered(turns: Sequence[Response], account: Account) -> list[Response]:
-    """Return turns sorted by the time they were sent, none before what it refers to, and give them times for it.
+def ordered(turns: Sequence[Response], findings: Findings) -> list[Response]:
+    """Return turns sorted by when they were sent, none before what it refers to, and give them such times.
 
     References that go in circles, which no recording has, are left out. A clock that ran backwards moves what
     follows in its stream.
@@ -38,18 +39,14 @@ def ordered(turns: Sequence[Response], account: Account) -> list[Response]:
         for each in followers.get(id(turn), ()):
             if waiting[id(each)].pop(id(turn), None) is not None and not waiting[id(each)]:
                 heappush(ready, (each.send_us, each.stream.name, each.place, each))
-    account.fix("requests whose references went in circles, left out", n_cut)
-    account.fix("requests moved to after the one before, as a clock ran backwards", clock.n_moved)
+    findings.fix("requests whose references went in circles, left out", n_cut)
+    findings.fix("requests moved to after the one before, as a clock ran backwards", clock.n_moved)
     return found
 
 
 def _turns_before(turns: Sequence[Response]) -> dict[int, Response]:
     by_stream = sorted(turns, key=lambda each: (each.stream.name, each.place))
-    return {
-        id(after): first
-        for first, after in zip(by_stream, by_stream[1:], strict=False)
-        if first.stream is after.stream
-    }
+    return {id(after): first for first, after in pairwise(by_stream) if first.stream is after.stream}
 
 
 def _references(turn: Response, before: dict[int, Response]) -> dict[int, Response]:
@@ -61,7 +58,9 @@ def _cut(
     left: dict[int, Response], waiting: dict[int, dict[int, Response]], before: dict[int, Response]
 ) -> Response:
     """Return the earliest turn whose turn before is done, without its other references."""
-    free = (turn for turn in left.values() if (first := before.get(id(turn))) is None or id(first) not in left)
+    free = (
+        turn for turn in left.values() if (first := before.get(id(turn))) is None or id(first) not in left
+    )
     turn = min(free, key=lambda each: (each.send_us, each.stream.name, each.place))
     turn.waits_for = [each for each in turn.waits_for if id(each) not in left]
     if turn.predecessor is not None and id(turn.predecessor) in left:
@@ -79,7 +78,7 @@ class _Clock:
         self._shift_us: dict[str, int] = {}
 
     def set(self, turn: Response) -> None:
-        """Move a turn that was sent before what it refers to, and what follows it until its clock is right."""
+        """Move a turn that was sent before what it refers to, and what follows until its clock is right."""
         references = [*_references(turn, self._before).values()]
         earliest_us = max((each.send_us for each in references), default=turn.send_us)
         shift_us = 0

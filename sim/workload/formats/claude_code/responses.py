@@ -1,15 +1,18 @@
 """Rows to responses: one request has a row for every block of its answer, and copies in other files."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from sim.workload.account import Account
+from sim.workload.findings import Findings
 from sim.workload.formats.claude_code.entries import Entry, Reply, ToolUse
 from sim.workload.formats.claude_code.streams import Stream
 from sim.workload.formats.claude_code.usage import Usage
 
-Why = Literal["first", "after a boundary", "intact", "expired", "other stream", "fork", "broken", "compaction"]
+Why = Literal[
+    "first", "after a boundary", "intact", "expired", "other stream", "fork", "broken", "compaction"
+]
 """How what a prompt shares with the one before it is known."""
 
 
@@ -61,40 +64,44 @@ class _Row(NamedTuple):
     reply: Reply
 
 
-def responses_of(streams: Sequence[Stream], account: Account) -> list[Response]:
+def responses_of(streams: Sequence[Stream], findings: Findings) -> list[Response]:
     """Return the responses of all streams, each owned by the stream that had it first."""
-    found, groups = [], _groups(streams, account)
-    n_rows = n_copied = n_shared = 0
+    found, groups = [], _groups(streams, findings)
+    n_rows = n_empty = n_copied = n_shared = 0
     for key, rows in groups.items():
         parts = _parts(rows)
         n_shared += len(parts) > 1
         for part in parts:
             response = _response(key if len(parts) == 1 else None, part)
             if response is None:
-                account.drop("rows of the assistant without counts, or with zeros alone", len(part))
+                n_empty += len(part)
                 continue
             found.append(response)
             n_rows += len(part)
             n_copied += sum(row.stream is not response.stream for row in part)
-    account.drop("rows copied from other files", n_copied)
-    account.drop("rows that repeat the counts of their response", n_rows - n_copied - len(found))
-    account.note("ids that a relay gave to several responses, told apart by their rows", n_shared)
+    findings.drop("rows of the assistant without counts, or with zeros alone", n_empty)
+    findings.drop("rows copied from other files", n_copied)
+    findings.drop("rows that repeat the counts of their response", n_rows - n_copied - len(found))
+    findings.say("ids that a relay gave to several responses, told apart by their rows", n_shared)
     return found
 
 
-def _groups(streams: Sequence[Stream], account: Account) -> dict[object, list[_Row]]:
+def _groups(streams: Sequence[Stream], findings: Findings) -> dict[object, list[_Row]]:
     """Return the rows that models wrote by the id of their response."""
     groups: dict[object, list[_Row]] = {}
+    unwritten: Counter[str] = Counter()
     for stream in streams:
         for place, entry in enumerate(stream.entries):
             reply = entry.reply
             if reply is None:
                 continue
             if reply.no_answer is not None:
-                account.drop(f"rows that no model wrote ({reply.no_answer})")
+                unwritten[reply.no_answer] += 1
                 continue
             key = reply.message_id or reply.request_id or entry.uuid or (stream.name, place)
             groups.setdefault(key, []).append(_Row(stream, place, entry, reply))
+    for kind, n in sorted(unwritten.items()):
+        findings.drop(f"rows that no model wrote ({kind})", n)
     return groups
 
 
@@ -128,7 +135,9 @@ def _response(key: object, rows: list[_Row]) -> Response | None:
     if not counted:
         return None
     usage = max(counted, key=lambda each: (each.output, each.total))
-    owner = min(rows, key=lambda row: (row.entry.sidechain, row.stream.is_copy(row.entry), row.stream.order()))
+    owner = min(
+        rows, key=lambda row: (row.entry.sidechain, row.stream.is_copy(row.entry), row.stream.order())
+    )
     own = sorted((row for row in rows if row.stream is owner.stream), key=lambda row: row.place)
     first = own[0]
     name = key if isinstance(key, str) else first.entry.uuid

@@ -24,7 +24,7 @@ class Stream:
     entries: list[Entry] = field(default_factory=list)
     """Every line once."""
     own_from_us: int = NEVER
-    """When the first of its lines was written that no other stream has; before all if others have them all."""
+    """When the first of its lines was written that no other stream has; if others have all, before all."""
 
     def is_copy(self, entry: Entry) -> bool:
         """Whether a line says that it was written in another session first."""

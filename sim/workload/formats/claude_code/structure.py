@@ -1,4 +1,4 @@
-"""Which response comes before which in a conversation: over links between lines, not by the order of the file.
+"""Which response comes before which in a conversation: by links between lines, not by their order.
 
 That holds for turns that follow each other, for those that were taken back and asked again, for sessions that
 branch off others, and for their copies.
@@ -6,9 +6,10 @@ branch off others, and for their copies.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
-from sim.workload.account import Account
+from sim.workload.findings import Findings
 from sim.workload.formats.claude_code.responses import Response
 from sim.workload.formats.claude_code.streams import Stream
 
@@ -50,7 +51,10 @@ class _Links:
 
 
 def set_predecessors(
-    streams: Sequence[Stream], responses: Sequence[Response], compactions: Sequence[Response], account: Account
+    streams: Sequence[Stream],
+    responses: Sequence[Response],
+    compactions: Sequence[Response],
+    findings: Findings,
 ) -> None:
     """Give responses and compactions the response that each goes on from, if there is one."""
     links = _links(streams, responses)
@@ -74,7 +78,10 @@ def set_predecessors(
             found = before.get(id(compaction)) or "start"
         if isinstance(found, Response) and found.why != "compaction":
             compaction.predecessor = found
-    account.fix("responses whose line before is in no file read, taken to follow the one before in the file", n_missing)
+    findings.fix(
+        "responses that go on from a line in no file, taken to go on from the one before them",
+        n_missing,
+    )
 
 
 def _links(streams: Sequence[Stream], responses: Sequence[Response]) -> _Links:
@@ -103,6 +110,4 @@ def _above(response: Response, links: _Links) -> _Above:
 def _before_in_file(responses: Sequence[Response]) -> dict[int, Response]:
     """Return what comes before each response in its stream."""
     order = sorted(responses, key=lambda each: (each.stream.name, each.place))
-    return {
-        id(after): before for before, after in zip(order, order[1:], strict=False) if before.stream is after.stream
-    }
+    return {id(after): before for before, after in pairwise(order) if before.stream is after.stream}

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
-from sim.workload.account import Account
+from sim.workload.findings import Findings
 from sim.workload.formats.claude_code.entries import Entry
 from sim.workload.formats.claude_code.responses import Response
 from sim.workload.formats.claude_code.streams import Stream
 
 
-def set_times(streams: Sequence[Stream], responses: Sequence[Response], account: Account) -> None:
+def set_times(streams: Sequence[Stream], responses: Sequence[Response], findings: Findings) -> None:
     """Give responses their times, and the tools whose results they were sent with.
 
     A request leaves when the last that it answers was there: the latest row of the user, with results of
@@ -24,8 +24,10 @@ def set_times(streams: Sequence[Stream], responses: Sequence[Response], account:
         for response, since in _windows(stream, of[stream.name], owner):
             n_silent += not any(row.prompt is not None and row.prompt.sends for row in since)
             n_late += _set(response, since)
-    account.fix("requests that follow nothing, sent when the first row of their answer was written", n_silent)
-    account.fix("requests answered before what they answer was written, as a clock ran backwards", n_late)
+    findings.fix(
+        "requests that answer nothing, sent when the first row of their answer was written", n_silent
+    )
+    findings.fix("requests answered before they were sent, as a clock ran backwards", n_late)
 
 
 def _windows(
@@ -54,8 +56,8 @@ def _set(response: Response, since: Sequence[Entry]) -> bool:
     response.ended = [tool for _, prompt in prompts for tool in prompt.ended]
     written = [row.time_us or 0 for row in response.rows]
     first_us, response.end_us = written[0], max(written)
-    sent = [(entry.time_us or 0, bool(prompt.results)) for entry, prompt in prompts if prompt.sends]
-    before = [each for each in sent if each[0] <= first_us]
-    response.send_us, by_tool = max(before) if before else (first_us, False)
-    response.by_tool = by_tool if before else (any(tool for _, tool in sent) if sent else None)
-    return bool(sent) and not before
+    sent = [entry.time_us or 0 for entry, prompt in prompts if prompt.sends]
+    if sent:
+        response.by_tool = bool(response.results)
+    response.send_us = max((time for time in sent if time <= first_us), default=first_us)
+    return bool(sent) and min(sent) > first_us

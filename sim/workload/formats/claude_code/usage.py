@@ -43,7 +43,8 @@ def usage_of(value: object) -> Usage | None:
         return None
     created = value.get("cache_creation")
     hour = created.get("ephemeral_1h_input_tokens") if isinstance(created, Mapping) else None
-    return Usage(*counts, type(hour) is int and hour > 0, _several_calls(value))
+    one_hour = type(hour) is int and hour > 0
+    return Usage(counts[0], counts[1], counts[2], counts[3], one_hour, _several_calls(value))
 
 
 def _several_calls(value: Mapping[str, Any]) -> bool:
