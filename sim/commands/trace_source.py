@@ -44,6 +44,7 @@ def load(path: Path, as_format: str, overrides: Sequence[str]) -> "Trace":
 def look_at(path: Path, as_format: str, overrides: Sequence[str]) -> "Inspection":
     """Return what the trace at a path is; raises as `load` does."""
     from sim.traces.inspection import inspect
+    from sim.traces.provider import both_identities
     from sim.workload.formats import FORMATS
     from sim.workload.formats.row import RowFormat
     from sim.workload.load import load_workload
@@ -52,7 +53,23 @@ def look_at(path: Path, as_format: str, overrides: Sequence[str]) -> "Inspection
     trace = load_workload(settings, 0, Path())
     found = FORMATS.get(trace.format or "")
     unit_s = (settings.sec_multiplier or 1) / found.units_per_s if isinstance(found, RowFormat) else None
-    return inspect(trace, None, time_unit_s=unit_s)
+    return inspect(trace, both_identities(trace, [path]), time_unit_s=unit_s)
+
+
+def load_log(log: str, paths: Sequence[Path], overrides: Sequence[str]) -> "Trace":
+    """Return the trace of a log in these folders; raises as `load` does."""
+    from sim.workload.trace_file import load_trace
+
+    for path in paths:
+        settings = _settings(path, log, overrides)
+    return load_trace(
+        paths,
+        format=log,
+        chunk_tokens=settings.chunk_tokens,
+        sessions=settings.sessions,
+        identity=settings.identity,
+        break_prefix=settings.break_prefix,
+    )
 
 
 def _settings(path: Path, as_format: str, overrides: Sequence[str]) -> "WorkloadSettings":

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.kv.prefix import PrefixTable
 from sim.traces.walk import as_ids
 from sim.workload.request import Trace
 
@@ -49,18 +50,22 @@ def _fit(trace: Trace) -> bool:
 
 
 def _parts(trace: Trace, tails: dict[int, int]) -> Iterator[NDArray[np.uint64]]:
-    """Yield the ids of full chunks, many at a time; put those of partial ones, and their size, into `tails`.
+    """Yield the ids of full chunks, many at a time, but for those that begin an earlier prompt as well.
 
-    A size of -1 says that there are several.
+    Those of partial chunks, and their size, go into `tails`; a size of -1 says that there are several.
     """
     batch, size = [], 0
+    table = PrefixTable(trace.chunk_tokens, trace.chunk_tokens)
     for request in trace.requests:
-        ids = np.frombuffer(as_ids(request.chunks), np.uint64)
+        chunks = as_ids(request.chunks)
+        hit = request.prompt_tokens - table.add(chunks, request.prompt_tokens).required_tokens
+        ids = np.frombuffer(chunks, np.uint64)
         tail = request.prompt_tokens % trace.chunk_tokens
         if tail:
             last = int(ids[-1])
             tails[last] = tail if tails.get(last, tail) == tail else -1
             ids = ids[:-1]
+        ids = ids[hit // trace.chunk_tokens :]
         batch.append(ids)
         size += len(ids)
         if size > _BATCH:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.traces.provider import Kept
 from sim.traces.walk import Walk, walk
 from sim.workload.request import Trace
 
@@ -82,22 +83,18 @@ class Inspection:
         return samples(self.walked)
 
 
-def inspect(trace: Trace, provider: Trace | None = None, *, time_unit_s: float | None = None) -> Inspection:
+def inspect(trace: Trace, kept: Kept | None = None, *, time_unit_s: float | None = None) -> Inspection:
     """Return what a trace is.
 
     Args:
-        trace: of a file, of files, or generated.
-        provider: of a log, the same requests where prompts keep what the provider's cache gave.
+        trace: of `load_trace`, `sample`, or a generated one.
+        kept: of a log, what prompts keep by its two identities (`both_identities`).
         time_unit_s: seconds that a unit of the file's timestamps was taken for.
 
     """
     walked = walk(trace)
-    other = walk(provider) if provider is not None else None
     found = samples(walked)
     timed = walked.timestamp_s[~np.isnan(walked.timestamp_s)]
-    kept = None
-    if other is not None:
-        kept = {"append": int(walked.hit_tokens.sum()), "provider": int(other.hit_tokens.sum())}
     models = Counter(request.model for request in trace.requests if request.model is not None)
     return Inspection(
         format=trace.format or "generated",
@@ -105,7 +102,7 @@ def inspect(trace: Trace, provider: Trace | None = None, *, time_unit_s: float |
         sessions=int(walked.session.max()) + 1,
         prompt_tokens=int(walked.prompt_tokens.sum()),
         output_tokens=int(walked.output_tokens.sum()),
-        kept_tokens=kept,
+        kept_tokens=None if kept is None else {"append": kept.append, "provider": kept.provider},
         ideal_hit=walked.ideal_hit,
         answer_tokens=int(walked.answer_tokens.sum()),
         dropped=sum(trace.dropped.values()),
@@ -113,7 +110,7 @@ def inspect(trace: Trace, provider: Trace | None = None, *, time_unit_s: float |
         notes=trace.notes,
         dropped_by_reason=trace.dropped,
         fixed_by_reason=trace.fixed,
-        ideal_hit_provider=other.ideal_hit if other is not None else None,
+        ideal_hit_provider=None if kept is None else kept.ideal_hit_provider,
         source=trace.source,
         chunk_tokens=trace.chunk_tokens,
         time_unit_s=time_unit_s,

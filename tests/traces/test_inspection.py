@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 
 from sim.traces.inspection import inspect
+from sim.traces.provider import Kept
 from sim.workload.request import Request, Trace
 from tests.traces.test_walk import SMALL, request
 from tests.workload.strategies import traces
@@ -52,15 +53,8 @@ def test_a_small_trace() -> None:
 
 
 def test_a_log_has_both_identities() -> None:
-    provider = replace(
-        SMALL,
-        requests=tuple(
-            replace(one, chunks=[*range(one.index * 9 + 50, one.index * 9 + 50 + len(one.chunks))])
-            for one in SMALL.requests
-        ),
-    )
-    found = inspect(SMALL, provider)
-    assert found.kept_tokens == {"append": 750, "provider": 0}
+    found = inspect(SMALL, Kept(760, 12, 0.0))
+    assert found.kept_tokens == {"append": 760, "provider": 12}
     assert (found.ideal_hit, found.ideal_hit_provider) == (0.5, 0.0)
 
 
