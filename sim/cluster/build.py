@@ -20,6 +20,7 @@ from sim.cluster.layout import Policies, lay_out
 from sim.cluster.link_rows import link_rows
 from sim.cluster.lookout import Lookout
 from sim.cluster.migration import Migration, MigrationRules, lease_expired
+from sim.cluster.prompts import Prompts
 from sim.cluster.recorder import Recorder
 from sim.cluster.stage import Desk
 from sim.cluster.tiers import router_tiers, tiers_of
@@ -39,6 +40,7 @@ from sim.links.tier import Tier
 from sim.links.tier_links import TierLinks
 from sim.router import Policy
 from sim.scenario.scenario import Scenario
+from sim.workload.answers import answers_of
 from sim.workload.request import Request, Trace
 
 Progress = Callable[[float, int, int], None]
@@ -121,6 +123,9 @@ class Cluster:
         self.scene = Scene(self.clock, scenario.faults, scenario.seed)
         self._lazy_updates = LazyUpdates()
         self._prefixes = PrefixTable(trace.chunk_tokens, hash_tokens(self._groups))
+        self.answers = answers_of(trace, scenario.replay.answers)
+        """Which prompts hold the answer to which earlier request; none where all are fresh."""
+        scale = capacity.block_tokens // hash_tokens(self._groups)
         self.pulls = self._transfers(transport) if scenario.workers.prefill else None
         """Transfers between workers; None in an aggregated cluster."""
         desk = Desk(
@@ -133,7 +138,7 @@ class Cluster:
         self.frontend = Frontend(
             self.clock,
             stages,
-            self._prefixes,
+            Prompts(self._prefixes, self.answers, scale),
             self.recorder,
             door=self._front_door(times),
             delays=self._delays,
@@ -195,7 +200,6 @@ class Cluster:
             times.frontend,
             scenario.max_model_len,
             full_group(self._groups),
-            attention_scale=self.capacity.block_tokens // hash_tokens(self._groups),
             track_outputs=scenario.router.track_output_blocks,
         )
 

@@ -23,6 +23,7 @@ from sim.scenario.scenario import Scenario
 from sim.simulation.explain import OWN_POLICY
 from sim.simulation.result import RunResult
 from sim.simulation.startup import check_startup
+from sim.workload.answers import describe
 from sim.workload.load import load_workload
 from sim.workload.request import Trace
 
@@ -82,6 +83,7 @@ def run(
     own_law, own_policy = step_time is not None, policy is not None
     notes = _hangs(cluster)
     notes += _notes(trace, times, scenario.timing.draw, own_law=own_law, own_policy=own_policy)
+    notes.append(describe(trace, cluster.answers))
     notes += _decode_times(scenario, times, own_law=own_law)
     notes += [
         *startup,

@@ -7,6 +7,7 @@ from math import fsum
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.cluster.checks.answers import check_answers
 from sim.cluster.checks.blocks import Blocks
 from sim.cluster.checks.flight import Flight
 from sim.cluster.checks.index import Index
@@ -300,6 +301,7 @@ class Watch:
         self._requests.check_rows(table, now_s)
         check_lives(table)
         self._tokens.check_rows(table, recorder.itl_s.n, now_s)
+        check_answers(table, self._cluster.answers, now_s)
         queues = [(queues.waiting.area(now_s), queues.running.area(now_s)) for queues in self._queues]
         self._flight.check_rows(table, fsum(chain.from_iterable(queues)), now_s)
         levels = recorder.rows.tables.get("workers")
