@@ -20,6 +20,8 @@ from sim.workload.rows import Rows
 
 CHUNK_TOKENS = 64
 """That a hash id of a log stands for if nobody says."""
+CLOCK_DIGITS = 6
+"""Logs tell microseconds at best."""
 
 Identity = Literal["append", "provider"]
 BreakPrefix = Literal["billing-header"]
@@ -57,7 +59,7 @@ def rows_of(
                 _answer(call, calls),
                 model=call.model,
                 recorded=Recorded(
-                    service_s=None if call.end_s is None else call.end_s - call.send_s,
+                    service_s=None if call.end_s is None else round(call.end_s - call.send_s, CLOCK_DIGITS),
                     cached_tokens=call.cached_tokens,
                 ),
             )
@@ -92,7 +94,9 @@ def _as_cached(call: Call, calls: Sequence[Call]) -> Call:
 def _delay_s(call: Call, before: Sequence[Call]) -> float | None:
     """Return how long after the last of those that it waits for a call was sent; None where nobody says."""
     ends = [each.end_s for each in before if each.end_s is not None]
-    return max(call.send_s - max(ends), 0.0) if before and len(ends) == len(before) else None
+    if not before or len(ends) < len(before):
+        return None
+    return max(round(call.send_s - max(ends), CLOCK_DIGITS), 0.0)
 
 
 def _answer(call: Call, calls: Sequence[Call]) -> Answer | None:

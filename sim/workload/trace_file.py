@@ -63,7 +63,7 @@ def load_trace(
         raise InputError(f"{path}, {error}") from error
     if isinstance(row_format, LogFormat):
         lower = partial(rows_of, identity=identity, break_prefix=break_prefix)
-        return _log(row_format, path, chunk_tokens, sessions, notes, lower)
+        return _log(row_format, path, chunk_tokens, sessions, notes, lower=lower)
     if isinstance(row_format, RecordFormat):
         raise NotImplementedError
     if format == "auto":
@@ -122,6 +122,7 @@ def _log(
     chunk_tokens: int | None,
     sessions: int | None,
     notes: list[str],
+    *,
     lower: Callable[[Sequence[Call], int], Rows],
 ) -> Trace:
     """Return the trace of a log: its calls as rows."""
@@ -139,6 +140,8 @@ def _log(
         lines=requests.lines,
         in_file=len(rows),
         answers=log.answers,
+        dropped=findings.dropped,
+        fixed=findings.fixed,
         format=log.name,
         recorded=requests.recorded,
     )

@@ -55,7 +55,7 @@ def link_agents(
     findings.say("sub-agents", sum(bool(each) for name, each in types.items() if turns.get(name)))
     findings.fix("sub-agents of which no answer says that it started them, sent at their own time", n_lost)
     findings.fix(
-        "sub-agents inside a session's file, taken to be of the tools called before them in order",
+        "sub-agents inside a session's file, taken to be of the tools called before",
         len(inline),
     )
     return types
