@@ -33,7 +33,7 @@ class Inspection:
     ideal_hit: float | None
     """Share of prompt tokens that an infinite cache hits, in whole chunks."""
     answer_tokens: int
-    """Tokens of prompts that are earlier answers, where the trace knows."""
+    """Tokens of prompts that are earlier answers, of traces whose prompts hold any."""
     dropped: int
     """Rows or responses that are no request of the trace."""
     fixed: int

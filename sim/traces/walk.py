@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from sim.kv.prefix import PrefixTable
 from sim.kv.runs import BlockRuns
-from sim.workload.request import Request, Trace
+from sim.workload.answers import answers_of
+from sim.workload.request import Trace
 
 FIRST = -1
 """Stands where a first turn has nothing before it."""
@@ -40,7 +41,7 @@ class Walk:
     kept_tokens: Numbers
     """Leading tokens, in whole chunks, that it has in common with the turn before; `FIRST` without one."""
     answer_tokens: Numbers
-    """Tokens of the prompt that are an earlier answer, where the trace knows."""
+    """Tokens of the prompt that are an earlier answer, of traces whose prompts hold any."""
     timestamp_s: NDArray[np.float64]
     delay_s: NDArray[np.float64]
     """nan where there is none."""
@@ -68,6 +69,7 @@ def walk(trace: Trace) -> Walk:
     """Return what one pass over a trace finds."""
     left = Counter(request.session for request in trace.requests)
     table = PrefixTable(trace.chunk_tokens, trace.chunk_tokens)
+    answers = answers_of(trace, None)
     numbers: dict[str, int] = {}
     previous: dict[str, tuple[int, array[int]]] = {}
     columns = [array("q") for _ in range(8)]
@@ -83,6 +85,7 @@ def walk(trace: Trace) -> Walk:
         if left[request.session]:
             previous[request.session] = request.index, ids
         required = table.add(ids, request.prompt_tokens).required_tokens
+        answer = answers.get(request.index)
         row = (
             numbers.setdefault(request.session, len(numbers)),
             request.turn,
@@ -91,13 +94,13 @@ def walk(trace: Trace) -> Walk:
             request.output_tokens,
             required,
             kept,
-            _answer_tokens(request),
+            answer.end - answer.start if answer else 0,
         )
         for column, value in zip(columns, row, strict=True):
             column.append(value)
         times[0].append(nan if request.timestamp_s is None else request.timestamp_s)
         times[1].append(nan if request.delay_s is None else request.delay_s)
-    session, turn, before_each, prompt, output, required_of, kept_of, answer = (
+    session, turn, before_each, prompt, output, required_of, kept_of, answered = (
         np.frombuffer(column, np.int64) for column in columns
     )
     timestamp_s, delay_s = (np.frombuffer(column, np.float64) for column in times)
@@ -109,7 +112,7 @@ def walk(trace: Trace) -> Walk:
         output,
         required_of,
         kept_of,
-        answer,
+        answered,
         timestamp_s,
         delay_s,
         trace.chunk_tokens,
@@ -127,7 +130,3 @@ def common(some: "array[int]", others: "array[int]", most: int) -> int:
     """Return how many of the first `most` ids are the same from the start on."""
     same = np.frombuffer(some, np.uint64)[:most] == np.frombuffer(others, np.uint64)[:most]
     return most if same.all() else int(same.argmin())
-
-
-def _answer_tokens(request: Request) -> int:
-    return request.answer.end - request.answer.start if request.answer is not None else 0

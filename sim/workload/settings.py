@@ -10,11 +10,8 @@ from sim.base.settings import Settings
 from sim.base.units import Seconds, Tokens
 from sim.workload.agent import ProfileName, Window
 from sim.workload.formats import FormatName
-<<<<<<< HEAD
 from sim.workload.lowering import BreakPrefix, Identity
-=======
 from sim.workload.request import Answers
->>>>>>> w-answers
 
 NOT_BESIDE = {
     "path": frozenset({"profile", "turns", "window", "max_think_s", "start_gap_s", "max_context_tokens"}),

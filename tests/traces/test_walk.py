@@ -23,6 +23,7 @@ SMALL = Trace(
     ),
     100,
     "small",
+    answers="returned",
 )
 
 
