@@ -109,19 +109,14 @@ def sample(
 
 def write(trace: "Trace", out: Path, to: str, *, force: bool, also: Sequence[str] = ()) -> None:
     """Write a trace to a file; print what is in it, what is not, and how to run it."""
-    from sim.base import words
-    from sim.base.units import plural
+    from sim.base.shown import WIDTH
+    from sim.commands.console import console
     from sim.commands.kept import out_file
+    from sim.show.text.written import render_written
     from sim.traces.convert import write_trace
     from sim.traces.writers import writer
 
     target = writer(to)
     with out_file(out, force=force) as file:
         lost = write_trace(trace, file, target, packed=out.suffix == ".gz")
-    n, sessions = len(trace.requests), len(trace.sessions)
-    typer.echo(
-        f"{out}: {words.count(n)} {plural(n, 'request')}, {words.count(sessions)} "
-        f"{plural(sessions, 'session')} of {trace.source}, as {to}"
-    )
-    for line in (*also, *(f"lost: {what}" for what in lost), target.hint(trace), *trace.notes):
-        typer.echo(f"· {line}")
+    console(WIDTH).print(render_written(trace, out, target, lost, also))

@@ -104,10 +104,11 @@ def test_what_is_no_trace_is_refused(trace: Path) -> None:
 def test_convert_says_what_it_wrote_and_lost(trace: Path) -> None:
     result = call("convert", str(trace), "out.jsonl", "--to", "timed_trace")
     assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout.splitlines()[:3] == [
+    assert [line.rstrip() for line in result.stdout.splitlines()][:4] == [
         "out.jsonl: 4 requests, 2 sessions of trace.jsonl, as timed_trace",
-        "· lost: later turns that leave at their times, as rows have no sessions: 2",
-        "· lost: requests without a timestamp, which got the earliest at which they could leave: 2",
+        "",
+        "! lost: later turns that leave at their times, as rows have no sessions: 2",
+        "! lost: requests without a timestamp, which got the earliest at which they could leave: 2",
     ]
     times = [json.loads(line)["timestamp"] for line in Path("out.jsonl").read_text().splitlines()]
     assert times == [0.0, 0.5, 1.5, 2.5]
@@ -140,8 +141,10 @@ def test_generate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_sample_says_the_ideal_hit_before_and_after(trace: Path) -> None:
     result = call("sample", str(trace), "s.jsonl", "--turns", "1", "--window", "last")
-    assert result.stdout.splitlines()[:2] == [
+    lines = [line.rstrip() for line in result.stdout.splitlines()]
+    assert lines[:3] == [
         "s.jsonl: 2 requests, 2 sessions of trace.jsonl, as mooncake",
+        "",
         # What is left are [1, 7] and [1, 8].
         "· ideal hit 41.6 % before, 26.6 % after",
     ]

@@ -64,7 +64,7 @@ def _answer(found: Inspection) -> RenderableType:
         "ideal hit": words.percent(found.ideal_hit),
     }
     if found.ideal_hit_provider is not None:
-        numbers["as the provider hit"] = words.percent(found.ideal_hit_provider)
+        numbers["provider hit"] = words.percent(found.ideal_hit_provider)
     numbers["working set"] = words.count(found.unique_tokens)
     grid = PageTable.grid(padding=(0, 5, 0, 0))
     grid.add_row(*numbers, style="dim")
@@ -106,17 +106,15 @@ def _facts(found: Inspection) -> dict[str, str]:
     if unit is not None:
         facts["Unit of its times"] = words.seconds(unit)
     if kept is not None:
-        facts["Kept, as sent"] = f"{words.count(kept['append'])} tokens"
-        facts["Kept, as the provider hit"] = f"{words.count(kept['provider'])} tokens"
-    facts |= {
-        "Repeated sessions": words.count(found.duplicate_sessions),
-        "Sub-agents": words.count(found.sub_agents),
-        "Wait for several": plural_requests(found.joins),
-    }
+        facts["Kept, as sent"] = _kept(kept["append"], found)
+        facts["Kept, as cached"] = _kept(kept["provider"], found)
+    facts["Repeated sessions"] = words.count(found.duplicate_sessions)
+    if found.sub_agents or found.joins:
+        facts["Sub-agents"] = words.count(found.sub_agents)
+        facts["Wait for several"] = f"{words.count(found.joins)} {plural(found.joins, 'request')}"
     models = [f"{name} ({words.count(n)})" for name, n in found.models.items()]
     return facts | ({"Models": ", ".join(models)} if models else {})
 
 
-def plural_requests(n: int) -> str:
-    """Return a number of requests in words."""
-    return f"{words.count(n)} {plural(n, 'request')}"
+def _kept(tokens: int, found: Inspection) -> str:
+    return f"{words.count(tokens)} tokens, {words.percent(tokens / found.prompt_tokens)}"
