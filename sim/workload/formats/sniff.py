@@ -3,19 +3,21 @@
 import csv
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from sim.base.errors import InputError, shown
-from sim.base.reading import json_object, lines, why_no_file
+from sim.base.reading import content, json_object, json_value, lines
 from sim.workload.formats.foreign import ROWS, foreign_format
 
+Tells = Callable[[Mapping[str, Any]], object]
+"""Whether an object is of a format that is known by it."""
 MOST_FILES = 10_000
 """Of a folder that are looked at."""
-MOST_ROW_BYTES = 16 << 20
-"""A prompt of a million tokens in ids of 16 has half a megabyte."""
+MOST_ROW_BYTES = 64 << 20
+"""A session of a thousand long prompts in one line has tens of megabytes."""
 HEAD_LINES = 100
 HEAD_BYTES = 4 << 20
 
@@ -57,22 +59,7 @@ _CSV = (
 _SHARD = re.compile(r"(?P<stem>.*?[-_.]?)\d+(?P<of>-?of-?\d+)?(?P<suffix>\.jsonl(?:\.gz)?)")
 
 
-def why_no_trace(path: Path) -> str | None:
-    """Return why a path cannot be a trace file, None if it is a file."""
-    reason = why_no_file(path)
-    if reason is None:
-        return None
-    try:
-        if path.is_dir():
-            return f"is not a file: {path} is a folder{_folder(path)}"
-        if not path.exists():
-            return f"no such file: {path}"
-    except (OSError, ValueError):
-        return f"cannot be read: {path}: {reason}"
-    return f"is not a file: {path} {reason}"
-
-
-def records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def records(path: Path, told: Tells) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the first lines that can be read, and what they hold.
 
     Raises:
@@ -80,6 +67,9 @@ def records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
     """
     head = [*_head(path)]
+    if head and (whole := whole_json(path, told)) is not None:
+        yield from ((1, record) for record in whole[:HEAD_LINES])
+        return
     if head:
         _check_shape(path, head)
     for number, line in head:
@@ -88,6 +78,40 @@ def records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         except InputError:
             continue
         yield number, record
+
+
+def whole_json(path: Path, told: Tells) -> list[dict[str, Any]] | None:
+    """Return the objects of a file that is one JSON value over many lines, or a list, of a told format.
+
+    None for all else: a file of one object a line is read by lines, and rows are not looked for in lists.
+
+    Raises:
+        InputError: the file cannot be read, or is too large to be held.
+
+    """
+    first = b""
+    for _, line in _head(path):
+        first = line.strip()
+        if first:
+            break
+    opened = first.removeprefix(b"\xef\xbb\xbf")[:1]
+    if opened not in (b"{", b"["):
+        return None
+    if opened == b"{":
+        try:
+            json_object(first)
+        except InputError:
+            pass
+        else:
+            return None
+    try:
+        value = json_value(content(path))
+    except InputError:
+        return None
+    objects = value if isinstance(value, list) else [value]
+    if not objects or not all(isinstance(each, dict) for each in objects) or not told(objects[0]):
+        return None
+    return objects
 
 
 def shards_beside(path: Path) -> int:
@@ -159,26 +183,4 @@ def _check_csv(path: Path, header: str) -> None:
             raise InputError(f"{path}: is CSV, {known.name}, which is not read yet: {known.way_out}; {ROWS}")
     raise InputError(
         f"{path}: is CSV with columns {shown(', '.join(columns))}, and a trace is JSONL: convert it; {ROWS}"
-    )
-
-
-def _folder(path: Path) -> str:
-    """Return what a folder seems to hold, and what can be done."""
-    try:
-        files = sorted(
-            file for file in islice(path.rglob("*"), MOST_FILES) if file.suffix in (".jsonl", ".json", ".gz")
-        )
-    except OSError:
-        return ""
-    if not files:
-        return "; it holds no JSONL"
-    try:
-        for number, record in records(files[0]):
-            if (found := foreign_format(record)) is not None:
-                raise InputError(f"{files[0]}, line {number}: {found}")
-    except InputError as error:
-        return f" (it holds {len(files)} of JSON): {error}"
-    return (
-        f"; it holds {len(files)} of JSONL: parts of one trace become one file with "
-        f"cat {path}/*{''.join(files[0].suffixes[-2:])} > FILE, in the order of their names"
     )
