@@ -14,7 +14,8 @@ class Call:
     """What its turns belong to: a session, a sub-agent."""
     name: str
     """What the log calls it."""
-    send_s: float
+    send_s: float | None
+    """None where the log only says how long after the one before in its stream."""
     end_s: float | None
     """When its answer was complete, on the clock of `send_s`; None where the log does not say."""
     prompt_tokens: int
@@ -34,6 +35,10 @@ class Call:
     cached_tokens: int | None = None
     """What the provider's cache gave, as recorded."""
     model: str | None = None
+    ttft_s: float | None = None
+    """How long after it was sent the first token came, as recorded."""
+    delay_s: float | None = None
+    """How long after what it waits for it was sent, where that is recorded as such."""
     line: int = 0
     """Where it stands in its file."""
     by_tool: bool | None = None

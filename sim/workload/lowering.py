@@ -59,7 +59,8 @@ def rows_of(
                 _answer(call, calls),
                 model=call.model,
                 recorded=Recorded(
-                    service_s=None if call.end_s is None else round(call.end_s - call.send_s, CLOCK_DIGITS),
+                    service_s=_service_s(call),
+                    ttft_s=call.ttft_s,
                     cached_tokens=call.cached_tokens,
                 ),
             )
@@ -94,9 +95,16 @@ def _as_cached(call: Call, calls: Sequence[Call]) -> Call:
 def _delay_s(call: Call, before: Sequence[Call]) -> float | None:
     """Return how long after the last of those that it waits for a call was sent; None where nobody says."""
     ends = [each.end_s for each in before if each.end_s is not None]
-    if not before or len(ends) < len(before):
-        return None
+    if call.delay_s is not None or call.send_s is None or not before or len(ends) < len(before):
+        return call.delay_s
     return max(round(call.send_s - max(ends), CLOCK_DIGITS), 0.0)
+
+
+def _service_s(call: Call) -> float | None:
+    """Return how long the call took."""
+    if call.send_s is None or call.end_s is None:
+        return None
+    return round(call.end_s - call.send_s, CLOCK_DIGITS)
 
 
 def _answer(call: Call, calls: Sequence[Call]) -> Answer | None:

@@ -3,14 +3,11 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
-from sim.base.errors import is_inert
 from sim.workload.formats.claude_code.usage import Usage, usage_of
+from sim.workload.formats.logged import inside, text_id, time_us
 
-LONGEST_NAME = 200
-"""Characters of an id; those of Claude Code have up to 40."""
 SYNTHETIC = "<synthetic>"
 MISS_REASONS = {
     "messages_changed": "messages changed",
@@ -21,8 +18,6 @@ MISS_REASONS = {
 """What the provider says of a prefix that it did not find, and what that is called here."""
 
 Kind = Literal["assistant", "user", "attachment", "boundary", "notice", "other"]
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 _TOOL_USE_ID = re.compile(r"<tool-use-id>\s*([\w.:-]{1,200})\s*</tool-use-id>")
 _COMMANDS = ("command-name", "command-message", "command-args", "command-contents")
 _LOCAL = re.compile(r"<(local-command-[a-z-]{1,40})>")
@@ -131,25 +126,6 @@ def entry_of(record: Mapping[str, Any], line: int) -> Entry:
     return entry
 
 
-def text_id(value: object) -> str | None:
-    """Return an id or a name if it is one that can be shown anywhere, else None."""
-    if type(value) is str and 0 < len(value) <= LONGEST_NAME and is_inert(value):
-        return value
-    return None
-
-
-def time_us(value: object) -> int | None:
-    """Return an ISO time in microseconds since 1970, None if it is none."""
-    if type(value) is not str or len(value) > 40:
-        return None
-    try:
-        moment = datetime.fromisoformat(value)
-        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
-        return (moment - _EPOCH) // _MICROSECOND
-    except (ValueError, OverflowError):
-        return None
-
-
 def _kind(record: Mapping[str, Any]) -> Kind:
     match record.get("type"), record.get("subtype"), record.get("operation"):
         case "assistant", _, _ if isinstance(record.get("message"), dict):
@@ -207,8 +183,7 @@ def _prompt(record: Mapping[str, Any], kind: Kind) -> Prompt:
     content = message.get("content") if isinstance(message, dict) else record.get("content")
     blocks = _blocks(content)
     results = [text_id(each.get("tool_use_id")) for each in blocks if each.get("type") == "tool_result"]
-    told = record.get("toolUseResult")
-    told = told if isinstance(told, dict) else {}
+    told = inside(record, "toolUseResult")
     summary = record.get("isCompactSummary") is True
     return Prompt(
         kind == "attachment" or (kind == "user" and record.get("isMeta") is not True and _says(content)),
@@ -222,8 +197,7 @@ def _prompt(record: Mapping[str, Any], kind: Kind) -> Prompt:
 
 
 def _boundary(record: Mapping[str, Any]) -> Boundary:
-    told = record.get("compactMetadata")
-    told = told if isinstance(told, dict) else {}
+    told = inside(record, "compactMetadata")
     before, duration_ms = told.get("preTokens"), told.get("durationMs")
     return Boundary(
         before if type(before) is int and 0 < before <= 10**9 else None,

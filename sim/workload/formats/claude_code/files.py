@@ -1,6 +1,5 @@
 """Where transcripts are, which files of a folder are some, and what each holds."""
 
-import json
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -8,14 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic_core import from_json
-
 from sim.base.errors import InputError, escaped
 from sim.base.reading import json_file, lines
 from sim.workload.findings import Findings
-from sim.workload.formats.claude_code.entries import Entry, entry_of, text_id
+from sim.workload.formats import logged
+from sim.workload.formats.claude_code.entries import Entry, entry_of
+from sim.workload.formats.logged import text_id
 
-MOST_FILES = 1_000_000
 SUFFIXES = (".jsonl", ".jsonl.gz")
 SUBAGENTS = "subagents"
 MOST_META_BYTES = 1 << 20
@@ -65,18 +63,7 @@ def files_of(path: Path) -> list[Path]:
         InputError: the folder cannot be read, or has more than a million files.
 
     """
-    if not path.is_dir():
-        return [path]
-    found = []
-    try:
-        for number, each in enumerate(path.rglob("*"), start=1):
-            if number > MOST_FILES:
-                raise InputError(f"{path}: has more than {MOST_FILES:,} files")
-            if each.name.endswith(SUFFIXES) and not _skipped(each, path) and each.is_file():
-                found.append(each)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
-    return sorted(found)
+    return logged.files_of(path, lambda each: each.name.endswith(SUFFIXES) and not _skipped(each, path))
 
 
 def read(paths: Sequence[Path], findings: Findings) -> list[Transcript]:
@@ -90,8 +77,8 @@ def read(paths: Sequence[Path], findings: Findings) -> list[Transcript]:
     names = _names(files)
     dropped: Counter[str] = Counter()
     found = [_read(file, names[file], dropped) for file in files]
-    for what, n in sorted(dropped.items()):
-        findings.drop(what, n)
+    for what in sorted(dropped):
+        findings.drop(what, dropped[what])
     return sorted(found, key=lambda each: each.name)
 
 
@@ -148,11 +135,9 @@ def _read(path: Path, name: str, dropped: Counter[str]) -> Transcript:
     transcript = Transcript(path, name, agent)
     before: int | None = None
     for number, line in lines(path):
-        if line.isspace():
-            continue
-        record = _record(line)
+        record = logged.object_of(line)
         if record is None:
-            dropped["lines that are no JSON object, such as those cut in the middle"] += 1
+            dropped[logged.BAD_LINES] += not line.isspace()
             continue
         _count(record, dropped)
         entry = entry_of(record, number)
@@ -169,15 +154,3 @@ def _count(record: Mapping[str, Any], dropped: Counter[str]) -> None:
             dropped["requests that failed and were tried again (api_error)"] += 1
         case "progress", _ if isinstance(record.get("data"), dict) and "message" in record["data"]:
             dropped["progress rows, which repeat what sub-agents say"] += 1
-
-
-def _record(line: bytes) -> dict[str, Any] | None:
-    value: object
-    try:
-        value = from_json(line)
-    except ValueError:
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError):
-            return None
-    return value if isinstance(value, dict) else None
