@@ -7,7 +7,7 @@ import typer
 
 from sim.commands import trace_import, trace_write
 from sim.commands.options import Format
-from sim.commands.trace_source import AsFormat, TraceKeys, TracePath
+from sim.commands.trace_source import AsFormat, TraceKeys, TracePaths
 
 if TYPE_CHECKING:
     from sim.traces.inspection import Inspection
@@ -22,7 +22,7 @@ def about() -> None:
 
 @app.command()
 def inspect(
-    path: TracePath,
+    paths: TracePaths,
     *,
     as_format: AsFormat = "auto",
     overrides: TraceKeys = [],  # noqa: B006 - typer only reads it
@@ -41,7 +41,7 @@ def inspect(
     from sim.show.text.inspection import render_inspection
 
     with out_folder(out, force=force) as kept:
-        found = look_at(path, as_format, overrides)
+        found = look_at(paths, as_format, overrides)
         kept.write(lambda folder: _write(found, folder))
     with kept.shown(""):
         if format is Format.JSON:

@@ -25,7 +25,7 @@ def import_logs(
     force: Force = False,
 ) -> None:
     """Write what an agent logged as a trace: lengths, times and what prompts share, without any text."""
-    from sim.commands.trace_source import load_log
+    from sim.commands.trace_source import load
     from sim.commands.trace_write import write
     from sim.traces.logs import folders_of, without_folders
     from sim.traces.writers import writer
@@ -33,5 +33,5 @@ def import_logs(
     writer(to)
     paths = folders_of(log, folders or [])
     typer.echo(f"Reads {', '.join(map(str, paths))}", err=True)
-    trace = without_folders(load_log(log, paths, overrides))
+    trace = without_folders(load(paths, log, overrides))
     write(trace, out or Path(f"{log}.jsonl"), to, force=force)

@@ -1,4 +1,4 @@
-"""The trace that a command names: a path, and keys of `[workload]` that say how to read it."""
+"""The trace that a command names: paths, and keys of `[workload]` that say how to read it."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,10 +11,18 @@ from sim.base.errors import InputError
 if TYPE_CHECKING:
     from sim.traces.inspection import Inspection
     from sim.workload.request import Trace
-    from sim.workload.settings import WorkloadSettings
 
 TracePath = Annotated[
-    Path, typer.Argument(metavar="PATH", help="A trace: see docs/traces.md for the formats.")
+    Path,
+    typer.Argument(
+        metavar="PATH", help="A trace: a file, a folder, a pattern of names, - for standard input."
+    ),
+]
+TracePaths = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="PATH...", help="A trace: files, a folder, a pattern of names, - for standard input."
+    ),
 ]
 AsFormat = Annotated[
     str, typer.Option("--from", metavar="FORMAT", help="Format to read it as; told by its content if absent.")
@@ -29,72 +37,60 @@ TraceKeys = Annotated[
 ]
 
 
-def load(path: Path, as_format: str, overrides: Sequence[str]) -> "Trace":
-    """Return the trace at a path.
+def load(paths: Sequence[Path], as_format: str, overrides: Sequence[str]) -> "Trace":
+    """Return the trace at a path, or at several.
 
     Raises:
         InputError: it cannot be read, or an option cannot be what it is.
 
     """
-    from sim.workload.load import load_workload
-
-    return load_workload(_settings(path, as_format, overrides), 0, Path())
+    return _load(paths, _keys(as_format, overrides))
 
 
-def look_at(path: Path, as_format: str, overrides: Sequence[str]) -> "Inspection":
-    """Return what the trace at a path is; raises as `load` does."""
+def look_at(paths: Sequence[Path], as_format: str, overrides: Sequence[str]) -> "Inspection":
+    """Return what a trace is; raises as `load` does."""
     from sim.traces.inspection import inspect
     from sim.traces.provider import both_identities
     from sim.workload.formats import FORMATS
-    from sim.workload.formats.row import RowFormat
-    from sim.workload.load import load_workload
+    from sim.workload.formats.log import LogFormat
 
-    settings = _settings(path, as_format, overrides)
-    trace = load_workload(settings, 0, Path())
-    found = FORMATS.get(trace.format or "")
-    unit_s = (settings.sec_multiplier or 1) / found.units_per_s if isinstance(found, RowFormat) else None
-    return inspect(trace, both_identities(trace, [path]), time_unit_s=unit_s)
+    keys = _keys(as_format, overrides)
+    trace = _load(paths, keys)
+    found = FORMATS[trace.format or "auto"]
+    unit_s = None if isinstance(found, LogFormat) else (keys.get("sec_multiplier") or 1) / found.units_per_s
+    return inspect(trace, both_identities(trace, paths), time_unit_s=unit_s)
 
 
-def load_log(log: str, paths: Sequence[Path], overrides: Sequence[str]) -> "Trace":
-    """Return the trace of a log in these folders; raises as `load` does."""
+def _load(paths: Sequence[Path], keys: dict[str, Any]) -> "Trace":
     from sim.workload.trace_file import load_trace
 
-    for path in paths:
-        settings = _settings(path, log, overrides)
-    return load_trace(
-        paths,
-        format=log,
-        chunk_tokens=settings.chunk_tokens,
-        sessions=settings.sessions,
-        identity=settings.identity,
-        break_prefix=settings.break_prefix,
-    )
+    return load_trace(paths[0] if len(paths) == 1 else paths, **keys)
 
 
-def _settings(path: Path, as_format: str, overrides: Sequence[str]) -> "WorkloadSettings":
+def _keys(as_format: str, overrides: Sequence[str]) -> dict[str, Any]:
+    """Return what `load_trace` is given beside a path; it has defaults of its own."""
+    from inspect import signature
+
     from pydantic import ValidationError
 
     from sim.base.messages import first_problem
     from sim.scenario.overrides import parse_override
     from sim.scenario.scenario import scenario_schema
-    from sim.workload.formats.sniff import why_no_trace
-    from sim.workload.settings import NOT_BESIDE, WorkloadSettings
+    from sim.workload.settings import WorkloadSettings
+    from sim.workload.trace_file import load_trace
 
-    allowed = {*WorkloadSettings.model_fields} - NOT_BESIDE["path"] - {"path"}
-    given: dict[str, Any] = {"path": path, "format": as_format}
+    names = [name for name in signature(load_trace).parameters if name != "path"]
+    given: dict[str, Any] = {"path": "-", "format": as_format}
     for text in overrides:
         override = parse_override(text, None)
         if override.path[:1] != ("workload",):
             raise InputError(f"--set {text}: only keys of [workload] say how a trace is read")
         parse_override(text, scenario_schema())
-        if override.path[1] not in allowed:
-            raise InputError(f"--set {text}: has no meaning for a file")
+        if override.path[1] not in names:
+            raise InputError(f"--set {text}: does not say how a trace is read (known: {', '.join(names)})")
         given[override.path[1]] = override.value
     try:
         settings = WorkloadSettings.model_validate(given)
     except ValidationError as error:
         raise InputError(f"workload.{first_problem(error)}") from error
-    if (reason := why_no_trace(path)) is not None:
-        raise InputError(f"{reason}")
-    return settings
+    return {name: getattr(settings, name) for name in names if name in given}

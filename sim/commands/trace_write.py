@@ -38,7 +38,7 @@ def convert(
     from sim.traces.writers import writer
 
     writer(to)
-    write(load(path, as_format, overrides), out, to, force=force)
+    write(load([path], as_format, overrides), out, to, force=force)
 
 
 def generate(
@@ -101,7 +101,7 @@ def sample(
 
     writer(to)
     chosen = Window(turns, window)
-    whole = load(path, as_format, overrides)
+    whole = load([path], as_format, overrides)
     some = drawn(whole, sessions, seed=seed, window=chosen)
     hits = (words.percent(walk(trace).ideal_hit) for trace in (whole, some))
     write(some, out, to, force=force, also=["ideal hit {} before, {} after".format(*hits)])

@@ -38,7 +38,7 @@ def both_identities(trace: Trace, paths: Sequence[Path]) -> Kept | None:
     calls = found.calls(paths, Findings())
     provided = with_identity(calls, "provider")
     rows = rows_of(calls, trace.chunk_tokens, identity="provider")
-    requests = in_order(rows, len(taken), 1.0, [])
+    requests = in_order(rows, len(taken), 1.0, Findings())
     return Kept(
         kept_tokens(_of(calls, taken)),
         kept_tokens(_of(provided, taken)),

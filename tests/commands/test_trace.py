@@ -79,7 +79,10 @@ def test_keys_of_the_workload_say_how_to_read(trace: Path) -> None:
     [
         (("--set", "router.policy=kv"), "--set router.policy=kv: only keys of [workload] say how a trace is"),
         (("--set", "workload.chunks=1"), "--set workload.chunks=1: unknown key"),
-        (("--set", "workload.turns=1"), "--set workload.turns=1: has no meaning for a file"),
+        (
+            ("--set", "workload.turns=1"),
+            "--set workload.turns=1: does not say how a trace is read (known: ",
+        ),
         (("--set", "workload.chunk_tokens=0"), "workload.chunk_tokens = 0: must be greater than 0"),
         (("--from", "mooncak"), "workload.format = 'mooncak'"),
     ],
