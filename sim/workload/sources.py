@@ -1,12 +1,13 @@
 """Where a trace lies: a file, several, a folder, a pattern of names, or standard input."""
 
+import atexit
 import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from glob import glob, has_magic
 from itertools import islice
 from pathlib import Path
@@ -23,7 +24,7 @@ MOST_NAMES = 20
 """Names of files that a note lists."""
 SUFFIXES = frozenset({".jsonl", ".json", ".gz", ".ndjson", ".csv", ".pkl", ".parquet"})
 """Of files of a folder that are looked at."""
-HEAD = 20
+HEAD = 100
 """Objects of a file of a folder that are looked at."""
 _SHARD = re.compile(r"(?P<stem>.*?)\d+(?P<of>-?of-?\d+)?(?P<suffix>(\.[A-Za-z]+)*)")
 _DIGITS = re.compile(r"(\d+)")
@@ -38,8 +39,6 @@ class Source:
     name: str
     files: Sequence[Path]
     notes: list[str] = field(default_factory=list)
-    given: Sequence[Path] = ()
-    """The files and folders that were meant; a log knows best which files of its folders are its own."""
 
     @property
     def is_one_trace(self) -> bool:
@@ -65,9 +64,8 @@ def why_no_trace(path: Path) -> str | None:
     return f"is not a file: {path} {reason}"
 
 
-@contextmanager
-def found(path: Path | Sequence[Path], name: FormatName) -> Iterator[Source]:
-    """Yield the files that a path, or several, mean; what a folder holds beside them is in the notes.
+def found(path: Path | Sequence[Path], name: FormatName) -> Source:
+    """Return the files that a path, or several, mean; what a folder holds beside them is in the notes.
 
     Raises:
         InputError: nothing is there, a folder holds traces of several formats, or none.
@@ -77,19 +75,33 @@ def found(path: Path | Sequence[Path], name: FormatName) -> Iterator[Source]:
     if STDIN in paths:
         if len(paths) > 1:
             raise InputError("-: standard input is a trace by itself, not one of several")
-        with tempfile.NamedTemporaryFile(suffix=".jsonl") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file)
-            file.flush()
-            yield Source(STDIN, "stdin", [Path(file.name)])
-        return
+        return Source(Path("standard input"), "stdin", [_stdin()])
     name_of_all = paths[0].name if len(paths) == 1 else f"{paths[0].name} and {len(paths) - 1} more"
     source = Source(paths[0] if len(paths) == 1 else paths[0].parent, name_of_all, [])
     files: list[Path] = []
-    source.given = list(dict.fromkeys(file for given in paths for file in _matching(given)))
-    for each in source.given:
+    for each in dict.fromkeys(file for given in paths for file in _matching(given)):
         files += _in_folder(each, name, source.notes) if each.is_dir() else [each]
     source.files = files
-    yield source
+    return source
+
+
+def files_at(paths: Sequence[Path]) -> list[Path]:
+    """Return all files that paths mean, those that are no trace too, in a fixed order."""
+    found: list[Path] = []
+    for path in (_stdin() if each == STDIN else match for each in paths for match in _matching(each)):
+        inside = islice(path.rglob("*"), MOST_FILES) if path.is_dir() else [path]
+        found += sorted(file for file in inside if file.is_file())
+    return found
+
+
+@cache
+def _stdin() -> Path:
+    """Return a copy of standard input, which is gone when the process ends: it can be read only once."""
+    descriptor, name = tempfile.mkstemp(suffix=".jsonl")
+    atexit.register(Path(name).unlink, missing_ok=True)
+    with open(descriptor, "wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    return Path(name)
 
 
 def natural(path: Path) -> tuple[list[str | int], ...]:

@@ -4,8 +4,8 @@ from array import array
 
 import pytest
 
-from sim.workload.formats.row import Row
 from sim.workload.findings import Findings
+from sim.workload.formats.row import Row
 from sim.workload.rows import Rows
 from sim.workload.turns import in_order
 

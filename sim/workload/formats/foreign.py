@@ -53,23 +53,9 @@ _USAGE = (
 
 FORMATS: tuple[Foreign, ...] = (
     Foreign(
-        "Claude Code's transcript",
-        (("sessionId", "type"), ("parentUuid", "uuid"), ("leafUuid", "type"), ("uuid", "isSidechain")),
-        "convert it to one row a response (message.id): input_length = input_tokens + "
-        "cache_creation_input_tokens + cache_read_input_tokens, hash_ids that repeat those of the response "
-        f'before as far as the prompt does; or generate such sessions with workload.profile = "kct"; {ROWS}',
-    ),
-    Foreign(
-        "Codex's transcript",
-        (("type", "payload", "timestamp"),),
-        'convert it to one row a "token_count" event: its last_token_usage has the prompt (input_tokens, '
-        f"cached ones included) and the answer (output_tokens); {ROWS}",
-    ),
-    Foreign(
-        "TraceLab's rounds",
-        (("round_index", "input_tokens_total"), ("prefix_tokens", "newly_append_tokens")),
-        "convert it: input_length = input_tokens_total, and hash_ids that repeat those of the round before "
-        f"for its first prefix_tokens; {ROWS}",
+        "OpenTelemetry's metrics or logs",
+        (("resourceMetrics",), ("resourceLogs",)),
+        f"spans are read (resourceSpans, a span a request); {_USAGE}",
     ),
     Foreign(
         "AIPerf's profile_export.jsonl",
@@ -94,14 +80,20 @@ FORMATS: tuple[Foreign, ...] = (
         f"it has lengths of sessions and no hash ids; {ROWS}",
     ),
     Foreign(
-        "OpenTelemetry's spans",
-        (("resourceSpans",), ("resourceLogs",), ("traceId", "spanId"), ("trace_id", "span_id")),
-        _USAGE,
-    ),
-    Foreign(
         "LiteLLM's spend log",
         (("startTime", "endTime", "total_tokens"), ("startTime", "completionStartTime")),
         _USAGE,
+    ),
+    Foreign(
+        "GuideLLM's benchmarks",
+        (("benchmarks",),),
+        "it is what was measured, with lengths and times and no hash ids; give the data that drove the run, "
+        f"as rows; {ROWS}",
+    ),
+    Foreign(
+        "the result of vllm bench serve",
+        (("request_throughput", "completed"),),
+        "it is what was measured, not what was sent; give the file that drove the run (its --dataset-path)",
     ),
     Foreign("ShareGPT's conversations", (("conversations",),), _TEXT),
 )

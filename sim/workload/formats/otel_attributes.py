@@ -81,6 +81,10 @@ def ttft_s(attributes: Mapping[str, Any]) -> float | None:
 
 
 def _value(value: object) -> object:
-    if isinstance(value, Mapping):
-        return next((value[key] for key in _VALUES if key in value), None)
-    return value
+    if not isinstance(value, Mapping):
+        return value
+    kind = next((key for key in _VALUES if key in value), None)
+    found = None if kind is None else value[kind]
+    if kind == "intValue" and type(found) is str and found.isascii() and found.isdigit() and len(found) < 20:
+        return int(found)  # OTLP writes 64-bit numbers as strings.
+    return found

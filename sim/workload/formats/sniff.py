@@ -21,6 +21,10 @@ MOST_ROW_BYTES = 64 << 20
 HEAD_LINES = 100
 HEAD_BYTES = 4 << 20
 
+_PICKLE = (
+    "a Python pickle, such as SGLang's request dumps, which can run code and is never loaded: in the program "
+    f"that wrote it, write its rows as JSONL; {ROWS}"
+)
 _PACKED = {
     b"\x28\xb5\x2f\xfd": "compressed with zstd: unpack it (zstd -d)",
     b"BZh": "compressed with bzip2: unpack it, or pack it with gzip",
@@ -29,8 +33,7 @@ _PACKED = {
     b"PAR1": f"Parquet: write its rows as JSONL; {ROWS}",
     b"ARROW1": f"Arrow: write its rows as JSONL; {ROWS}",
     b"SQLite format 3": f"an SQLite database: write its rows as JSONL; {ROWS}",
-    b"\x80\x04": "a Python pickle, which can run code and is never loaded: write its rows as JSONL",
-    b"\x80\x05": "a Python pickle, which can run code and is never loaded: write its rows as JSONL",
+    **{bytes([0x80, protocol]): _PICKLE for protocol in range(2, 6)},
     b"version https://git-lfs": "a Git LFS pointer, not the file: fetch it (git lfs pull)",
 }
 
@@ -45,16 +48,11 @@ _LENGTHS_ONLY = (
     "it has arrivals and lengths and no hash ids, so that no reuse can be known; give each request ids of "
     "its own, and read nothing about caches from such a run"
 )
+_SERVER_LOG = re.compile(r"(\(.{1,60}\) )?(DEBUG|INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d")
 _CSV = (
     _Csv("Azure's trace", frozenset({"contexttokens", "generatedtokens"}), _LENGTHS_ONLY),
     _Csv("Azure's trace (Splitwise)", frozenset({"num_prefill_tokens", "num_decode_tokens"}), _LENGTHS_ONLY),
     _Csv("BurstGPT", frozenset({"request tokens", "response tokens"}), _LENGTHS_ONLY),
-    _Csv(
-        "TraceLab's replay",
-        frozenset({"session_id", "prefix_len", "input_len", "output_len"}),
-        "input_length = prefix_len + input_len, and hash_ids that repeat those of the round before for its "
-        "first prefix_len tokens",
-    ),
 )
 _SHARD = re.compile(r"(?P<stem>.*?[-_.]?)\d+(?P<of>-?of-?\d+)?(?P<suffix>\.jsonl(?:\.gz)?)")
 
@@ -69,6 +67,9 @@ def records(path: Path, told: Tells) -> Iterator[tuple[int, dict[str, Any]]]:
     head = [*_head(path)]
     if head and (whole := whole_json(path, told)) is not None:
         yield from ((1, record) for record in whole[:HEAD_LINES])
+        return
+    if told(columns := dict.fromkeys(_columns(head))):
+        yield 1, columns
         return
     if head:
         _check_shape(path, head)
@@ -150,6 +151,11 @@ def _check_shape(path: Path, head: list[tuple[int, bytes]]) -> None:
             if text[-1:] in "{[,:" and second and second[0][:1] == b'"':
                 raise _pretty(path, head, "JSON over many lines", ".") from None
         return
+    if _SERVER_LOG.match(text):
+        raise InputError(
+            f"{path}: is a log of vLLM's server, which has lengths of requests at best and nothing of what "
+            f"they share: record the traffic with Dynamo's request trace (DYN_REQUEST_TRACE=1); {ROWS}"
+        )
     _check_csv(path, text)
 
 
@@ -170,11 +176,21 @@ def _pretty(path: Path, head: Iterable[tuple[int, bytes]], what: str, query: str
     )
 
 
-def _check_csv(path: Path, header: str) -> None:
+def _columns(head: list[tuple[int, bytes]]) -> list[str]:
+    """Return what the first line names if it is CSV; what all else is made of, if it is not."""
+    first = next((line for _, line in head if not line.isspace()), b"")
+    return [column.strip() for column in _fields(first.decode("utf-8-sig", errors="replace").strip())]
+
+
+def _fields(line: str) -> list[str]:
     try:
-        columns = next(csv.reader([header[:10_000].replace("\0", "")]), [])
+        return next(csv.reader([line[:10_000].replace("\0", "")]), [])
     except csv.Error:
-        return
+        return []
+
+
+def _check_csv(path: Path, header: str) -> None:
+    columns = _fields(header)
     if len(columns) < 2 or not any(re.match(r"[A-Za-z_]", column.strip()) for column in columns):
         return
     names = {column.strip().lower() for column in columns}

@@ -21,15 +21,17 @@ from sim.workload.formats.logged import BAD_LINES, US, files_of, objects, text, 
 
 COLUMNS = frozenset({"session_id", "round_idx", "prefix_len", "input_len", "output_len"})
 """Of its replay CSV."""
-NUMBERS = ("arrival_time", "round_idx", "prefix_len", "input_len", "output_len", "tool_wait_after_ms")
+ARRIVAL = "arrival_time"
+NUMBERS = (ARRIVAL, "round_idx", "prefix_len", "input_len", "output_len", "tool_wait_after_ms")
 SENT = ("user_message", "tool_result")
 """Events that a request answers; all others are of its answer."""
 
 
 def tells(record: Mapping[str, Any]) -> bool:
-    """Whether an object is a round."""
+    """Whether an object is a round, or names the columns of a replay."""
     keys = record.keys()
-    return {"round_index", "input_tokens_total"} <= keys or {"prefix_tokens", "newly_append_tokens"} <= keys
+    signs = (COLUMNS, {"round_index", "input_tokens_total"}, {"prefix_tokens", "newly_append_tokens"})
+    return any(sign <= keys for sign in signs)
 
 
 def calls(paths: Sequence[Path], findings: Findings) -> list[Call]:
@@ -115,7 +117,9 @@ def _replay(file: Path) -> list[Call]:
     found: list[Call] = []
     latest: dict[str, int] = {}
     wait_s: dict[str, float] = {}
-    for line, row in _csv(file):
+    rows = [*_csv(file)]
+    origin = min((_number(file, line, row, ARRIVAL) for line, row in rows if ARRIVAL in row), default=0)
+    for line, row in rows:
         session = escaped(row["session_id"])
         numbers = {key: _number(file, line, row, key) for key in NUMBERS if key in row}
         before = found[latest[session]] if session in latest else None
@@ -125,7 +129,7 @@ def _replay(file: Path) -> list[Call]:
         call = Call(
             session,
             f"{session}/{numbers['round_idx']}",
-            numbers.get("arrival_time", 0) / 1000 if before is None else None,
+            (numbers.get(ARRIVAL, 0) - origin) / 1000 if before is None else None,
             None,
             prompt,
             numbers["output_len"],
