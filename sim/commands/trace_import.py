@@ -20,7 +20,7 @@ def import_logs(
         Path | None,
         typer.Option("--out", metavar="FILE", help="File to make; LOG.jsonl in this folder if absent."),
     ] = None,
-    to: To = "mooncake",
+    to: To = "agentic_mooncake",
     overrides: TraceKeys = [],  # noqa: B006 - typer only reads it
     force: Force = False,
 ) -> None:

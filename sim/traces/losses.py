@@ -20,7 +20,8 @@ _SAID = {
     "times": "requests without a timestamp, which got the earliest at which they could leave",
     "waits": "requests that no longer wait for those of other sessions",
     "several": "requests that wait for the turn before alone, not for all that they waited for",
-    "answer": "requests of which it is not said which tokens are an earlier answer",
+    "answer": "requests of which it is not said which tokens are an earlier answer "
+    '(replay.answers = "returned" tells them again by lengths and ids)',
     "priority": "requests without their priority",
     "model": "requests without the model that they name",
     "cancelled": "requests that their clients do not give up",

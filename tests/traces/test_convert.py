@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from sim.base.errors import InputError
 from sim.traces.convert import NEW_IDS, convert
+from sim.traces.moments import placed
 from sim.traces.writers import WRITERS
 from sim.workload.request import Answer, Trace
 from sim.workload.trace_file import load_trace
@@ -72,7 +73,8 @@ def test_rows_of_a_timed_trace_have_times_in_seconds(tmp_path: Path) -> None:
 
 def test_what_a_format_cannot_say_is_counted(tmp_path: Path) -> None:
     everywhere = [
-        "requests of which it is not said which tokens are an earlier answer: 1",
+        "requests of which it is not said which tokens are an earlier answer "
+        '(replay.answers = "returned" tells them again by lengths and ids): 1',
         "requests without the model that they name: 1",
         "requests that their clients do not give up: 1",
     ]
@@ -161,24 +163,53 @@ def open_loop(trace: Trace) -> list[tuple[object, ...]]:
     return [(one.timestamp_s, one.prompt_tokens, one.output_tokens) for one in trace.requests]
 
 
-@pytest.mark.parametrize(("to", "said"), [("mooncake", turns), ("dynamo", turns), ("timed_trace", open_loop)])
+@pytest.mark.parametrize(
+    ("to", "said"),
+    [("mooncake", turns), ("dynamo", turns), ("agentic_mooncake", turns), ("timed_trace", open_loop)],
+)
 @given(trace=traces(), packed=st.booleans())
 def test_what_is_read_again_is_what_was_written(
     tmp_path_factory: pytest.TempPathFactory, to: str, said: Said, trace: Trace, packed: bool
 ) -> None:
     file = tmp_path_factory.mktemp("again") / ("t.jsonl.gz" if packed else "t.jsonl")
     convert(trace, file, to)
-    again = load_trace(
-        file,
-        format=to if to in {"mooncake", "timed_trace"} else "mooncake",
-        chunk_tokens=trace.chunk_tokens,
-        full_prompts=True,
-    )
+    format = "mooncake" if to == "dynamo" else to
+    again = load_trace(file, format=format, chunk_tokens=trace.chunk_tokens, full_prompts=True)
+    if to == "agentic_mooncake":  # what leaves at one time is read by who waits for whom
+        again, trace = by_session(again), by_session(trace)
+        assert waits(again) == waits(trace)
     assert said(again) == said(trace)
     assert identities(again) == identities(trace)
     if to != "timed_trace":
         delays = [one.delay_s for one in trace.requests if one.turn]
         assert [one.delay_s for one in again.requests if one.turn] == delays
+    if to in {"dynamo", "agentic_mooncake"}:
+        assert [one.priority for one in again.requests] == [one.priority for one in trace.requests]
+
+
+def by_session(trace: Trace) -> Trace:
+    """Return the requests in the order of their sessions' names and turns, those waited for by index."""
+    order = sorted(trace.requests, key=lambda one: (one.session, one.turn))
+    index = {one.index: number for number, one in enumerate(order)}
+    before = {one.index: place.before for one, place in placed(trace)}
+    requests = [
+        replace(
+            one,
+            index=index[one.index],
+            waits_for=tuple(sorted(index[other] for other in one.waits_for or waited(before[one.index]))),
+        )
+        for one in order
+    ]
+    return replace(trace, requests=requests)
+
+
+def waited(before: int | None) -> tuple[int, ...]:
+    return () if before is None else (before,)
+
+
+def waits(trace: Trace) -> list[tuple[object, ...]]:
+    """Return what each request waits for, the turn before said even where it is alone, and how long."""
+    return [(one.waits_for, one.delay_s) for one in trace.requests]
 
 
 def test_every_writer_is_tried() -> None:

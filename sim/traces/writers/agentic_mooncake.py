@@ -13,7 +13,7 @@ from sim.workload.request import Request
 
 def _row(request: Request, hash_ids: Sequence[int], place: Place) -> Row:
     waits_for = request.waits_for or (() if place.before is None else (place.before,))
-    row = dynamo_row(request, hash_ids)
+    row = dynamo_row(request, hash_ids, waits=bool(waits_for))
     return row | ({"wait_for": [f"r{other}" for other in waits_for]} if waits_for else {})
 
 

@@ -8,7 +8,7 @@ from sim.traces.writers.writer import Writer, dynamo_row
 
 WRITER = Writer(
     name="dynamo",
-    row=lambda request, hash_ids, place: dynamo_row(request, hash_ids),
+    row=lambda request, hash_ids, place: dynamo_row(request, hash_ids, waits=place.before is not None),
     carries=frozenset({"turns", "priority"}),
     hint=lambda trace: f"Dynamo's replay takes it with --trace-block-size {trace.chunk_tokens}",
 )

@@ -31,12 +31,15 @@ def milliseconds(seconds: float) -> float | int:
     return int(ms) if ms.is_integer() else ms
 
 
-def mooncake_row(request: Request, hash_ids: Sequence[int]) -> dict[str, Any]:
-    """Return Mooncake's keys with those that Dynamo has for sessions; times in milliseconds."""
+def mooncake_row(request: Request, hash_ids: Sequence[int], *, waits: bool) -> dict[str, Any]:
+    """Return Mooncake's keys with those that Dynamo has for sessions; times in milliseconds.
+
+    `waits`: whether the row waits for another one, so that a delay has a meaning.
+    """
     row: dict[str, Any] = {"session_id": request.session}
     if request.timestamp_s is not None:
         row["timestamp"] = milliseconds(request.timestamp_s)
-    if request.delay_s is not None:
+    if request.delay_s is not None and waits:
         row["delay"] = milliseconds(request.delay_s)
     return row | {
         "input_length": request.prompt_tokens,
@@ -45,7 +48,7 @@ def mooncake_row(request: Request, hash_ids: Sequence[int]) -> dict[str, Any]:
     }
 
 
-def dynamo_row(request: Request, hash_ids: Sequence[int]) -> dict[str, Any]:
+def dynamo_row(request: Request, hash_ids: Sequence[int], *, waits: bool) -> dict[str, Any]:
     """Return the same with a name of the request, and how urgent it is."""
-    row = {"request_id": f"r{request.index}", **mooncake_row(request, hash_ids)}
+    row = {"request_id": f"r{request.index}", **mooncake_row(request, hash_ids, waits=waits)}
     return row | ({"priority": request.priority} if request.priority else {})
