@@ -277,6 +277,8 @@ class Recorder:
         self.pool[worker].set(used, now_s)
         if engine.offload is not None:
             for tier in engine.offload.tiers:
+                if tier.name not in self.tiers:
+                    continue  # other workers' memory
                 filled = tier.used_blocks
                 self.tiers[tier.name][worker].set(filled, now_s)
                 if tier.name == HOST:

@@ -75,6 +75,8 @@ class RunFacts:
     """Disaggregated: how full the decode workers' pools were; `pool` are then the prefill workers'."""
     pulls: PullCounts | None = None
     """Disaggregated: what decode workers read from prefill workers."""
+    kv_returned: Mapping[str, int] | None = None
+    """What prefill workers read of decode workers' host memory; None: nothing flows back, nor is it said."""
     drafts: Mapping[str, int] | None = None
     """vLLM's counters of speculative decoding; None: there is none, and nothing is said of it."""
     slo: Slo | None = None
@@ -116,6 +118,7 @@ def summarise(requests: Table, itl_s: WeightedSample, facts: RunFacts) -> dict[s
             **{f"{name}_tier": filled._asdict() for name, filled in facts.lower_tiers.items()},
         },
         "pulls": facts.pulls.summary() if facts.pulls else None,
+        **({"kv_returned": dict(facts.kv_returned)} if facts.kv_returned is not None else {}),
         "throughput": {
             "requests_per_s": _ratio(int(columns.completed.sum()), facts.simulated_s),
             "output_tokens_per_s": _ratio(output_tokens, facts.simulated_s),

@@ -115,6 +115,9 @@ def summary_of(cluster: Cluster) -> dict[str, Any]:
     if scenario.workers.decode:
         decode_pool = occupancy(recorder.pool[prefill:], cluster.decode_capacity.num_blocks - 1, end_s)
         pulls = recorder.pulls
+    if cluster.returns is not None:
+        filled, blocks = recorder.tiers[HOST][prefill:], cluster.decode_capacity.host[0].blocks
+        tiers["decode_cpu"] = occupancy(filled, blocks, end_s)
     facts = RunFacts(
         end_s,
         scenario.workers.gpus,
@@ -123,6 +126,7 @@ def summary_of(cluster: Cluster) -> dict[str, Any]:
         lower_tiers=tiers,
         decode_pool=decode_pool,
         pulls=pulls,
+        kv_returned=cluster.returns.summary() if cluster.returns is not None else None,
         drafts=_drafts(cluster),
         slo=scenario.slo,
         most_tokens=_most_tokens(cluster),

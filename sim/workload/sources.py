@@ -43,7 +43,7 @@ class Source:
     @property
     def is_one_trace(self) -> bool:
         """Whether the names of the files differ by numbers alone: parts of one trace, whose ids agree."""
-        parts = [_SHARD.fullmatch(file.name) for file in self.files]
+        parts = [_SHARD.fullmatch(file.name.removesuffix(".gz")) for file in self.files]
         return len({part and part.group("stem", "suffix") for part in parts}) == 1 and all(parts)
 
 

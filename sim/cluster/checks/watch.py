@@ -61,7 +61,7 @@ class Watch:
         self._tokens = Tokens(count, recorder.records)
         self._flight = Flight(count)
         self._tier_copies = TierCopies(block_bytes.host)
-        self._transfers = Transfers(block_bytes.pulled)
+        self._transfers = Transfers(block_bytes.pulled, block_bytes.host)
         self._blocks = [Blocks(worker, SCAN_EVERY) for worker in range(workers)]
         self._queues = [WorkerQueues(worker) for worker in range(workers)]
         self._dead: set[int] = set()
@@ -167,6 +167,7 @@ class Watch:
         self._tokens.planned(worker, plan, now_s)
         self._queues[worker].planned(plan, self._records, now_s)
         self._tier_copies.planned(worker, plan)
+        self._transfers.planned(plan)
         self._recorder.planned(worker, plan, events, now_s)
 
     def processed(self, worker: int, output: StepOutput, events: list[KvEvent], now_s: float) -> None:

@@ -243,6 +243,7 @@ def engine_facts(summary: Mapping[str, Any]) -> dict[str, str]:
         **pools,
         "CPU tier filled": _full(occupancy["cpu_tier"]),
         **_pulls(summary["pulls"]),
+        **_kv_returned(summary),
         "Preemptions": f"{words.count(summary['preemptions'])}, {again} output tokens redone",
         "Output": f"{words.number(summary['throughput']['output_tokens_per_s'])} tokens/s",
         "GPU time": f"{words.number(summary['gpu_hours'])} h",
@@ -255,6 +256,17 @@ def _pulls(pulls: Mapping[str, Any] | None) -> dict[str, str]:
     expired = f", {words.count(pulls['leases_expired'])} leases expired" if pulls["leases_expired"] else ""
     took = f"{words.seconds(pulls['mean_s'])} mean, {words.seconds(pulls['max_s'])} max"
     return {"KV pulled": f"{words.count(pulls['n_bytes'])}B, {took}{expired}"}
+
+
+def _kv_returned(summary: Mapping[str, Any]) -> dict[str, str]:
+    """Return what prefill workers read of decode workers' host memory, where they may."""
+    back = summary.get("kv_returned")
+    if back is None:
+        return {}
+    return {
+        "KV returned": f"{words.count(back['n_bytes'])}B, {words.count(back['tokens'])} tokens",
+        "Decode CPU tier": _full(summary["occupancy"]["decode_cpu_tier"]),
+    }
 
 
 def _full(occupancy: Mapping[str, float | None] | None) -> str:
