@@ -11,6 +11,7 @@ from sim.workload.formats import FORMATS
 from sim.workload.formats.log import LogFormat
 from sim.workload.lowering import kept_tokens, rows_of, with_identity
 from sim.workload.request import Trace
+from sim.workload.sources import found
 from sim.workload.turns import in_order
 
 
@@ -25,17 +26,17 @@ class Kept:
 
 
 def both_identities(trace: Trace, paths: Sequence[Path]) -> Kept | None:
-    """Return both identities of a log that was read from these files; None of a trace with hash ids.
+    """Return both identities of a log that was read from these paths; None of a trace with hash ids.
 
     Raises:
         InputError: a file cannot be read.
 
     """
-    found = FORMATS.get(trace.format or "")
-    if not isinstance(found, LogFormat):
+    log = FORMATS.get(trace.format or "")
+    if not isinstance(log, LogFormat):
         return None
     taken = frozenset(trace.sessions)
-    calls = found.calls(paths, Findings())
+    calls = log.calls([*found(paths, log.name).files], Findings())
     provided = with_identity(calls, "provider")
     rows = rows_of(calls, trace.chunk_tokens, identity="provider")
     requests = in_order(rows, len(taken), 1.0, Findings())
