@@ -16,14 +16,22 @@ if TYPE_CHECKING:
     from sim.experiments.load import load
     from sim.experiments.sweep import sweep
     from sim.simulation.run import run
+    from sim.traces.convert import convert
+    from sim.traces.inspection import inspect
+    from sim.traces.sample import sample
+    from sim.workload.trace_file import load_trace
 
-__all__ = ["compare", "load", "run", "sweep"]
+__all__ = ["compare", "convert", "inspect", "load", "load_trace", "run", "sample", "sweep"]
 
 if not TYPE_CHECKING:
     _HOMES = {
         "compare": "sim.experiments.compare",
+        "convert": "sim.traces.convert",
+        "inspect": "sim.traces.inspection",
         "load": "sim.experiments.load",
+        "load_trace": "sim.workload.trace_file",
         "run": "sim.simulation.run",
+        "sample": "sim.traces.sample",
         "sweep": "sim.experiments.sweep",
     }
 

@@ -26,6 +26,7 @@ from sim.commands import (
     schema,
     size,
     sweep,
+    trace,
     tune,
     validate,
     version,
@@ -108,6 +109,7 @@ for command in (
     app.command()(command)
 app.command("validate published")(published.validate)
 app.add_typer(measured.app, name="measured")
+app.add_typer(trace.app, name="trace")
 calibrate.app.command("published")(published.calibrate)
 app.add_typer(calibrate.app, name="calibrate")
 

@@ -8,7 +8,7 @@ import pytest
 
 import sim
 
-NAMES = ("compare", "load", "run", "sweep")
+NAMES = ("compare", "convert", "inspect", "load", "load_trace", "run", "sample", "sweep")
 
 
 def printed(script: str) -> str:

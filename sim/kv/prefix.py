@@ -106,7 +106,7 @@ class PrefixTable:
             raise ValueError(
                 f"{len(chunks)} chunks of {self.chunk_tokens} tokens do not make {prompt_tokens} tokens"
             )
-        return array("Q", chunks).tobytes()
+        return chunks.words() if isinstance(chunks, BlockRuns) else array("Q", chunks).tobytes()
 
     def _blocks(self, n_bytes: int) -> int:
         """Return how many blocks end in the full chunks that fill so many bytes."""

@@ -1,17 +1,19 @@
-"""Block ids as runs of consecutive numbers: what a long prompt costs is its runs, not its blocks.
+"""Ids as runs of consecutive numbers: what a long prompt costs is its runs, not its blocks or chunks.
 
-Ids are given along a prompt in ascending order (`sim.kv.prefix`), so that the blocks of a prompt are a few
-runs: one for every place where it left what was known. Wherever blocks are asked for as a `Sequence[int]`, a
-list does as well; `runs_of` takes either.
+Ids of blocks are given along a prompt in ascending order (`sim.kv.prefix`), so that the blocks of a prompt
+are a few runs: one for every place where it left what was known. Wherever blocks are asked for as a
+`Sequence[int]`, a list does as well; `runs_of` takes either.
 """
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import overload
 
+import numpy as np
+
 
 class BlockRuns(Sequence[int]):
-    """An immutable sequence of block ids, held as ascending ranges of step 1."""
+    """An immutable sequence of ids, of blocks or of a trace's chunks, held as ascending ranges of step 1."""
 
     __slots__ = ("_ends", "_every", "_length", "ranges")
 
@@ -48,6 +50,13 @@ class BlockRuns(Sequence[int]):
     def of(cls, blocks: Sequence[int]) -> "BlockRuns":
         """Return any sequence of ids as runs."""
         return blocks if isinstance(blocks, BlockRuns) else cls(runs_of(blocks))
+
+    def words(self) -> bytes:
+        """Return the ids as unsigned numbers of 64 bits each, in the byte order of the machine."""
+        runs = [
+            np.arange(run.stop - run.start, dtype=np.uint64) + np.uint64(run.start) for run in self.ranges
+        ]
+        return np.concatenate(runs).tobytes() if runs else b""
 
     def __len__(self) -> int:
         return self._length

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import count, islice
+from itertools import islice
 from operator import attrgetter
 from typing import Literal
 
 from sim.base.errors import InputError
 from sim.base.units import plural
+from sim.kv.runs import BlockRuns
 from sim.workload.conversation import Conversation, Turn
 from sim.workload.profiles import PROFILES, recorded_service_s
 from sim.workload.request import Request, Trace
@@ -81,23 +82,24 @@ def _turns_within(conversation: Conversation, max_context_tokens: int | None) ->
     return conversation.n_turns
 
 
-def _with_chunks(conversation: Conversation, session: int) -> Iterator[tuple[Turn, tuple[int, ...]]]:
+def _with_chunks(conversation: Conversation, session: int) -> Iterator[tuple[Turn, BlockRuns]]:
     """Yield every turn with its chunk ids: those of the tokens kept, and fresh ones.
 
     A partial last chunk has an id of its own, which the next turn's full chunk does not repeat.
     """
     shared = conversation.group << 32
-    full = list(range(shared, shared + conversation.prefix_tokens // CHUNK_TOKENS))
-    fresh = count(_FIRST_OWN_SCOPE + session << 32)
+    chunks = BlockRuns([range(shared, shared + conversation.prefix_tokens // CHUNK_TOKENS)])
+    fresh = _FIRST_OWN_SCOPE + session << 32
     for turn in conversation.turns():
-        del full[turn.kept_tokens // CHUNK_TOKENS :]
-        n_full, tail = divmod(turn.prompt_tokens, CHUNK_TOKENS)
-        full += islice(fresh, n_full - len(full))
-        yield turn, (*full, next(fresh)) if tail else tuple(full)
+        n_kept = turn.kept_tokens // CHUNK_TOKENS
+        n_fresh = -(-turn.prompt_tokens // CHUNK_TOKENS) - n_kept
+        chunks = BlockRuns([*chunks.between(0, n_kept), range(fresh, fresh + n_fresh)])
+        fresh += n_fresh
+        yield turn, chunks
 
 
 def _timed(
-    turns: Iterable[tuple[Turn, tuple[int, ...]]], session: str, start_s: float, max_think_s: float
+    turns: Iterable[tuple[Turn, BlockRuns]], session: str, start_s: float, max_think_s: float
 ) -> Iterator[Request]:
     now_s = start_s
     for number, (turn, chunks) in enumerate(turns):

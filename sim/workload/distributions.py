@@ -3,6 +3,7 @@
 Names and parameters are those of scipy.stats with loc 0: shapes first, then the scale.
 """
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from math import exp, expm1, log, log1p, pow
 from statistics import NormalDist
@@ -100,3 +101,32 @@ class Below:
     def cdf(self, x: float) -> float:
         """See `Distribution`."""
         return min(self.whole.cdf(x) / self.whole.cdf(self.limit), 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Quantiles:
+    """What was measured: values at some shares, and between them straight lines in their logarithms.
+
+    `shares` go from 0 to 1 and rise; `values` are positive and do not fall. The greatest value ends the tail,
+    so that there is a mean.
+    """
+
+    shares: tuple[float, ...]
+    values: tuple[float, ...]
+
+    def quantile(self, u: float) -> float:
+        """See `Distribution`."""
+        place = min(bisect_right(self.shares, u), len(self.shares) - 1) - 1
+        low, high = self.shares[place], self.shares[place + 1]
+        return self.values[place] * pow(self.values[place + 1] / self.values[place], (u - low) / (high - low))
+
+    def cdf(self, x: float) -> float:
+        """See `Distribution`."""
+        place = bisect_right(self.values, x) - 1
+        if place < 0:
+            return 0.0
+        if place == len(self.values) - 1:
+            return 1.0
+        low, high = self.values[place], self.values[place + 1]
+        part = log(x / low) / log(high / low)
+        return self.shares[place] + part * (self.shares[place + 1] - self.shares[place])

@@ -54,10 +54,18 @@ def load_trace(
 ) -> Trace:
     """Read a trace: a file, plain or gzipped, several, a folder, a pattern of names, or "-" (standard input).
 
-    `hash_rounding` and `chunk_tokens` are found from the id counts where they are not given; `sessions` takes
-    the first that many, and keeps no others; `sec_multiplier` is the unit of a `timed_trace` timestamp in
-    seconds; `identity` and `break_prefix` say what prompts of a log share. What was changed or guessed is in
-    the trace's notes.
+    What was changed or guessed is in the trace's notes.
+
+    Args:
+        path: where it lies.
+        format: a name in `FORMATS`, or "auto": as its content tells.
+        full_prompts: says that rows hold full prompts although most turns begin otherwise than the one before.
+        hash_rounding: whether the end of a prompt has an id; found from the id counts if absent.
+        chunk_tokens: tokens that an id stands for; found from the id counts if absent.
+        sessions: takes the first that many, and keeps no others.
+        sec_multiplier: the unit of a `timed_trace` timestamp in seconds.
+        identity: what prompts of a log share.
+        break_prefix: what breaks the prefixes of a log.
 
     Raises:
         InputError: a file cannot be read or used; names file, line, key, value and what is allowed.

@@ -17,6 +17,7 @@ from tests.published.files import line, write_targets
 
 FEW = "--set workload.sessions=2 --set workload.turns=3"
 ONE = "--set workload.sessions=1 --set workload.turns=1"
+GENERATED = "trace generate sessions.jsonl --profile kct --sessions 3 --turns 4"
 TALK = "--targets targets.csv --set workload.turns=1 --jobs 1 --seeds 1"
 
 PAGES = {
@@ -38,6 +39,9 @@ PAGES = {
     "tune": f"tune agg8 --objective ttft_s.p50 {FEW} --trials 2 --repeat 1 --check 3",
     "explain": "explain saved 3",
     "capacity": "capacity agg8",
+    "trace inspect": "trace inspect sessions.jsonl",
+    "trace convert": "trace convert sessions.jsonl rows.jsonl --to timed_trace",
+    "trace sample": "trace sample sessions.jsonl few.jsonl --sessions 2 --turns 2 --window last",
     "measured": f"measured inspect {SMALL}",
     "validate": f"validate cpu-agg2 --measured {SMALL} --measured other --seeds 2",
     "validate, timed": f"validate cpu-agg2 --measured {SMALL} --measured other --step timed --seeds 2",
@@ -56,6 +60,7 @@ SLOW = {
     " --set timing.coefficients=qwen3-14b-bf16_h100-80gb-kernels --set timing.c_tok_s_per_token=40us",
 }
 INPUTS: dict[str, Callable[[], object]] = {
+    "sessions.jsonl": lambda: call(*GENERATED.split()),
     "saved": lambda: call("run", "agg8", *FEW.split(), "--out", "saved"),
     "other": lambda: copy(Path("other")),
     "runs.csv": lambda: write_csv(

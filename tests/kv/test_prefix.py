@@ -162,6 +162,15 @@ def test_chunks_must_fit_the_tokens(n_chunks: int) -> None:
         PrefixTable(64, 16).add([1] * n_chunks, 100)
 
 
+def test_chunks_as_runs_are_the_same_prompt_as_their_list() -> None:
+    runs = BlockRuns([range(2**40, 2**40 + 3), range(7, 9)])
+    tables = [PrefixTable(16, 16), PrefixTable(16, 16)]
+    assert tables[0].add(runs, 75) == tables[1].add([*runs], 75)
+    assert tables[0].required_tokens([*runs], 75) == tables[1].required_tokens(runs, 75) == 0
+    with pytest.raises(ValueError, match="5 chunks of 16 tokens do not make 90 tokens"):
+        tables[0].add(runs, 90)
+
+
 def test_blocks_of_an_earlier_prompt_and_answer_are_taken_over_under_any_chunks() -> None:
     table = PrefixTable(64, 16)
     blocks, required_tokens = table.add([1, 2], 100)

@@ -1,3 +1,5 @@
+from array import array
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,3 +42,9 @@ def test_runs_of_any_sequence() -> None:
     assert list(runs_of([0])) == [range(0, 1)]
     assert list(runs_of([5, 5])) == [range(5, 6), range(5, 6)]
     assert list(runs_of(BlockRuns([range(1, 4)]))) == [range(1, 4)]
+
+
+@given(st.lists(st.tuples(st.integers(0, 2**64 - 10), st.integers(0, 9)), max_size=6))
+def test_words_are_those_of_an_array(starts: list[tuple[int, int]]) -> None:
+    ids = BlockRuns([range(start, start + n) for start, n in starts])
+    assert ids.words() == array("Q", [*ids]).tobytes()

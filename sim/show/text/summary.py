@@ -44,7 +44,7 @@ def render(summary: Mapping[str, Any], title: str, notes: Sequence[str] = ()) ->
             _shares("Recomputed, by cause", _causes(prefill["by_cause"]), CAUSE_LABELS, "yellow"),
         ),
         Text(),
-        Beside(_pairs(routing_facts(summary)), _pairs(engine_facts(summary))),
+        Beside(pairs(routing_facts(summary)), pairs(engine_facts(summary))),
         fault_table(summary.get("faults", ())),
         footnotes(thin_note(summary["thin_percentiles"]), notes, warnings=warnings_of(summary)),
     )
@@ -275,7 +275,8 @@ def _full(occupancy: Mapping[str, float | None] | None) -> str:
     return f"{words.percent(occupancy['mean'])} mean, {words.percent(occupancy['max'])} max"
 
 
-def _pairs(facts: Mapping[str, str]) -> RenderableType:
+def pairs(facts: Mapping[str, str]) -> RenderableType:
+    """Return facts below each other, behind their names."""
     grid = PageTable.grid(padding=(0, 2, 0, 0))
     grid.add_column(no_wrap=True)
     for name, fact in facts.items():

@@ -1,0 +1,122 @@
+"""`sim trace convert`, `generate` and `sample`: traces as files."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sim.commands.trace_source import AsFormat, TraceKeys, TracePath
+
+if TYPE_CHECKING:
+    from sim.workload.request import Trace
+
+Out = Annotated[
+    Path, typer.Argument(metavar="OUT", help="File to make, whole or not at all; gzipped if it ends in .gz.")
+]
+To = Annotated[
+    str,
+    typer.Option("--to", metavar="FORMAT", help="mooncake, timed_trace, dynamo or agentic_mooncake."),
+]
+Force = Annotated[bool, typer.Option("--force", help="Let OUT replace a file that is there.")]
+WindowPlace = Annotated[
+    str, typer.Option(metavar="WINDOW", help="Which turns: first, middle, last or from:K, the first being 0.")
+]
+
+
+def convert(
+    path: TracePath,
+    out: Out,
+    *,
+    to: To,
+    as_format: AsFormat = "auto",
+    overrides: TraceKeys = [],  # noqa: B006 - typer only reads it
+    force: Force = False,
+) -> None:
+    """Write a trace in another format, and say what that cannot hold of it."""
+    from sim.commands.trace_source import load
+    from sim.traces.writers import writer
+
+    writer(to)
+    write(load([path], as_format, overrides), out, to, force=force)
+
+
+def generate(
+    out: Out,
+    *,
+    profile: Annotated[str, typer.Option(metavar="PROFILE", help="Sessions to generate: talk or kct.")],
+    sessions: Annotated[int, typer.Option(min=1, metavar="N", help="How many.")],
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of their chance.")] = 0,
+    turns: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Turns of each; as many as drawn if absent.")
+    ] = None,
+    window: Annotated[str, typer.Option(metavar="WINDOW", help="Which turns: first or middle.")] = "middle",
+    to: To = "mooncake",
+    force: Force = False,
+) -> None:
+    """Write generated sessions of coding agents to a file."""
+    from pydantic import ValidationError
+
+    from sim.base.errors import InputError
+    from sim.base.messages import first_problem
+    from sim.traces.writers import writer
+    from sim.workload.load import load_workload
+    from sim.workload.settings import WorkloadSettings
+
+    writer(to)
+    given = {"profile": profile, "sessions": sessions, "turns": turns, "window": window}
+    try:
+        settings = WorkloadSettings.model_validate(given)
+    except ValidationError as error:
+        raise InputError(f"--{first_problem(error)}") from error
+    write(load_workload(settings, seed, Path()), out, to, force=force)
+
+
+def sample(
+    path: TracePath,
+    out: Out,
+    *,
+    sessions: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="How many sessions, whole ones; all if absent.")
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Which: fewer sessions of one seed are among more of it.")
+    ] = 0,
+    turns: Annotated[
+        int | None, typer.Option(min=1, metavar="M", help="Turns of each; all if absent.")
+    ] = None,
+    window: WindowPlace = "first",
+    to: To = "mooncake",
+    as_format: AsFormat = "auto",
+    overrides: TraceKeys = [],  # noqa: B006 - typer only reads it
+    force: Force = False,
+) -> None:
+    """Write some sessions of a trace to a file, and say what an infinite cache hits before and after."""
+    from sim.base import words
+    from sim.commands.trace_source import load
+    from sim.traces.sample import Window
+    from sim.traces.sample import sample as drawn
+    from sim.traces.walk import walk
+    from sim.traces.writers import writer
+
+    writer(to)
+    chosen = Window(turns, window)
+    whole = load([path], as_format, overrides)
+    some = drawn(whole, sessions, seed=seed, window=chosen)
+    hits = (words.percent(walk(trace).ideal_hit) for trace in (whole, some))
+    write(some, out, to, force=force, also=["ideal hit {} before, {} after".format(*hits)])
+
+
+def write(trace: "Trace", out: Path, to: str, *, force: bool, also: Sequence[str] = ()) -> None:
+    """Write a trace to a file; print what is in it, what is not, and how to run it."""
+    from sim.base.shown import WIDTH
+    from sim.commands.console import console
+    from sim.commands.kept import out_file
+    from sim.show.text.written import render_written
+    from sim.traces.convert import write_trace
+    from sim.traces.writers import writer
+
+    target = writer(to)
+    with out_file(out, force=force) as file:
+        lost = write_trace(trace, file, target, packed=out.suffix == ".gz")
+    console(WIDTH).print(render_written(trace, out, target, lost, also))

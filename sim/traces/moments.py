@@ -1,0 +1,27 @@
+"""When requests leave that have no timestamp: at the earliest, their delay after the turn before."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from sim.workload.request import Request, Trace
+
+
+class Place(NamedTuple):
+    """Where a request stands in its session."""
+
+    before: int | None
+    """Index of the turn before."""
+    moment_s: float
+    """Its timestamp or, without one, the earliest at which it could leave."""
+
+
+def placed(trace: Trace) -> Iterator[tuple[Request, Place]]:
+    """Yield every request, in the order of the trace, and where it stands; turns never go back in time."""
+    latest: dict[str, tuple[int, float]] = {}
+    for request in trace.requests:
+        before, least_s = latest.get(request.session, (None, 0.0))
+        moment_s = least_s + (request.delay_s or 0.0)
+        if request.timestamp_s is not None:
+            moment_s = max(least_s, request.timestamp_s)
+        yield request, Place(before, moment_s)
+        latest[request.session] = request.index, moment_s
