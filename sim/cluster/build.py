@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf
 
-from sim.cluster.client import make_client, slots
+from sim.cluster.clients.make import make_client, slots
 from sim.cluster.delays import Delays, constant_delays
 from sim.cluster.faults.links import tier_outages
 from sim.cluster.faults.scene import Scene

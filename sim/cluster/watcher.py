@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
-from sim.cluster.client import Act, Client
+from sim.cluster.clients.client import Act, Client
 from sim.cluster.frontend import Frontend
 from sim.cluster.kv_transfer import Pulls
 from sim.cluster.observer import Observer

@@ -78,6 +78,11 @@ class Trace:
         return f"{self.source}, line {self.lines[index]}: " if self.lines else ""
 
     @property
+    def first_index(self) -> int:
+        """The index of its first request: 0, unless it is to be sent beside another trace."""
+        return self.requests[0].index if self.requests else 0
+
+    @property
     def sessions(self) -> tuple[str, ...]:
         """Session names in order of first appearance."""
         return tuple(dict.fromkeys(request.session for request in self.requests))

@@ -5,7 +5,7 @@ from array import array
 import numpy as np
 
 from sim.base.errors import InvariantError
-from sim.cluster.client import Client
+from sim.cluster.clients.client import Client
 from sim.results.rows import Table
 from sim.workload.request import Request
 

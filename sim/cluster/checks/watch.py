@@ -18,7 +18,7 @@ from sim.cluster.checks.queues import WorkerQueues
 from sim.cluster.checks.requests import Requests
 from sim.cluster.checks.times import Times, check_lives
 from sim.cluster.checks.tokens import Tokens
-from sim.cluster.client import Act
+from sim.cluster.clients.client import Act
 from sim.cluster.frontend import CANNOT_CONNECT, Frontend
 from sim.cluster.pool import Pool
 from sim.cluster.recorder import Recorder
