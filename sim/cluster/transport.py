@@ -2,7 +2,6 @@
 
 from typing import Protocol
 
-from sim.cluster.faults.links import network_outages
 from sim.hardware.capacity import Capacity
 from sim.links.network import LinkUse, Network
 from sim.links.placement import place
@@ -36,7 +35,7 @@ def network_of(scenario: Scenario) -> Network:
     first, then = scenario.workers.first, scenario.workers.then
     nodes = place(scenario.disaggregation.placement, first, then).nodes
     gpus = [first.parallel.gpus_per_rank] * first.ranks + [then.parallel.gpus_per_rank] * then.ranks
-    return Network(scenario.network(), nodes, network_outages(scenario.faults), gpus)
+    return Network(scenario.network(), nodes, gpus)
 
 
 def pull_shape_of(scenario: Scenario, decode_capacity: Capacity) -> PullShape:

@@ -87,8 +87,9 @@ class ReplaySettings(Settings):
     think_factor: Factor | None = None
     """Think times that the trace has are multiplied by this, for client "turn-dependent"; unset: 1."""
     max_think_s: Seconds | None = None
-    """Longest time from an answer to the request that follows it, for client "turn-dependent": longer ones are
-    cut to this, later timestamps of the session come earlier by as much. AgentX has 60 s; unset: no limit."""
+    """Longest time from an answer to the request that follows it, for client "turn-dependent": longer ones
+    are cut to this, and later timestamps of the session come earlier by as much. AgentX has 60 s; unset:
+    no limit."""
 
     warm_start: Literal["first-contexts", "shared-prefixes", "smaller-run"] | None = None
     """What the cluster serves before the clock of the measured part starts, so that its caches are warm:

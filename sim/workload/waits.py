@@ -23,7 +23,7 @@ class Waits:
 
     """
 
-    __slots__ = ("_also", "_first", "_following", "_counts", "_trace")
+    __slots__ = ("_also", "_counts", "_first", "_following", "_trace")
 
     def __init__(self, trace: Trace) -> None:
         requests, self._trace = trace.requests, trace

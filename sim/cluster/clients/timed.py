@@ -19,7 +19,7 @@ class Timed:
     """
 
     def __init__(
-        self, clock: Clock, trace: Trace, speedup: float, send: Act, limit: float, due_s: "array[float]"
+        self, clock: Clock, trace: Trace, speedup: float, send: Act, *, limit: float, due_s: "array[float]"
     ) -> None:
         self._clock = clock
         self._requests = trace.requests

@@ -77,8 +77,8 @@ def test_one_may_wait_for_a_request_that_stands_later_in_the_trace() -> None:
     [
         (
             trace(("a", 0.0, None), ("b", 0.0, None, [7])),
-            r"request 1 \(session b, turn 0\) waits for request 7, which is not in the trace: its requests are "
-            "0 to 1$",
+            r"request 1 \(session b, turn 0\) waits for request 7, which is not in the trace: "
+            "its requests are 0 to 1$",
         ),
         (
             trace(("a", 0.0, None, [0])),
