@@ -239,14 +239,9 @@ class Cluster:
         """Replay the whole trace; what has not ended when nothing can happen any more is unfinished."""
         watch, replay = self._watch, self.replay
         self._on_progress = on_progress
+        replay.start(self._begin)
         with rare_collections():
-            for part in replay.warm:
-                self._play(part)
-                if self.recorder.records:  # some never end: nor does the warm-up
-                    break
-            else:
-                self._begin()
-                self._play(replay.measured)
+            self.clock.run_out(self._lookout)
         if watch is not None:
             watch.stopped()
         self.hangs = self._hangs()
@@ -258,15 +253,16 @@ class Cluster:
         if watch is not None:
             watch.closed()
 
-    def _play(self, part: Part) -> None:
+    def _begin(self, part: Part) -> None:
+        """A part of the replay begins; what is counted begins with the measured one."""
         if part.spread:
             ranks = self.scenario.workers.first.ranks
             self._pins.update((index, place % ranks) for place, index in enumerate(part.indices))
         self._clients.timeout_s = part.settings.timeout_s
-        self.replay.play(part, lambda: self.clock.run_out(self._lookout))
+        if part is self.replay.measured:
+            self._begin_measuring()
 
-    def _begin(self) -> None:
-        """The measured part begins: nothing is under way, and what is counted begins at 0."""
+    def _begin_measuring(self) -> None:
         replay, recorder = self.replay, self.recorder
         self.scene.start(
             self.frontend,
@@ -303,7 +299,7 @@ class Cluster:
         self._clients.cut(index)
 
     def _ended(self, request: Request) -> None:
-        self.client.ended(request)
+        self.replay.ended(request)
         if self._on_progress is not None:
             self._on_progress(self.clock.now_s, self.recorder.ended, self.replay.total)
 

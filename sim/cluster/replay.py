@@ -2,6 +2,7 @@
 
 from array import array
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import chain
 from math import inf, nan
 from typing import NamedTuple
@@ -10,14 +11,18 @@ from sim.cluster.clients.client import Act, Client
 from sim.cluster.clients.lanes import Cut
 from sim.cluster.clients.make import make_client, slots
 from sim.cluster.left_out import LeftOut
-from sim.events.clock import Clock
+from sim.events.clock import Clock, Phase
 from sim.workload.request import Request, Trace
 from sim.workload.settings import ReplaySettings
 from sim.workload.warm_start import warm_parts
 
 
+REST_S = 10.0
+"""From the end of what warms caches to the beginning of what follows: copies to other tiers end meanwhile."""
+
+
 class Part(NamedTuple):
-    """Requests that one client sends; all have ended before the next part begins."""
+    """Requests that one client sends; all have ended when the next part begins."""
 
     trace: Trace
     settings: ReplaySettings
@@ -71,6 +76,11 @@ class Replay:
         self.client = self.measured.client
         """Of the part that is being played."""
         self._clock = clock
+        self._begins: Callable[[Part], None] = lambda _: None
+        self._number = 0
+        """Of the part that is being played."""
+        self._left = 0
+        """Its requests that have not ended, if it warms caches."""
 
     @property
     def parts(self) -> Sequence[Part]:
@@ -97,13 +107,34 @@ class Replay:
         """Whether requests or times may be left out of the numbers."""
         return self.looks_only or self.settings.warm_up_requests is not None
 
-    def play(self, part: Part, run_out: Callable[[], None]) -> None:
-        """Send the requests of a part; `run_out` returns when nothing can happen any more."""
+    def start(self, begins: Callable[[Part], None]) -> None:
+        """Play all parts, the first from now on; `begins` is told of each right before."""
+        self._begins = begins
+        self._play(0)
+
+    def ended(self, request: Request) -> None:
+        """Note that a request was answered, rejected, failed, or given up."""
+        self.client.ended(request)
+        if self.left_out.measuring:
+            return
+        self._left -= 1
+        if not self._left:
+            next_s = self._clock.now_s + REST_S
+            self._clock.at(next_s, Phase.FAULT, 0, partial(self._play, self._number + 1))
+
+    def _play(self, number: int) -> None:
+        """Let a part begin; one without requests is over at once."""
+        part = self.parts[number]
+        measured = number == len(self.warm)
+        self._number, self._left = number, len(part.indices)
+        if not measured and not self._left:
+            self._play(number + 1)
+            return
         self.client = part.client
-        if part is self.measured:
+        if measured:
             self.left_out.begin(self._clock.now_s)
+        self._begins(part)
         part.client.start()
-        run_out()
 
     def window(self, end_s: float) -> tuple[float, float]:
         """Return between which times rates are counted in a run that ended so."""

@@ -51,8 +51,10 @@ def counted_rows(requests: "pd.DataFrame") -> "pd.DataFrame":
 def left_out(requests: "Table", begun_s: float, from_s: float, until_s: float) -> dict[str, Any]:
     """Return the table `left_out` of a summary; the measured part began at `begun_s`."""
     phases = requests.values(PHASE.name).values if requests.has(PHASE.name) else np.array([], np.object_)
+    warm = phases == WARM_UP
+    warm_s = requests.values("end_s").values[warm].max(initial=0.0)
     return {
-        "warm_up": _sums(requests, phases == WARM_UP, begun_s),
+        "warm_up": _sums(requests, warm, float(warm_s)),
         "first": _sums(requests, phases == FIRST, from_s - begun_s),
         "from_s": from_s,
         "until_s": until_s,
