@@ -16,7 +16,6 @@ from sim.workload.request import Request, Trace
 from sim.workload.settings import ReplaySettings
 from sim.workload.warm_start import warm_parts
 
-
 REST_S = 10.0
 """From the end of what warms caches to the beginning of what follows: copies to other tiers end meanwhile."""
 

@@ -46,7 +46,7 @@ def by_index(cluster, *names):
 
 
 def test_first_contexts_are_cached_when_the_clock_starts():
-    """The warm-up takes a step; 10 s later the clock starts. Then 48 tokens of the first prompt are hit, as its last one is computed."""
+    """The warm-up takes a step; 10 s later the clock starts. Of the first prompt 48 tokens are hit then."""
     cluster = play(ONE, replay={"warm_start": "first-contexts"})
     names = ("index", "phase", "send_s", "end_s", "computed_prompt_tokens", "required_tokens")
     assert by_index(cluster, *names) == [
@@ -80,7 +80,7 @@ def test_first_contexts_are_cached_when_the_clock_starts():
 
 
 def test_pool_and_links_are_those_of_the_measured_part():
-    """The warm-up fills 4 of 100 blocks for a second, and copies them to the host; then turns fill 4 and 5."""
+    """The warm-up fills 4 of 100 blocks for a second, and copies them to the host; turns fill 4 and 5."""
     found = summary_of(play(ONE, replay={"warm_start": "first-contexts"}))
     assert found["occupancy"]["pool"] == {"mean": pytest.approx((4 + 5) / 100 / 6), "max": 0.05}
     offload = {"cpu_bytes": 50 * HOST_BLOCK_BYTES}
@@ -346,7 +346,7 @@ def any_replay(random: Random, requests) -> dict:
         if random.random() < 0.6:
             chosen["lanes"] = random.randint(1, 4)
             if random.random() < 0.7:
-                chosen["duration_s"] = random.choice([0.1, 2.5, 12.0])
+                chosen["duration_s"] = random.choice([0.1, 1.0])
                 chosen["at_end"] = random.choice(["finish", "cut"])
         if random.random() < 0.4:
             chosen |= {"think_factor": random.choice([0.5, 3.0]), "max_think_s": random.choice([0, 0.02, 1])}
@@ -391,7 +391,8 @@ def both_ways(chosen: Scenario, requests, law) -> None:
     same(quick, run_cluster(chosen.model_copy(update={"engine": engine}), requests, law))
 
 
-@settings(max_examples=100, deadline=None)
+@pytest.mark.slow
+@settings(max_examples=40, deadline=None)
 @given(seeds)
 def test_any_replay_of_aggregated_workers(seed):
     random = RandomCluster(Random(seed))
@@ -409,7 +410,8 @@ def test_any_replay_of_aggregated_workers(seed):
     both_ways(Scenario.model_validate(content), requests, random.law)
 
 
-@settings(max_examples=30, deadline=None)
+@pytest.mark.slow
+@settings(max_examples=20, deadline=None)
 @given(seeds)
 def test_any_replay_of_split_workers(seed):
     random = Random(seed)

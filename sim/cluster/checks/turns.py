@@ -63,7 +63,9 @@ class _Book:
         self._open = Gauge()
         """Sessions in lanes."""
         self._n_open = 0
-        self._instant = 0
+        self._instant: set[int] = set()
+        self._instant_s = -1.0
+        """Groups of which one began and ended at this instant, where all together would so for ever."""
         if self._lanes is not None:
             groups = session_groups(part.trace)
             self._sizes = [len(group) for group in groups]
@@ -138,12 +140,16 @@ class _Book:
         if not self._left[group]:
             self._n_open -= 1
             self._open.set(self._n_open, min(now_s, self._end_s()))
-            self._instant = self._instant + 1 if self._begun.pop(group) == now_s else 0
+            if now_s > self._instant_s and len(self._instant) < len(self._sizes):
+                self._instant.clear()
+            self._instant_s = now_s
+            if self._begun.pop(group) == now_s:
+                self._instant.add(group[0])
 
     def closed(self, unfinished: int) -> None:
         """With a duration, as many sessions were open all the time as there are lanes."""
         duration_s, lanes = self._settings.duration_s, self._lanes
-        if duration_s is None or lanes is None or unfinished or self._instant >= len(self._sizes):
+        if duration_s is None or lanes is None or unfinished or len(self._instant) == len(self._sizes):
             return
         self._open.set(0, self._end_s())
         busy_s, all_s = self._open.area(self._end_s()), lanes * duration_s

@@ -74,8 +74,9 @@ class Lanes:
         self._recycled = Recycled(trace, recycled_from)
         self._next, self._times = 0, 0
         self._n_taken = 0
-        self._n_instant = 0
-        """Sessions, one after another, that ended when they began: all was refused, and would be for ever."""
+        self._instant: set[int] = set()
+        """Groups of which one began and ended at this instant; if all did, they would so for ever."""
+        self._instant_s = -1.0
         self._end_s = inf
         self._over = False
         self._in_flight: dict[int, tuple[_Taken, int]] = {}
@@ -143,15 +144,23 @@ class Lanes:
                 self._after(self._idle_s(taken, follows), taken, follows)
         if not taken.left:
             del self._taken[taken.number]
-            self._n_instant = self._n_instant + 1 if taken.begun_s == self._clock.now_s else 0
+            self._note_instant(taken)
             self._take()
+
+    def _note_instant(self, taken: _Taken) -> None:
+        now_s = self._clock.now_s
+        if now_s > self._instant_s:
+            self._instant.clear()
+            self._instant_s = now_s
+        if taken.begun_s == now_s:
+            self._instant.add(taken.number % len(self._groups))
 
     def _take(self) -> None:
         """Let a lane begin with the next session, if there is one."""
         if self._over or self._clock.now_s >= self._end_s:
             return
         if self._next == len(self._groups):
-            if self._duration_s == inf or self._n_instant >= len(self._groups):
+            if self._duration_s == inf or len(self._instant) == len(self._groups):
                 return
             self._next, self._times = 0, self._times + 1
         taken = _Taken(self._n_taken, self._groups[self._next], self._times, self._clock.now_s)
