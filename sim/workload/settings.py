@@ -131,7 +131,7 @@ class ReplaySettings(Settings):
             raise ValueError('lanes: only for client = "turn-dependent", which waits for answers')
         if self.duration_s is not None and self.lanes is None:
             raise ValueError("duration_s: only beside lanes, which are kept busy for so long")
-        if None not in (self.duration_s, self.warm_up_s) and self.warm_up_s >= self.duration_s:
+        if self.duration_s is not None and self.duration_s <= (self.warm_up_s or 0.0):
             raise ValueError("warm_up_s: must be below duration_s, or nothing counts")
         if self.at_end is not None and self.duration_s is None:
             raise ValueError("at_end: only beside duration_s")

@@ -84,7 +84,7 @@ def test_a_run_that_serves_all_refuses_none() -> None:
         (
             "replay.warm_start=first-contexts",
             "replay.warm_start: a recorded run was sent as it was; leave it out "
-            r"\(--set replay.warm_start=none\)",
+            "(--set replay.warm_start=none)",
         ),
         ("replay.timeout_s=0.01", "replay.timeout_s: nothing breaks in a replay at recorded times"),
         ('faults=[{kind="worker-dies",worker=0,at_s=1}]', "leave it out (--set faults=none)"),

@@ -89,7 +89,7 @@ def test_a_replay_that_makes_no_sense_is_refused(replay: dict[str, object]) -> N
             "warm_up_s: must be below duration_s",
         ),
         ({"warm_up_requests": -1}, "greater than or equal to 0"),
-        ({"max_think_s": -1}, "greater than or equal to 0"),
+        ({"max_think_s": -1}, "is not a time"),
         ({"think_factor": 0}, "greater than or equal to"),
     ],
 )

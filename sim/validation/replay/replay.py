@@ -176,9 +176,8 @@ def _check_faults(scenario: Scenario) -> None:
     found = [("faults", scenario.faults), ("replay.timeout_s", scenario.replay.timeout_s)]
     keys = [key for key, value in found if value]
     if keys:
-        raise InputError(
-            f"{' and '.join(keys)}: nothing breaks in a replay at recorded times; leave it out ({_none(keys)})"
-        )
+        says = "nothing breaks in a replay at recorded times; leave it out"
+        raise InputError(f"{' and '.join(keys)}: {says} ({_none(keys)})")
     keys = [f"replay.{key}" for key in NOT_RECORDED if getattr(scenario.replay, key) is not None]
     if keys:
         raise InputError(
