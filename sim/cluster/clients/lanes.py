@@ -13,7 +13,7 @@ from sim.workload.groups import session_groups
 from sim.workload.recycled import Recycled
 from sim.workload.request import Request, Trace
 from sim.workload.settings import ReplaySettings
-from sim.workload.waits import Waits
+from sim.workload.wait_graph import Waits
 
 Cut = Callable[[int], object]
 """Gives up a request, by index."""

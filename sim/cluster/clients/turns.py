@@ -9,13 +9,13 @@ from sim.cluster.clients.think import Think
 from sim.events.clock import Clock
 from sim.workload.request import Request, Trace
 from sim.workload.settings import ReplaySettings
-from sim.workload.waits import Waits
+from sim.workload.wait_graph import Waits
 
 
 class TurnDependent:
     """A session's first turn leaves at its timestamp, each other one its think time after the previous ended.
 
-    A request that names others waits for those: see `sim.workload.waits`. Its think time begins when the last
+    A request that names others waits for those: see `sim.workload.wait_graph`. Its think time begins when the last
     has ended, however it ended: a session goes on after a turn that was rejected.
 
     A turn without a recorded think time leaves at its timestamp, or when the previous one ended if that is
