@@ -19,8 +19,10 @@ from sim.cluster.layout import Policies, lay_out
 from sim.cluster.link_rows import link_rows, rows_since
 from sim.cluster.lookout import Lookout
 from sim.cluster.migration import Migration, MigrationRules, lease_expired
+from sim.cluster.prompts import Prompts
 from sim.cluster.recorder import Recorder
 from sim.cluster.replay import Part, Replay
+from sim.cluster.returns import Returns
 from sim.cluster.stage import Desk
 from sim.cluster.tiers import router_tiers, tiers_of
 from sim.cluster.transport import Transport, network_of, pull_shape_of
@@ -40,6 +42,7 @@ from sim.links.tier_links import TierLinks
 from sim.results.transfers import LinkRow, PullCounts
 from sim.router import Policy
 from sim.scenario.scenario import Scenario
+from sim.workload.answers import answers_of
 from sim.workload.request import Request, Trace
 
 Progress = Callable[[float, int, int], None]
@@ -124,10 +127,19 @@ class Cluster:
         self.scene = Scene(self.clock, scenario.faults, scenario.seed)
         self._lazy_updates = LazyUpdates()
         self._prefixes = PrefixTable(trace.chunk_tokens, hash_tokens(self._groups))
+        self.answers = answers_of(trace, scenario.replay.answers)
+        """Which prompts hold the answer to which earlier request; none where all are fresh."""
+        scale = capacity.block_tokens // hash_tokens(self._groups)
         self.pulls = self._transfers(transport) if scenario.workers.prefill else None
         """Transfers between workers; None in an aggregated cluster."""
         self._pins: dict[int, int] = {}
         """Workers that warm-up requests are to go to, by index."""
+        first_tiers, decode_tiers = self.tiers, tuple[Tier, ...]()
+        self.returns = self._returns()
+        """KV that flows back to prefill workers; None: none does."""
+        if self.returns is not None:
+            first_tiers = (*self.tiers, self.returns.tier())
+            decode_tiers = tiers_of(scenario, self.decode_capacity)
         booked = watcher.booked if watcher else None
         desk = Desk(self.clock, self._lazy_updates, self.recorder, scenario.seed, booked, self._pins)
         policies = Policies(policy, decode_policy)
@@ -137,7 +149,7 @@ class Cluster:
         self.frontend = Frontend(
             self.clock,
             stages,
-            self._prefixes,
+            Prompts(self._prefixes, self.answers, scale),
             self.recorder,
             door=self._front_door(times),
             delays=self._delays,
@@ -147,7 +159,15 @@ class Cluster:
         )
         self._outbox = self.frontend if watcher is None else watcher.outbox(self.frontend)
         capacities = Capacities(capacity, self.decode_capacity)
-        for kind in worker_kinds(scenario, capacities, times, self._groups, self.tiers, step_time=step_time):
+        for kind in worker_kinds(
+            scenario,
+            capacities,
+            times,
+            self._groups,
+            first_tiers,
+            decode_tiers=decode_tiers,
+            step_time=step_time,
+        ):
             for _ in range(kind.ranks):
                 self._add_worker(kind)
         self.migration = Migration(
@@ -194,13 +214,26 @@ class Cluster:
             listeners=listeners,
         )
 
+    def _returns(self) -> Returns | None:
+        scenario, capacity = self.scenario, self.decode_capacity
+        if self.pulls is None or scenario.disaggregation.return_kv is None:
+            return None
+        return Returns(
+            self.clock,
+            self.pulls.wires,
+            self.workers,
+            scenario.workers.first.ranks,
+            block_bytes=capacity.host_block_bytes,
+            block_tokens=capacity.block_tokens,
+            attention_group=full_group(self._groups),
+        )
+
     def _front_door(self, times: Coefficients) -> FrontDoor:
         scenario = self.scenario
         return FrontDoor(
             times.frontend,
             scenario.max_model_len,
             full_group(self._groups),
-            attention_scale=self.capacity.block_tokens // hash_tokens(self._groups),
             track_outputs=scenario.router.track_output_blocks,
         )
 
@@ -216,6 +249,7 @@ class Cluster:
                 tiers,
                 kind.capacity.host_block_bytes,
                 {tier.link: self.scene.outages(index, tier.link) for tier in tiers},
+                self.returns.fetch(index) if self.returns is not None else lambda _: None,
             ),
             observer=self._watch or self.recorder,
             outbox=self.scene.outbox(index, self._outbox),

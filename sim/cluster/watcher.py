@@ -1,6 +1,6 @@
 """Who hears all that the parts of a cluster tell each other, and changes nothing of it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from sim.cluster.clients.client import Act, Client
@@ -16,6 +16,7 @@ from sim.cluster.worker import Worker
 from sim.events.clock import Clock
 from sim.router import Booking, Decision
 from sim.scenario.scenario import Scenario
+from sim.workload.request import Answer
 
 
 class Watched(Protocol):
@@ -28,6 +29,10 @@ class Watched(Protocol):
     @property
     def scenario(self) -> Scenario:
         """What it was built from."""
+
+    @property
+    def answers(self) -> Mapping[int, Answer]:
+        """Which prompts hold the answer to which earlier request."""
 
     @property
     def client(self) -> Client:

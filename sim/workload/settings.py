@@ -10,6 +10,7 @@ from sim.base.settings import Settings
 from sim.base.units import Seconds, Tokens
 from sim.workload.agent import ProfileName, Window
 from sim.workload.formats import FormatName
+from sim.workload.request import Answers
 
 NOT_BESIDE = {
     "path": frozenset({"profile", "turns", "window", "max_think_s", "start_gap_s", "max_context_tokens"}),
@@ -82,6 +83,10 @@ class ReplaySettings(Settings):
     """Limit of client "max-concurrency" on requests in flight; "sessions": the number of sessions."""
     speedup: Factor = 1.0
     """Timestamps are divided by this; think times are not."""
+    answers: Answers | None = None
+    """Whether prompts hold what was answered before ("returned"), and hit blocks that decode made, or other
+    tokens in its place ("fresh"), as those of a client that makes prompts from hash ids; unset: as the trace
+    says."""
     timeout_s: Annotated[Seconds, Field(gt=0)] | None = None
     """How long after it was sent a client gives a request up that has not ended; unset: never."""
     think_factor: Factor | None = None
