@@ -4,7 +4,6 @@ What is left over after the last full chunk has no id. It gets one of its own in
 keeps its length and its end is never found again: such an end fills no block.
 """
 
-from array import array
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -37,36 +36,31 @@ def find_floor_chunk_tokens(rows: Rows, path: Path) -> int:
 
 def floor_sizes(rows: Rows, sizes: Iterable[int]) -> list[int]:
     """Return the chunk sizes for which every row has floor(input_length / size) ids."""
-    lengths, counts = whole_numbers(rows.input_length), whole_numbers(rows.ids_count)
+    lengths, counts = rows.lengths(), rows.id_counts()
     return [size for size in sizes if (lengths // size == counts).all()]
 
 
-def give_ends_ids(rows: Rows, chunk_tokens: int, path: Path) -> int:
-    """Give every row that ends in a part of a chunk an id of its own for it; return how many got one.
+def check_floor_counts(rows: Rows, chunk_tokens: int, path: Path) -> None:
+    """Refuse rows that have more or fewer ids than full chunks.
 
     Raises:
-        InputError: a row has more or fewer ids than its full chunks.
+        InputError: lists them.
 
     """
-    lengths, counts = whole_numbers(rows.input_length), whole_numbers(rows.ids_count)
+    lengths, counts = whole_numbers(rows.input_length), whole_numbers(rows.ids.counts)
     problems = Problems(path)
     for row in np.flatnonzero(lengths // chunk_tokens != counts).tolist():
         problems.add(
-            rows.line[row],
+            rows.place(row),
             f"input_length = {rows.input_length[row]} has {rows.input_length[row] // chunk_tokens} full "
-            f"chunks of {chunk_tokens} tokens, but {rows.ids_count[row]} hash_ids",
+            f"chunks of {chunk_tokens} tokens, but {counts[row]} hash_ids",
         )
     problems.raise_any()
-    ends = np.flatnonzero(lengths % chunk_tokens)
-    ids = np.frombuffer(rows.ids, np.uint64)
-    used = np.unique(ids)
-    own = np.setdiff1d(np.arange(len(ends) + len(used), dtype=np.uint64), used)[: len(ends)]
-    after = whole_numbers(rows.ids_start)[ends] + counts[ends]
-    grown = np.insert(ids, after, own)
-    has_end = np.zeros(len(rows), np.int64)
-    has_end[ends] = 1
-    starts = whole_numbers(rows.ids_start) + np.cumsum(has_end) - has_end
-    rows.ids = array("Q", grown.tobytes())
-    rows.ids_start = array("q", starts.tobytes())
-    rows.ids_count = array("q", (counts + has_end).tobytes())
+
+
+def give_ends_ids(rows: Rows, chunk_tokens: int) -> int:
+    """Give every row whose last chunk has no id one of its own for it; return how many got one."""
+    lengths, counts = whole_numbers(rows.input_length), whole_numbers(rows.ids.counts)
+    ends = np.flatnonzero(-(-lengths // chunk_tokens) > counts)
+    rows.ids.give_ends(ends)
     return len(ends)

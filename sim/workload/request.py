@@ -1,11 +1,17 @@
 """What a trace holds: requests in the order of their timestamps, and how many tokens a hash id stands for."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from sim.workload.recorded import Recorded
+
 Answers = Literal["returned", "fresh"]
 """Whether prompts hold what was answered before ("returned"), or other tokens in its place ("fresh")."""
+Rounding = Literal["ceil", "floor"]
+"""Whether what is left of a prompt after its full chunks has a hash id, or none."""
+Ends = Rounding | Literal["never"]
+"""The same, or that the last chunk of a prompt has no id that can be relied on, full or not."""
 
 
 class Answer(NamedTuple):
@@ -67,15 +73,30 @@ class Trace:
     """What the reader changed or noticed, a sentence each: sorted, re-based, rows dropped."""
 
     lines: Sequence[int] = field(default=(), compare=False)
-    """The line of each request in the file, if the trace is from one."""
+    """The line of each request in its file, if the trace is from one."""
+    files: Sequence[str] = field(default=(), compare=False)
+    """Names of its files, if there are several."""
+    file_of: Sequence[int] = field(default=(), compare=False)
+    """Which of them each request is from."""
     in_file: int | None = None
     """How many requests the file holds, taken or not; None if the trace is from no file."""
     answers: Answers = "fresh"
     """How the traffic was that it records: what a replay does unless it is told otherwise."""
+    format: str | None = None
+    """The format of its file."""
+    recorded: Sequence[Recorded] = field(default=(), compare=False)
+    """What was measured of each request, if the trace says anything of that."""
+    dropped: Mapping[str, int] = field(default_factory=dict, compare=False)
+    """Rows of the file that are no request of the trace, counted by reason."""
+    fixed: Mapping[str, int] = field(default_factory=dict, compare=False)
+    """Rows that were changed to be used, counted by what was done."""
 
     def place(self, index: int) -> str:
         """Return what stands before a message about a request: file and line, if it has them."""
-        return f"{self.source}, line {self.lines[index]}: " if self.lines else ""
+        if not self.lines:
+            return ""
+        file = self.files[self.file_of[index]] if self.files else self.source
+        return f"{file}, line {self.lines[index]}: "
 
     @property
     def first_index(self) -> int:

@@ -9,20 +9,27 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.workload.formats.row import Row
-from sim.workload.request import Request
+from sim.workload.columns import Shared, Sparse
+from sim.workload.hash_ids import HashIds
+from sim.workload.recorded import NOTHING, Recorded
+from sim.workload.request import Answer, Request
+from sim.workload.row import COMMON, N_COMMON, Row
 
 NO_ROW = -1
+SCOPE_BIT = 48
+"""Ids of a file that has its own differ from equal ones of another above this bit."""
 
 
 class Rows:
     """Rows in the order of the file. Those of one session are its turns; one that names none has its own.
 
     Times are in the file's unit, nan where there is none. Rows are numbered from 0, and so are sessions, in
-    order of first appearance.
+    order of first appearance. Columns of what few formats have are empty until a row has it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most_sessions: int | None = None) -> None:
+        """`most_sessions`: how many are kept, the first; rows of others are only counted."""
+        self._most_sessions = most_sessions
         self.line = array("q")
         self.session = array("q")
         self.turn = array("q")
@@ -32,22 +39,52 @@ class Rows:
         self.delay = array("d")
         self.input_length = array("q")
         self.output_length = array("q")
-        self.ids = array("Q")
-        """The hash ids of all rows."""
-        self.ids_start = array("q")
-        self.ids_count = array("q")
+        self.ids = HashIds()
         self.n_sessions = 0
+        """Of the file, kept or not."""
+        self.skipped_lengths = array("q")
+        """Prompts of rows that are not kept."""
+        self.skipped_counts = array("q")
+        """Of hash ids of them."""
+        self.skipped_lines = array("q")
         self.n_unnamed = 0
         """Rows that name no session."""
+        self.priority = Sparse(0)
+        self.model: Shared[str] = Shared()
+        self.cancel_after_s = Sparse(nan)
+        self.block_size = Sparse(0)
+        self._waits: dict[int, tuple[int, ...]] = {}
+        self._answers: dict[int, Answer] = {}
+        self._recorded: dict[int, Recorded] = {}
         self._names: dict[int, str] = {}
         self._latest: dict[str, int] = {}
-        """The newest row of each session that has a name."""
+        """The newest row of each session that has a name and is kept."""
+        self._skipped_names: set[str] = set()
+        self._files: list[str] = []
+        """Names of files, if there are several."""
+        self._file_of = array("i")
+        """Of each row, if there are several."""
+        self._scope: int | None = None
+        """Of ids and sessions of this file."""
 
     def __len__(self) -> int:
         return len(self.line)
 
-    def append(self, row: Row) -> None:
-        """Add a row."""
+    def next_file(self, name: str | None, *, own_ids: bool = False) -> None:
+        """Say that the rows that follow are of another file, one of several if it has a name.
+
+        `own_ids`: whether its ids and sessions are others than equal ones of the files before.
+        """
+        if name is not None:
+            self._scope = len(self._files) if own_ids else None
+            self._files.append(name)
+
+    def append(self, row: Row) -> bool:
+        """Add a row; return whether its session is one of those that are kept."""
+        if self._scope:
+            row = self._scoped(row)
+        if self._most_sessions is not None and self._skips(row):
+            return False
         number, before = len(self.line), NO_ROW
         if row.session is None:
             self.n_unnamed += 1
@@ -65,13 +102,92 @@ class Rows:
             self.turn.append(self.turn[before] + 1)
         self.before.append(before)
         self.line.append(row.line)
+        if self._files:
+            self._file_of.append(len(self._files) - 1 if row.file is None else row.file)
         self.timestamp.append(nan if row.timestamp is None else row.timestamp)
         self.delay.append(nan if row.delay is None else row.delay)
         self.input_length.append(row.input_length)
         self.output_length.append(row.output_length)
-        self.ids_start.append(len(self.ids))
-        self.ids_count.append(len(row.hash_ids))
-        self.ids.extend(row.hash_ids)
+        self.ids.append(row.hash_ids)
+        if row[N_COMMON:] != COMMON:
+            self._append_rare(number, row)
+        return True
+
+    @property
+    def in_file(self) -> int:
+        """How many rows the file has, kept or not."""
+        return len(self.line) + len(self.skipped_lines)
+
+    def _scoped(self, row: Row) -> Row:
+        """Return a row with ids and a session that no other file has, but for chance among hashes."""
+        ids = np.frombuffer(row.hash_ids, np.uint64) ^ np.uint64((self._scope or 0) << SCOPE_BIT)
+        session = None if row.session is None else f"{self._files[-1]}: {row.session}"
+        return row._replace(hash_ids=array("Q", ids.tobytes()), session=session)
+
+    def _skips(self, row: Row) -> bool:
+        most = self._most_sessions
+        if (
+            most is None
+            or self.n_sessions < most
+            or (row.session is not None and row.session in self._latest)
+        ):
+            return False
+        if row.session is None:
+            self.n_unnamed += 1
+            self.n_sessions += 1
+        elif row.session not in self._skipped_names:
+            self._skipped_names.add(row.session)
+            self.n_sessions += 1
+        self.skipped_lines.append(row.line)
+        self.skipped_lengths.append(row.input_length)
+        self.skipped_counts.append(len(row.hash_ids))
+        return True
+
+    def _append_rare(self, number: int, row: Row) -> None:
+        if row.priority:
+            self.priority.put(number, row.priority)
+        if row.block_size:
+            self.block_size.put(number, row.block_size)
+        if row.model is not None:
+            self.model.put(number, row.model)
+        if row.cancel_after_s is not None:
+            self.cancel_after_s.put(number, row.cancel_after_s)
+        if row.waits_for:
+            self._waits[number] = row.waits_for
+        if row.answer is not None:
+            self._answers[number] = row.answer
+        if row.recorded is not NOTHING:
+            self._recorded[number] = row.recorded
+
+    def waits_for(self, row: int) -> tuple[int, ...]:
+        """Return the other rows whose answers a row waits for."""
+        return self._waits.get(row, ())
+
+    @property
+    def has_waits(self) -> bool:
+        """Whether a row says for which others it waits."""
+        return bool(self._waits)
+
+    def wait(self, row: int, for_rows: tuple[int, ...]) -> None:
+        """Let a row wait for others, of whatever session."""
+        self._waits[row] = for_rows
+
+    def answer(self, row: int) -> Answer | None:
+        """Return which tokens of a row are the answer to another."""
+        return self._answers.get(row)
+
+    def mark_answer(self, row: int, answer: Answer) -> None:
+        """Say which tokens of a row are the answer to another one, by its number."""
+        self._answers[row] = answer
+
+    def recorded(self, row: int) -> Recorded:
+        """Return what was measured of a row."""
+        return self._recorded.get(row, NOTHING)
+
+    @property
+    def has_recorded(self) -> bool:
+        """Whether anything was measured of any row."""
+        return bool(self._recorded)
 
     def holds(self, number: int, row: Row) -> bool:
         """Return whether a row that was added is equal to another one but for the line."""
@@ -87,12 +203,38 @@ class Rows:
     def session_name(self, row: int) -> str:
         """Return the name of a row's session; one without is called after its line."""
         name = self._names.get(self.session[row])
-        return f"line {self.line[row]}" if name is None else name
+        place = self.place(row) if name is None else 0
+        return name if name is not None else f"line {place}" if isinstance(place, int) else place
 
     def hash_ids(self, row: int) -> "array[int]":
         """Return the ids of a row."""
-        start = self.ids_start[row]
-        return self.ids[start : start + self.ids_count[row]]
+        return self.ids.get(row)
+
+    def lengths(self) -> NDArray[np.int64]:
+        """Return the lengths of all prompts of the file, those that are not kept at the end."""
+        return np.concatenate([whole_numbers(self.input_length), whole_numbers(self.skipped_lengths)])
+
+    def id_counts(self) -> NDArray[np.int64]:
+        """Return how many ids they have, in the same order."""
+        return np.concatenate([whole_numbers(self.ids.counts), whole_numbers(self.skipped_counts)])
+
+    def place(self, number: int) -> int | str:
+        """Return the line of one of them, in the same order; with its file if there are several."""
+        n = len(self.line)
+        if number >= n:
+            return self.skipped_lines[number - n]
+        if not self._files:
+            return self.line[number]
+        return f"{self._files[self._file_of[number]]}, line {self.line[number]}"
+
+    def file_of(self, row: int) -> int:
+        """Return which of several files a row is in."""
+        return self._file_of[row]
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Names of files, if there are several."""
+        return tuple(self._files)
 
 
 class RowRequests(Sequence[Request]):
@@ -103,12 +245,23 @@ class RowRequests(Sequence[Request]):
         self._order = order
         self._origin = origin
         self._units_per_s = units_per_s
+        self._index_of: dict[int, int] | None = None
 
     @property
     def lines(self) -> "array[int]":
-        """The line of each request in the file."""
+        """The line of each request in its file."""
         lines = whole_numbers(self._rows.line)
         return array("q", lines[whole_numbers(self._order)].tobytes())
+
+    @property
+    def file_of(self) -> Sequence[int]:
+        """Which file each request is in, if there are several."""
+        return array("i", map(self._rows.file_of, self._order)) if self._rows.files else ()
+
+    @property
+    def recorded(self) -> Sequence[Recorded]:
+        """What was measured of each request; empty if the rows say nothing of that."""
+        return [*map(self._rows.recorded, self._order)] if self._rows.has_recorded else ()
 
     def __len__(self) -> int:
         return len(self._order)
@@ -134,16 +287,32 @@ class RowRequests(Sequence[Request]):
     def _request(self, index: int) -> Request:
         rows, row = self._rows, self._order[index]
         turn, timestamp, delay = rows.turn[row], rows.timestamp[row], rows.delay[row]
+        waits, answer, cancel = rows.waits_for(row), rows.answer(row), rows.cancel_after_s.get(row)
         return Request(
             index,
             rows.session_name(row),
             turn,
             None if isnan(timestamp) else (timestamp - self._origin) / self._units_per_s,
-            None if isnan(delay) or turn == 0 else delay / self._units_per_s,
+            None if isnan(delay) or (turn == 0 and not waits) else delay / self._units_per_s,
             rows.input_length[row],
             max(rows.output_length[row], 1),
             rows.hash_ids(row),
+            self._indices(waits) if waits else (),
+            self._answer(answer) if answer is not None else None,
+            int(rows.priority.get(row)),
+            rows.model.get(row),
+            None if isnan(cancel) else cancel,
         )
+
+    def _answer(self, answer: Answer) -> Answer | None:
+        request = self._indices((answer.request,))
+        return Answer(request[0], answer.start, answer.end) if request else None
+
+    def _indices(self, rows: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the requests that rows are; those that are not taken are none."""
+        if self._index_of is None:
+            self._index_of = {row: index for index, row in enumerate(self._order)}
+        return tuple([self._index_of[row] for row in rows if row in self._index_of])
 
 
 def _known(time: float) -> float | None:

@@ -120,7 +120,7 @@ def _read_trace(path: Path, draw: random.Random) -> None:
         path,
         format=draw.choice(("auto", "auto", *FORMATS)),
         full_prompts=draw.random() < 0.3,
-        hash_rounding=draw.choice(("ceil", "ceil", "floor")),
+        hash_rounding=draw.choice((None, None, "ceil", "floor")),
         chunk_tokens=draw.choice((None, None, 16, 64, 512)),
         sessions=draw.choice((None, None, 1)),
     )

@@ -29,7 +29,7 @@ def test_a_size_that_is_found_is_the_one_that_made_the_ids(size: int, lengths: l
         fitting = [
             s
             for s in CANDIDATES
-            if all(-(-length // s) == n for length, n in zip(lengths, made.ids_count, strict=True))
+            if all(-(-length // s) == n for length, n in zip(lengths, made.ids.counts, strict=True))
         ]
         assert len(fitting) > 1
 
@@ -71,6 +71,6 @@ def test_rows_that_contradict_each_other_are_named() -> None:
 def test_ids_beyond_the_length_are_cut_off() -> None:
     made = rows((1000, 2), (1000, 5), (513, 2), (512, 3))
     assert check_id_counts(made, 512, PATH) == 2
-    assert list(made.ids_count) == [2, 2, 2, 1]
+    assert list(made.ids.counts) == [2, 2, 2, 1]
     assert check_id_counts(made, 10**30, PATH) == 3, "a size beyond 64 bits is a size"
-    assert list(made.ids_count) == [1, 1, 1, 1]
+    assert list(made.ids.counts) == [1, 1, 1, 1]

@@ -12,12 +12,17 @@ from typing import Annotated, Any
 from sim.base.errors import InputError, shown
 from sim.base.known_name import KnownName
 from sim.base.messages import did_you_mean
+from sim.workload.formats.foreign import ForeignFormat, foreign_format
+from sim.workload.formats.log import LogFormat
+from sim.workload.formats.records import RecordFormat
 from sim.workload.formats.row import RowFormat
 
+Format = RowFormat | RecordFormat | LogFormat
 
-def _found() -> dict[str, RowFormat]:
+
+def _found() -> dict[str, Format]:
     modules = (import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__))
-    formats: list[RowFormat] = [module.FORMAT for module in modules if hasattr(module, "FORMAT")]
+    formats: list[Format] = [module.FORMAT for module in modules if hasattr(module, "FORMAT")]
     return {each.name: each for each in sorted(formats, key=lambda each: each.name)}
 
 
@@ -27,30 +32,51 @@ FormatName = Annotated[str, KnownName(lambda: ["auto", *FORMATS])]
 """A name in `FORMATS`, or "auto": as the rows look."""
 
 
-def choose(name: FormatName, sec_multiplier: float | None, sample: Sequence[Mapping[str, Any]]) -> RowFormat:
+def choose(
+    name: FormatName, sec_multiplier: float | None, sample: Sequence[tuple[int, Mapping[str, Any]]]
+) -> Format:
     """Return the format of that name, its timestamps in units of `sec_multiplier` seconds if that is given.
 
-    For "auto" it is the one that knows most keys of the sample. Where several know the same, timestamps tell
-    them apart: a fine unit is written in whole numbers, a coarse one with a fraction.
+    For "auto" it is the first that an object of the sample is told to be of, or that of rows that knows most
+    keys of the sample. Where several know the same, timestamps tell them apart: a fine unit is written in
+    whole numbers, a coarse one with a fraction. The sample has lines and what they hold.
 
     Raises:
-        InputError: no such format, or `sec_multiplier` with one whose unit is fixed.
+        InputError: no such format, one that is not read, or `sec_multiplier` with one whose unit is fixed.
 
     """
-    if name == "auto":
-        found = _nearest([each for each in FORMATS.values() if each.told_by_keys], sec_multiplier, sample)
-    elif name in FORMATS:
-        found = FORMATS[name]
-    else:
+    if name != "auto" and name not in FORMATS:
         raise InputError(f"format = {shown(name)}: there is none of this name{did_you_mean(name, FORMATS)}")
+    found = _told(sample, sec_multiplier) if name == "auto" else FORMATS[name]
+    if isinstance(found, RowFormat) and found.any_unit and sec_multiplier is not None:
+        return replace(found, units_per_s=found.units_per_s / sec_multiplier)
     if sec_multiplier is None:
         return found
-    if not found.any_unit:
-        raise InputError(
-            f"sec_multiplier = {sec_multiplier}: {found.name} timestamps are in units of "
-            f"{1 / found.units_per_s:g} s"
-        )
-    return replace(found, units_per_s=found.units_per_s / sec_multiplier)
+    unit = "seconds" if isinstance(found, LogFormat) else f"units of {1 / found.units_per_s:g} s"
+    raise InputError(f"sec_multiplier = {sec_multiplier}: {found.name} timestamps are in {unit}")
+
+
+def told(record: Mapping[str, Any]) -> Format | None:
+    """Return the format that an object is told to be of, None if it may be a row."""
+    formats = (each for each in FORMATS.values() if not isinstance(each, RowFormat))
+    return next((each for each in formats if each.tells(record)), None)
+
+
+def is_row(record: Mapping[str, Any]) -> bool:
+    """Return whether an object has the lengths and hash ids that some format of rows calls so."""
+    fields = ("input_length", "output_length", "hash_ids")
+    formats = [each for each in FORMATS.values() if isinstance(each, RowFormat)]
+    return any(all(any(key in record for key in each.keys[field]) for field in fields) for each in formats)
+
+
+def _told(sample: Sequence[tuple[int, Mapping[str, Any]]], sec_multiplier: float | None) -> Format:
+    for line, record in sample:
+        if (found := told(record)) is not None:
+            return found
+        if (foreign := foreign_format(record)) is not None:
+            raise ForeignFormat(f"line {line}: {foreign}")
+    formats = [each for each in FORMATS.values() if isinstance(each, RowFormat) and each.told_by_keys]
+    return _nearest(formats, sec_multiplier, [record for _, record in sample])
 
 
 def _nearest(

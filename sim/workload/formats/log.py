@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sim.workload.calls import Call
+from sim.workload.findings import Findings
 from sim.workload.request import Answers
 
 
@@ -16,8 +17,8 @@ class LogFormat:
     name: str
     tells: Callable[[Mapping[str, Any]], bool]
     """Whether a JSON object of a file is one of this format."""
-    calls: Callable[[Sequence[Path], list[str]], list[Call]]
-    """The calls of files that belong together, each after those it refers to; notes are added to the list.
+    calls: Callable[[Sequence[Path], Findings], list[Call]]
+    """The calls of files that belong together, each after those it refers to; what was done is in findings.
 
     Raises InputError: names file, line, and what is wrong.
     """

@@ -3,22 +3,28 @@
 import csv
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from sim.base.errors import InputError, shown
-from sim.base.reading import json_object, lines, why_no_file
+from sim.base.reading import content, json_object, json_value, lines
 from sim.workload.formats.foreign import ROWS, foreign_format
 
+Tells = Callable[[Mapping[str, Any]], object]
+"""Whether an object is of a format that is known by it."""
 MOST_FILES = 10_000
 """Of a folder that are looked at."""
-MOST_ROW_BYTES = 16 << 20
-"""A prompt of a million tokens in ids of 16 has half a megabyte."""
+MOST_ROW_BYTES = 64 << 20
+"""A session of a thousand long prompts in one line has tens of megabytes."""
 HEAD_LINES = 100
 HEAD_BYTES = 4 << 20
 
+_PICKLE = (
+    "a Python pickle, such as SGLang's request dumps, which can run code and is never loaded: in the program "
+    f"that wrote it, write its rows as JSONL; {ROWS}"
+)
 _PACKED = {
     b"\x28\xb5\x2f\xfd": "compressed with zstd: unpack it (zstd -d)",
     b"BZh": "compressed with bzip2: unpack it, or pack it with gzip",
@@ -27,8 +33,7 @@ _PACKED = {
     b"PAR1": f"Parquet: write its rows as JSONL; {ROWS}",
     b"ARROW1": f"Arrow: write its rows as JSONL; {ROWS}",
     b"SQLite format 3": f"an SQLite database: write its rows as JSONL; {ROWS}",
-    b"\x80\x04": "a Python pickle, which can run code and is never loaded: write its rows as JSONL",
-    b"\x80\x05": "a Python pickle, which can run code and is never loaded: write its rows as JSONL",
+    **{bytes([0x80, protocol]): _PICKLE for protocol in range(2, 6)},
     b"version https://git-lfs": "a Git LFS pointer, not the file: fetch it (git lfs pull)",
 }
 
@@ -43,6 +48,7 @@ _LENGTHS_ONLY = (
     "it has arrivals and lengths and no hash ids, so that no reuse can be known; give each request ids of "
     "its own, and read nothing about caches from such a run"
 )
+_SERVER_LOG = re.compile(r"(\(.{1,60}\) )?(DEBUG|INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d")
 _CSV = (
     _Csv("Azure's trace", frozenset({"contexttokens", "generatedtokens"}), _LENGTHS_ONLY),
     _Csv("Azure's trace (Splitwise)", frozenset({"num_prefill_tokens", "num_decode_tokens"}), _LENGTHS_ONLY),
@@ -57,29 +63,17 @@ _CSV = (
 _SHARD = re.compile(r"(?P<stem>.*?[-_.]?)\d+(?P<of>-?of-?\d+)?(?P<suffix>\.jsonl(?:\.gz)?)")
 
 
-def why_no_trace(path: Path) -> str | None:
-    """Return why a path cannot be a trace file, None if it is a file."""
-    reason = why_no_file(path)
-    if reason is None:
-        return None
-    try:
-        if path.is_dir():
-            return f"is not a file: {path} is a folder{_folder(path)}"
-        if not path.exists():
-            return f"no such file: {path}"
-    except (OSError, ValueError):
-        return f"cannot be read: {path}: {reason}"
-    return f"is not a file: {path} {reason}"
-
-
-def records(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the records of the first lines that can be read.
+def records(path: Path, told: Tells) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the first lines that can be read, and what they hold.
 
     Raises:
-        InputError: the file is in a format that is not read; names it and what can be done.
+        InputError: the file is no JSONL; names what it is and what can be done.
 
     """
     head = [*_head(path)]
+    if head and (whole := whole_json(path, told)) is not None:
+        yield from ((1, record) for record in whole[:HEAD_LINES])
+        return
     if head:
         _check_shape(path, head)
     for number, line in head:
@@ -87,9 +81,41 @@ def records(path: Path) -> Iterator[dict[str, Any]]:
             record = json_object(line)
         except InputError:
             continue
-        if (found := foreign_format(record)) is not None:
-            raise InputError(f"{path}, line {number}: {found}")
-        yield record
+        yield number, record
+
+
+def whole_json(path: Path, told: Tells) -> list[dict[str, Any]] | None:
+    """Return the objects of a file that is one JSON value over many lines, or a list, of a told format.
+
+    None for all else: a file of one object a line is read by lines, and rows are not looked for in lists.
+
+    Raises:
+        InputError: the file cannot be read, or is too large to be held.
+
+    """
+    first = b""
+    for _, line in _head(path):
+        first = line.strip()
+        if first:
+            break
+    opened = first.removeprefix(b"\xef\xbb\xbf")[:1]
+    if opened not in (b"{", b"["):
+        return None
+    if opened == b"{":
+        try:
+            json_object(first)
+        except InputError:
+            pass
+        else:
+            return None
+    try:
+        value = json_value(content(path))
+    except InputError:
+        return None
+    objects = value if isinstance(value, list) else [value]
+    if not objects or not all(isinstance(each, dict) for each in objects) or not told(objects[0]):
+        return None
+    return objects
 
 
 def shards_beside(path: Path) -> int:
@@ -128,6 +154,11 @@ def _check_shape(path: Path, head: list[tuple[int, bytes]]) -> None:
             if text[-1:] in "{[,:" and second and second[0][:1] == b'"':
                 raise _pretty(path, head, "JSON over many lines", ".") from None
         return
+    if _SERVER_LOG.match(text):
+        raise InputError(
+            f"{path}: is a log of vLLM's server, which has lengths of requests at best and nothing of what "
+            f"they share: record the traffic with Dynamo's request trace (DYN_REQUEST_TRACE=1); {ROWS}"
+        )
     _check_csv(path, text)
 
 
@@ -161,25 +192,4 @@ def _check_csv(path: Path, header: str) -> None:
             raise InputError(f"{path}: is CSV, {known.name}, which is not read yet: {known.way_out}; {ROWS}")
     raise InputError(
         f"{path}: is CSV with columns {shown(', '.join(columns))}, and a trace is JSONL: convert it; {ROWS}"
-    )
-
-
-def _folder(path: Path) -> str:
-    """Return what a folder seems to hold, and what can be done."""
-    try:
-        files = sorted(
-            file for file in islice(path.rglob("*"), MOST_FILES) if file.suffix in (".jsonl", ".json", ".gz")
-        )
-    except OSError:
-        return ""
-    if not files:
-        return "; it holds no JSONL"
-    try:
-        for _ in records(files[0]):
-            pass
-    except InputError as error:
-        return f" (it holds {len(files)} of JSON): {error}"
-    return (
-        f"; it holds {len(files)} of JSONL: parts of one trace become one file with "
-        f"cat {path}/*{''.join(files[0].suffixes[-2:])} > FILE, in the order of their names"
     )
