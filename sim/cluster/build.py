@@ -42,7 +42,6 @@ from sim.links.tier_links import TierLinks
 from sim.results.transfers import LinkRow, PullCounts
 from sim.router import Policy
 from sim.scenario.scenario import Scenario
-from sim.workload.answers import answers_of
 from sim.workload.request import Request, Trace
 
 Progress = Callable[[float, int, int], None]
@@ -127,9 +126,8 @@ class Cluster:
         self.scene = Scene(self.clock, scenario.faults, scenario.seed)
         self._lazy_updates = LazyUpdates()
         self._prefixes = PrefixTable(trace.chunk_tokens, hash_tokens(self._groups))
-        self.answers = answers_of(trace, scenario.replay.answers)
+        self.answers = self.replay.answers
         """Which prompts hold the answer to which earlier request; none where all are fresh."""
-        scale = capacity.block_tokens // hash_tokens(self._groups)
         self.pulls = self._transfers(transport) if scenario.workers.prefill else None
         """Transfers between workers; None in an aggregated cluster."""
         self._pins: dict[int, int] = {}
@@ -140,8 +138,14 @@ class Cluster:
         if self.returns is not None:
             first_tiers = (*self.tiers, self.returns.tier())
             decode_tiers = tiers_of(scenario, self.decode_capacity)
-        booked = watcher.booked if watcher else None
-        desk = Desk(self.clock, self._lazy_updates, self.recorder, scenario.seed, booked, self._pins)
+        desk = Desk(
+            self.clock,
+            self._lazy_updates,
+            self.recorder,
+            scenario.seed,
+            watcher.booked if watcher else None,
+            self._pins,
+        )
         policies = Policies(policy, decode_policy)
         heard = router_tiers(self.tiers)
         stages, bypass = lay_out(scenario, self._prefixes, self.workers, policies, desk, router_tiers=heard)
@@ -149,7 +153,7 @@ class Cluster:
         self.frontend = Frontend(
             self.clock,
             stages,
-            Prompts(self._prefixes, self.answers, scale),
+            self._prompts(),
             self.recorder,
             door=self._front_door(times),
             delays=self._delays,
@@ -213,6 +217,12 @@ class Cluster:
             workers=self.workers,
             listeners=listeners,
         )
+
+    def _prompts(self) -> Prompts:
+        scale = self.capacity.block_tokens // hash_tokens(self._groups)
+        prompts = Prompts(self._prefixes, self.answers, scale)
+        self.replay.expect_answers = prompts.expect
+        return prompts
 
     def _returns(self) -> Returns | None:
         scenario, capacity = self.scenario, self.decode_capacity

@@ -1,7 +1,7 @@
 """A replay part after part: what warms the caches, then what is measured."""
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from math import inf, nan
@@ -12,7 +12,8 @@ from sim.cluster.clients.lanes import Cut
 from sim.cluster.clients.make import make_client, slots
 from sim.cluster.left_out import LeftOut
 from sim.events.clock import Clock, Phase
-from sim.workload.request import Request, Trace
+from sim.workload.answers import answers_of
+from sim.workload.request import Answer, Request, Trace
 from sim.workload.settings import ReplaySettings
 from sim.workload.warm_start import warm_parts
 
@@ -53,12 +54,20 @@ class Replay:
         count = len(trace.requests) + sum(len(part.trace.requests) for part in warm)
         self.due_s = array("d", [nan]) * count
         """When each request wanted to leave, by its index; nan until then."""
+        self.answers = dict(answers_of(trace, settings.answers))
+        """Which answer prompts hold, by index of their request; of requests that begin anew once they do."""
+        for part in warm:
+            self.answers.update(answers_of(part.trace, settings.answers))
+        self.expect_answers: Callable[[Mapping[int, Answer]], None] = lambda _: None
+        """Is told of answers of requests that begin anew."""
         self.left_out = LeftOut(settings)
         self.settings = settings
         self.measured = Part(
             trace,
             settings,
-            make_client(clock, trace, settings, send, self.due_s, recycled_from=count, cut=cut),
+            make_client(
+                clock, trace, settings, send, self.due_s, recycled_from=count, cut=cut, anew=self._anew
+            ),
             slots(trace, settings),
         )
         self.warm = [
@@ -134,6 +143,17 @@ class Replay:
             self.left_out.begin(self._clock.now_s)
         self._begins(part)
         part.client.start()
+
+    def _anew(self, first: int, shift: int, places: Sequence[int]) -> None:
+        """Requests at these places behind `first` begin anew, each as the one so many behind it."""
+        found: dict[int, Answer] = {}
+        for place in places:
+            answer = self.answers.get(first + place)
+            if answer is not None:
+                found[first + place + shift] = answer._replace(request=answer.request + shift)
+        if found:
+            self.answers.update(found)
+            self.expect_answers(found)
 
     def window(self, end_s: float) -> tuple[float, float]:
         """Return between which times rates are counted in a run that ended so."""

@@ -26,12 +26,16 @@ class Recycled:
         self._first = first
         self._shared: frozenset[int] | None = None
 
+    def shift(self, times: int) -> int:
+        """Return by how much indices of requests are more that were sent so many times before."""
+        return self._first + (times - 1) * len(self._trace.requests) - self._trace.first_index
+
     def request(self, place: int, times: int) -> Request:
         """Return the request at a place of the trace as it was sent so many times before."""
         request = self._trace.requests[place]
         if not times:
             return request
-        shift = self._first + (times - 1) * len(self._trace.requests) - self._trace.first_index
+        shift = self.shift(times)
         answer = request.answer
         return replace(
             request,

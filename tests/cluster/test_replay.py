@@ -424,3 +424,23 @@ def test_any_replay_of_split_workers(seed):
             random, workers=chosen.workers.gpus, disaggregated=True, offload=False, until_s=30.0
         )
     both_ways(Scenario.model_validate(content), requests, Pace(0.1, 0.01))
+
+
+# -- answers ------------------------------------------------------------------------------------------------
+
+
+def test_answers_of_smaller_runs_and_of_sessions_that_begin_anew_return_too():
+    """A prompt of 16, an answer of 16, then both and 16 more: 31 tokens of the second prompt are known."""
+    first = turn(0, 16, 16, [1], "a")
+    second = turn(None, 48, 1, [1, 2, 3], "a", delay_s=0.0)
+    chat = replace(trace(first, second), answers="returned")
+    answered = {"client": "turn-dependent", "answers": "returned"}
+    plain = play(chat, replay=answered)
+    once = {row["turn"]: row["returned_tokens"] for row in rows(plain)}
+    assert once[1] > 0
+    for more in ({"warm_sessions": 1}, {"lanes": 1, "duration_s": 40.0}):
+        cluster = play(chat, replay={**answered, **more})
+        of_first_time = {row["index"]: row["returned_tokens"] for row in rows(cluster) if row["turn"] == 1}
+        assert len(of_first_time) == 2
+        if "lanes" in more:
+            assert set(of_first_time.values()) == {once[1]}

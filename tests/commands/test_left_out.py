@@ -83,7 +83,7 @@ def test_comparisons_sweeps_and_repeats_say_it(source: str) -> None:
     other = Path(source).with_name("other.toml")
     other.write_text(SCENARIO)
     assert says in words(call("compare", source, str(other), *WARM, *FIRST))
-    assert says in words(call("sweep", source, *WARM, *FIRST, "--vary", "replay.speedup=1,2"))
+    assert says in words(call("sweep", source, *WARM, *FIRST, "--set", "replay.speedup=1,2"))
     assert says in words(call("run", source, *WARM, *FIRST, "--seeds", "2"))
 
 

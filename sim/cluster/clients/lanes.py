@@ -17,6 +17,9 @@ from sim.workload.wait_graph import Waits
 
 Cut = Callable[[int], object]
 """Gives up a request, by index."""
+Anew = Callable[[int, int, Sequence[int]], None]
+"""Is told of requests that begin anew: the index of the trace's first one, by how much theirs are more, and
+their places."""
 
 
 class _Taken:
@@ -57,6 +60,7 @@ class Lanes:
         due_s: "array[float]",
         recycled_from: int,
         cut: Cut | None,
+        anew: Anew | None,
     ) -> None:
         assert settings.lanes is not None
         self._clock = clock
@@ -67,6 +71,7 @@ class Lanes:
         self._lanes = settings.lanes
         self._duration_s = inf if settings.duration_s is None else settings.duration_s
         self._cut = cut if settings.at_end == "cut" else None
+        self._anew = anew
         self._speedup = settings.speedup
         self._think = Think(settings)
         self._waits = Waits(trace)
@@ -164,6 +169,8 @@ class Lanes:
                 return
             self._next, self._times = 0, self._times + 1
         taken = _Taken(self._n_taken, self._groups[self._next], self._times, self._clock.now_s)
+        if self._times and self._anew is not None:
+            self._anew(self._first, self._recycled.shift(self._times), taken.places)
         self._taken[self._n_taken] = taken
         self._next += 1
         self._n_taken += 1

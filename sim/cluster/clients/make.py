@@ -4,7 +4,7 @@ from array import array
 from math import inf, nan
 
 from sim.cluster.clients.client import Act, Client
-from sim.cluster.clients.lanes import Cut, Lanes
+from sim.cluster.clients.lanes import Anew, Cut, Lanes
 from sim.cluster.clients.timed import Timed
 from sim.cluster.clients.turns import TurnDependent
 from sim.events.clock import Clock
@@ -21,6 +21,7 @@ def make_client(
     *,
     recycled_from: int | None = None,
     cut: Cut | None = None,
+    anew: Anew | None = None,
 ) -> Client:
     """Return the client that the settings ask for.
 
@@ -32,6 +33,7 @@ def make_client(
         due_s: takes when each request wanted to leave, by its index; nan until then.
         recycled_from: the index of the first request that is sent when a trace begins anew; unset: the next.
         cut: gives up a request in flight, by index.
+        anew: is told of requests that begin anew.
 
     Raises:
         InputError: a request that has to leave at its timestamp has none, or it waits for one that cannot
@@ -43,7 +45,7 @@ def make_client(
         due_s = array("d", [nan]) * count
     if settings.lanes is not None:
         first = trace.first_index + count if recycled_from is None else recycled_from
-        return Lanes(clock, trace, settings, send, due_s=due_s, recycled_from=first, cut=cut)
+        return Lanes(clock, trace, settings, send, due_s=due_s, recycled_from=first, cut=cut, anew=anew)
     if settings.client == "turn-dependent":
         return TurnDependent(clock, trace, settings, send, due_s)
     return Timed(clock, trace, settings.speedup, send, limit=slots(trace, settings), due_s=due_s)

@@ -15,8 +15,8 @@ from sim.workload.wait_graph import Waits
 class TurnDependent:
     """A session's first turn leaves at its timestamp, each other one its think time after the previous ended.
 
-    A request that names others waits for those: see `sim.workload.wait_graph`. Its think time begins when the last
-    has ended, however it ended: a session goes on after a turn that was rejected.
+    A request that names others waits for those: see `sim.workload.wait_graph`. Its think time begins when the
+    last has ended, however it ended: a session goes on after a turn that was rejected.
 
     A turn without a recorded think time leaves at its timestamp, or when the previous one ended if that is
     later: the gap between two timestamps holds the recorded service and is no think time. Where the longest
