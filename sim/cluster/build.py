@@ -4,24 +4,24 @@ Client and front door, front door and workers tell each other things: what comes
 filled later, or a method of the cluster, and nothing is set on a part that is built.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from math import inf
 
-from sim.cluster.client import make_client, slots
+from sim.cluster.clients.client import Client
 from sim.cluster.delays import Delays, constant_delays
-from sim.cluster.faults.links import tier_outages
 from sim.cluster.faults.scene import Scene
 from sim.cluster.front_door import FrontDoor, Listeners, Published
 from sim.cluster.frontend import Frontend
 from sim.cluster.garbage import rare_collections
 from sim.cluster.kv_transfer import Lease, PullListeners, Pulls
 from sim.cluster.layout import Policies, lay_out
-from sim.cluster.link_rows import link_rows
+from sim.cluster.link_rows import link_rows, rows_since
 from sim.cluster.lookout import Lookout
 from sim.cluster.migration import Migration, MigrationRules, lease_expired
 from sim.cluster.prompts import Prompts
 from sim.cluster.recorder import Recorder
+from sim.cluster.replay import Part, Replay
 from sim.cluster.returns import Returns
 from sim.cluster.stage import Desk
 from sim.cluster.tiers import router_tiers, tiers_of
@@ -39,9 +39,9 @@ from sim.kv.group_spec import GroupSpec, full_group, hash_tokens
 from sim.kv.prefix import PrefixTable
 from sim.links.tier import Tier
 from sim.links.tier_links import TierLinks
+from sim.results.transfers import LinkRow, PullCounts
 from sim.router import Policy
 from sim.scenario.scenario import Scenario
-from sim.workload.answers import answers_of
 from sim.workload.request import Request, Trace
 
 Progress = Callable[[float, int, int], None]
@@ -103,7 +103,9 @@ class Cluster:
         self._groups = tuple(groups or capacity.engine.layout.specs)
         full = full_group(self._groups)
         self._on_progress: Progress | None = None
-        self.client = make_client(self.clock, trace, scenario.replay, self._send)
+        self._links_before: Sequence[LinkRow] | None = None
+        """What had gone over links when the measured part began, after a warm start."""
+        self.replay = Replay(self.clock, trace, scenario.replay, self._send, self._cut)
         self.recorder = Recorder(
             scenario.workers.ranks,
             len(self._groups) - 1 if full is None else full,
@@ -112,23 +114,24 @@ class Cluster:
             scenario.output.worker_interval_s,
             sparse=any(group.kind != "full" for group in self._groups),
             tiers=[tier.name for tier in self.tiers],
-            due_s=self.client.due_s,
+            due_s=self.replay.due_s,
+            left_out=self.replay.left_out.phases,
         )
         self._watch = watcher = watch and watch(
             self.recorder,
-            len(trace.requests),
-            slots(trace, scenario.replay),
+            self.replay,
             scenario.workers.ranks,
             BlockBytes(capacity.host_block_bytes, pull_shape_of(scenario, self.decode_capacity).n_bytes),
         )
         self.scene = Scene(self.clock, scenario.faults, scenario.seed)
         self._lazy_updates = LazyUpdates()
         self._prefixes = PrefixTable(trace.chunk_tokens, hash_tokens(self._groups))
-        self.answers = answers_of(trace, scenario.replay.answers)
+        self.answers = self.replay.answers
         """Which prompts hold the answer to which earlier request; none where all are fresh."""
-        scale = capacity.block_tokens // hash_tokens(self._groups)
         self.pulls = self._transfers(transport) if scenario.workers.prefill else None
         """Transfers between workers; None in an aggregated cluster."""
+        self._pins: dict[int, int] = {}
+        """Workers that warm-up requests are to go to, by index."""
         first_tiers, decode_tiers = self.tiers, tuple[Tier, ...]()
         self.returns = self._returns()
         """KV that flows back to prefill workers; None: none does."""
@@ -136,7 +139,12 @@ class Cluster:
             first_tiers = (*self.tiers, self.returns.tier())
             decode_tiers = tiers_of(scenario, self.decode_capacity)
         desk = Desk(
-            self.clock, self._lazy_updates, self.recorder, scenario.seed, watcher.booked if watcher else None
+            self.clock,
+            self._lazy_updates,
+            self.recorder,
+            scenario.seed,
+            watcher.booked if watcher else None,
+            self._pins,
         )
         policies = Policies(policy, decode_policy)
         heard = router_tiers(self.tiers)
@@ -145,7 +153,7 @@ class Cluster:
         self.frontend = Frontend(
             self.clock,
             stages,
-            Prompts(self._prefixes, self.answers, scale),
+            self._prompts(),
             self.recorder,
             door=self._front_door(times),
             delays=self._delays,
@@ -185,7 +193,8 @@ class Cluster:
             interval_s=scenario.router.active_request_expiry_secs,
             way_s=times.frontend.alpha_out_s,
         )
-        submit = self.scene.submit(self.frontend, self.migration, scenario.replay.timeout_s)
+        self._clients = self.scene.clients(self.frontend, self.migration)
+        submit = self._clients.submit
         self._submit = submit if watcher is None else watcher.join(self, submit)
 
     # -- parts ----------------------------------------------------------------------------------------------
@@ -208,6 +217,12 @@ class Cluster:
             workers=self.workers,
             listeners=listeners,
         )
+
+    def _prompts(self) -> Prompts:
+        scale = self.capacity.block_tokens // hash_tokens(self._groups)
+        prompts = Prompts(self._prefixes, self.answers, scale)
+        self.replay.expect_answers = prompts.expect
+        return prompts
 
     def _returns(self) -> Returns | None:
         scenario, capacity = self.scenario, self.decode_capacity
@@ -243,7 +258,7 @@ class Cluster:
             links=TierLinks(
                 tiers,
                 kind.capacity.host_block_bytes,
-                {tier.link: tier_outages(scenario.faults, index, tier.link) for tier in tiers},
+                {tier.link: self.scene.outages(index, tier.link) for tier in tiers},
                 self.returns.fetch(index) if self.returns is not None else lambda _: None,
             ),
             observer=self._watch or self.recorder,
@@ -254,42 +269,83 @@ class Cluster:
         )
         self.workers.append(worker)
 
+    @property
+    def client(self) -> Client:
+        """Of the part of the replay that is being played."""
+        return self.replay.client
+
+    @property
+    def can_break(self) -> bool:
+        """Whether requests may have failed, or been given up by their clients."""
+        return self.scenario.can_break or self._clients.gave_up
+
     def run(self, on_progress: Progress | None = None) -> None:
         """Replay the whole trace; what has not ended when nothing can happen any more is unfinished."""
-        requests, watch = self._trace.requests, self._watch
+        watch, replay = self._watch, self.replay
         self._on_progress = on_progress
-        self.scene.start(
-            self.frontend,
-            self.migration,
-            self.workers,
-            self._lazy_updates,
-            self.recorder,
-            pulls=self.pulls,
-            over=lambda: self.recorder.ended == len(requests),
-        )
-        self.client.start()
+        replay.start(self._begin)
         with rare_collections():
             self.clock.run_out(self._lookout)
         if watch is not None:
             watch.stopped()
         self.hangs = self._hangs()
-        self.recorder.close(
-            self.clock.now_s, requests, {index: hang.waits for index, hang in self.hangs.items()}
-        )
+        hangs = {index: hang.waits for index, hang in self.hangs.items()}
+        self.recorder.close(self.clock.now_s, replay.unsent, hangs)
         lookups = (worker.engine.scheduler.lookup for worker in self.workers)
         self.recorder.pulls.nothing_left = sum(lookup.nothing_left for lookup in lookups)
-        end_s = self.recorder.last_end_s
-        self.recorder.links(link_rows(self.workers, self.tiers, self.pulls, self.clock.now_s, end_s))
+        self.recorder.links(self._link_rows())
         if watch is not None:
             watch.closed()
 
+    def _begin(self, part: Part) -> None:
+        """A part of the replay begins; what is counted begins with the measured one."""
+        if part.spread:
+            ranks = self.scenario.workers.first.ranks
+            self._pins.update((index, place % ranks) for place, index in enumerate(part.indices))
+        self._clients.timeout_s = part.settings.timeout_s
+        if part is self.replay.measured:
+            self._begin_measuring()
+
+    def _begin_measuring(self) -> None:
+        replay, recorder = self.replay, self.recorder
+        self.scene.start(
+            self.frontend,
+            self.migration,
+            self.workers,
+            self._lazy_updates,
+            recorder,
+            pulls=self.pulls,
+            over=lambda: recorder.ended == replay.total,
+        )
+        if replay.warm:
+            now_s = self.clock.now_s
+            self._links_before = [*link_rows(self.workers, self.tiers, self.pulls, now_s, now_s)]
+            recorder.pulls = PullCounts()
+            for worker in self.workers:
+                worker.engine.count_anew()
+        if replay.looks_only:
+            recorder.look_only(*replay.levels_window(self.clock.now_s))
+
+    def _link_rows(self) -> Iterable[LinkRow]:
+        """Return what went over each link since the measured part began."""
+        end_s = self.recorder.last_end_s
+        rows = link_rows(self.workers, self.tiers, self.pulls, self.clock.now_s, end_s)
+        if self._links_before is None:
+            return rows
+        return rows_since(rows, self._links_before, self.replay.left_out.begun_s, end_s)
+
     def _send(self, request: Request) -> None:
+        if self.replay.leaves_out:
+            self.replay.left_out.sent(request.index, self.clock.now_s)
         self._submit(request)
 
+    def _cut(self, index: int) -> None:
+        self._clients.cut(index)
+
     def _ended(self, request: Request) -> None:
-        self.client.ended(request)
+        self.replay.ended(request)
         if self._on_progress is not None:
-            self._on_progress(self.clock.now_s, self.recorder.ended, len(self._trace.requests))
+            self._on_progress(self.clock.now_s, self.recorder.ended, self.replay.total)
 
     def _hangs(self) -> dict[int, Hang]:
         """Return why workers that have requests left never end them, by worker."""

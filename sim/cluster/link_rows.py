@@ -1,6 +1,6 @@
 """What went over every link of a cluster, when its run is over."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from sim.cluster.kv_transfer import Pulls
 from sim.cluster.worker import Worker
@@ -27,6 +27,22 @@ def link_rows(
     if pulls is not None:
         for use in pulls.network.links(now_s):
             yield LinkRow(*use, use.busy_s / end_s if end_s else 0.0)
+
+
+def rows_since(
+    rows: Iterable[LinkRow], before: Sequence[LinkRow], begun_s: float, end_s: float
+) -> Iterator[LinkRow]:
+    """Yield what went over each link since a time when nothing was under way, and `before` what there was."""
+    took_s = end_s - begun_s
+    for row, then in zip(rows, before, strict=True):
+        busy_by_end_s = row.utilisation * end_s
+        yield row._replace(
+            transfers=row.transfers - then.transfers,
+            n_bytes=row.n_bytes - then.n_bytes,
+            busy_s=max(0.0, row.busy_s - then.busy_s),
+            waiting_s=max(0.0, row.waiting_s - then.waiting_s),
+            utilisation=max(0.0, busy_by_end_s - then.busy_s) / took_s if took_s > 0 else 0.0,
+        )
 
 
 def _tier_row(tier: Tier, worker: int, direction: str, stream: Stream, end_s: float) -> LinkRow:

@@ -56,6 +56,10 @@ class Prompts:
         """By request, how many prompts with its answer are yet to come."""
         self._sequences: dict[int, _Sequence] = {}
 
+    def expect(self, answers: Mapping[int, Answer]) -> None:
+        """Of the answers that prompts hold these are new, of requests that begin anew."""
+        self._left.update(answer.request for answer in answers.values())
+
     def sent(self, request: Request, now_s: float) -> Sent:
         """A client sends a request, and it is accepted."""
         answer = self._answers.get(request.index)

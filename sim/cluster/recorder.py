@@ -4,6 +4,7 @@ It hears of everything and changes nothing of it.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from math import isnan, nan
 
 import numpy as np
@@ -21,6 +22,7 @@ from sim.kv.events import KvEvent
 from sim.ledger.ledger import Ledger
 from sim.results.gauge import Gauge
 from sim.results.levels import Levels
+from sim.results.phases import mark_phases
 from sim.results.rows import Rows
 from sim.results.tables import ALWAYS_KEPT, GAP_DIGITS
 from sim.results.transfers import LinkRow, PullCounts
@@ -49,13 +51,18 @@ class Recorder:
         tiers: Sequence[str] = (),
         sparse: bool = False,
         due_s: Sequence[float] = (),
+        left_out: Mapping[int, str] | None = None,
     ) -> None:
+        self.left_out: Mapping[int, str] = {} if left_out is None else left_out
+        """Requests that count in no number, by index, and what they are."""
         self.records: dict[int, RequestState] = {}
         """Requests sent and not yet ended, by index, and also by what engines call those tried again."""
         self.due_s = due_s
         """When the client means to send each request, by index, nan until it is known."""
         self.rows = Rows(keep=(*ALWAYS_KEPT, *tables))
         self.itl_s = WeightedSample()
+        self.left_out_itl_s = WeightedSample()
+        """The gaps of requests that are left out."""
         self.pulls = PullCounts()
         self.pool = [Gauge() for _ in range(workers)]
         self.tiers = {tier: [Gauge() for _ in range(workers)] for tier in tiers}
@@ -69,6 +76,11 @@ class Recorder:
         self._ledger = Ledger(block_tokens, sparse, workers, ("device", *tiers))
         self._attention_group = attention_group
         self._levels = Levels(workers, worker_interval_s)
+
+    def look_only(self, from_s: float, until_s: float) -> None:
+        """Count levels between these times only."""
+        for gauge in chain(self.pool, *self.tiers.values()):
+            gauge.look_only(from_s, until_s)
 
     # -- the front door -------------------------------------------------------------------------------------
 
@@ -133,8 +145,9 @@ class Recorder:
 
     def pulled(self, request: int, n_bytes: int, start_s: float, end_s: float) -> None:
         """A decode worker has read a prompt's blocks from the prefill worker."""
-        self.pulls.add(n_bytes, end_s - start_s)
         record = self.records.get(request)
+        if record is None or record.request.index not in self.left_out:
+            self.pulls.add(n_bytes, end_s - start_s)
         if record is None:
             return  # its client gave up meanwhile
         record.pull_start_s, record.pull_end_s, record.pulled_bytes = start_s, end_s, n_bytes
@@ -167,6 +180,7 @@ class Recorder:
                 table.append(row)
             # A row is known when the worker's next one is: in an order that depends on what was skipped over.
             table.sort("now_s", "worker")
+        mark_phases(self.rows.tables["requests"], self.left_out)
         for gap_s, n in self.itl_s.rounded(GAP_DIGITS):
             self.rows.tables["itl"].append((gap_s, n))
 
@@ -238,7 +252,7 @@ class Recorder:
             if request.outputs == tokens:
                 self._ledger.first_token(record.request.index)
             if (request.outputs > tokens or record.generated) and not request.for_remote:
-                self.itl_s.add(now_s - record.last_token_s)
+                self._gaps_of(record).add(now_s - record.last_token_s)
             if not (request.for_remote and record.generated):
                 record.last_token_s = now_s
 
@@ -256,12 +270,21 @@ class Recorder:
 
     def decoded(self, worker: int, run: DecodeRun, ends_s: NDArray[np.float64]) -> None:
         """See `Observer`."""
-        first_s, last_s = float(ends_s[0]), float(ends_s[-1])
+        first_s, last_s, counted = float(ends_s[0]), float(ends_s[-1]), 0
         for request in run.requests:
             record = self.records[request.request_id]
-            self.itl_s.add(first_s - record.last_token_s)
+            gaps = self._gaps_of(record)
+            gaps.add(first_s - record.last_token_s)
+            counted += gaps is self.itl_s
             record.last_token_s = last_s
-        self.itl_s.add_many(ends_s[1:] - ends_s[:-1], len(run.requests))
+        gaps_s = ends_s[1:] - ends_s[:-1]
+        self.itl_s.add_many(gaps_s, counted)
+        if counted < len(run.requests):
+            self.left_out_itl_s.add_many(gaps_s, len(run.requests) - counted)
+
+    def _gaps_of(self, record: RequestState) -> WeightedSample:
+        """Return the sample that has the gaps of a request."""
+        return self.left_out_itl_s if record.request.index in self.left_out else self.itl_s
 
     def allocated(self, worker: int, used_blocks: int, now_s: float) -> None:
         """See `Observer`."""

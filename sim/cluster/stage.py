@@ -1,6 +1,6 @@
 """One stage of serving requests: a router chooses among the workers of a pool, and books."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import inf
 from typing import NamedTuple
 
@@ -26,6 +26,8 @@ class Desk(NamedTuple):
     recorder: Recorder
     seed: int
     booked: Booked | None = None
+    pins: Mapping[int, int] = {}
+    """Workers that requests are to go to, by index, where a stage has them."""
 
 
 class Stage:
@@ -63,6 +65,7 @@ class Stage:
         self._recorder = desk.recorder
         self._seed = desk.seed
         self._booked = desk.booked
+        self._pins = desk.pins
 
     def fits(self, prompt_tokens: int) -> bool:
         """Whether a prompt fits into a worker."""
@@ -74,6 +77,9 @@ class Stage:
         `pinned`: the rank that it is to be. None: no worker may serve the request.
         """
         now_s, router = self._clock.now_s, self.pool.router
+        pin = self._pins.get(record.request.index) if self._pins else None
+        if pin is not None and pin in self.pool:
+            pinned = self.pool.rank(pin)
         if router.keeps_index:
             self._lazy_updates.settle(now_s, -1)
             self.pool.undelivered.open(now_s, heard)

@@ -2,7 +2,6 @@
 
 from typing import Protocol
 
-from sim.cluster.faults.links import network_outages
 from sim.hardware.capacity import Capacity
 from sim.links.network import LinkUse, Network
 from sim.links.placement import place
@@ -44,13 +43,8 @@ def network_of(scenario: Scenario) -> Network:
     first, then = scenario.workers.first, scenario.workers.then
     nodes = place(scenario.disaggregation.placement, first, then).nodes
     gpus = [first.parallel.gpus_per_rank] * first.ranks + [then.parallel.gpus_per_rank] * then.ranks
-    return Network(
-        scenario.network(),
-        nodes,
-        network_outages(scenario.faults),
-        gpus,
-        joins_hosts=scenario.disaggregation.return_kv is not None,
-    )
+    returns = scenario.disaggregation.return_kv is not None
+    return Network(scenario.network(), nodes, gpus, joins_hosts=returns)
 
 
 def pull_shape_of(scenario: Scenario, decode_capacity: Capacity) -> PullShape:

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from sim.cluster.client import Act, Client
+from sim.cluster.clients.client import Act, Client
 from sim.cluster.frontend import Frontend
 from sim.cluster.kv_transfer import Pulls
 from sim.cluster.observer import Observer
 from sim.cluster.outbox import Outbox
 from sim.cluster.pool import Pool
 from sim.cluster.recorder import Recorder
+from sim.cluster.replay import Replay
 from sim.cluster.request_state import RequestState
 from sim.cluster.worker import Worker
 from sim.events.clock import Clock
@@ -90,6 +91,6 @@ class BlockBytes(NamedTuple):
     """Where a decode worker reads it."""
 
 
-MakeWatcher = Callable[[Recorder, int, float, int, BlockBytes], Watcher]
-"""Makes one from the recorder to pass all on to, how many requests there are, how many of them may be in
-flight, how many workers there are, and what a block takes."""
+MakeWatcher = Callable[[Recorder, Replay, int, BlockBytes], Watcher]
+"""Makes one from the recorder to pass all on to, what is sent, how many workers there are, and what a block
+takes."""

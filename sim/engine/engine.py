@@ -71,6 +71,11 @@ class Engine:
         """What came of drafts."""
         return self._tokens.draft_counts
 
+    def count_anew(self) -> None:
+        """Let what it counts begin at 0."""
+        self._tokens.draft_counts = DraftCounts()
+        self.scheduler.lookup.nothing_left = 0
+
     @property
     def has_work(self) -> bool:
         """Whether vLLM's loop would call schedule once more; copies under way keep it going."""

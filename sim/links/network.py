@@ -39,7 +39,6 @@ class Network:
         self,
         settings: NetworkSettings,
         nodes: Sequence[int],
-        outages: Sequence["LinkOut"] = (),
         gpus: Sequence[int] = (),
         *,
         joins_hosts: bool = False,
@@ -53,7 +52,6 @@ class Network:
         Args:
             settings: of the links.
             nodes: the node of each worker, from 0.
-            outages: when which links carry nothing.
             gpus: of each worker; one if left out.
             joins_hosts: whether host memories are read too, which takes a card even where there is one node.
         """
@@ -68,8 +66,8 @@ class Network:
         self._links += [_Link("roce", i // 2, i % 2, self._roce) for i in range(2 * cards)]
         self._bandwidths = [link.bandwidth for link in self._links]
         self._rates = RULES[settings.sharing]
-        self._outages = outages
-        self._edges_s = sorted({edge_s for outage in outages for edge_s in (outage.start_s, outage.end_s)})
+        self._outages: Sequence[LinkOut] = ()
+        self._edges_s: list[float] = []
         """When links go out or come back, those to come."""
         self._now_s = 0.0
         self._started = 0
@@ -79,6 +77,11 @@ class Network:
         """Transfers on their links, in the order in which they joined."""
         self._completed: list[tuple[float, int, Route, int]] = []
         """When, which, over what and how many bytes: those that `finish` has not returned yet."""
+
+    def take_out(self, outages: Sequence["LinkOut"]) -> None:
+        """Let links carry nothing at times to come."""
+        self._outages = outages
+        self._edges_s = sorted({edge_s for outage in outages for edge_s in (outage.start_s, outage.end_s)})
 
     def start(
         self,

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sim.base import words
 from sim.report.chart import BOTTOM, LEFT, RIGHT, WIDTH, Chart, DataTable, Drawing
 from sim.report.scales import Scale, percent_tick, spanning, time_tick
+from sim.results.phases import counted
 from sim.results.rows import Rows
 
 _SHOWN = {
@@ -36,7 +37,7 @@ def _sample(rows: Rows, name: str) -> tuple[NDArray[np.float64], NDArray[np.int6
     """Return values and how often each occurs."""
     if name == "itl_s":
         return rows.tables["itl"].values("gap_s").values, rows.tables["itl"].values("n").values
-    requests = rows.tables["requests"]
+    requests = counted(rows.tables["requests"])
     values, measured = requests.values(name)
     completed = requests.values("status").values == "completed"
     found = values[measured & completed]

@@ -15,6 +15,7 @@ from sim.report.names import WorkerNames
 from sim.report.sessions import SessionMap, costliest_first, session_map
 from sim.report.workers import Capacity, worker_charts
 from sim.results.labels import SOURCE_LABELS
+from sim.results.phases import counted_rows, left_out_lines
 from sim.results.refusals import nothing_served, refusals
 from sim.show.text import summary as text
 from sim.show.text.faults import fault_rows
@@ -43,7 +44,7 @@ def render_page(result: "RunResult") -> str:
     scenario, rows, summary = result.scenario, result.rows, result.to_dict()
     workers = scenario.workers
     names = WorkerNames(workers.ranks, workers.first.ranks if workers.decode else None)
-    requests = rows.frame("requests")
+    requests = counted_rows(rows.frame("requests"))
     maps, more_sessions = _maps(templates, requests, names)
     return templates.get_template("page.html").render(
         title=scenario.title,
@@ -89,7 +90,8 @@ def _summary(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 def _requests(summary: Mapping[str, Any]) -> list[str]:
     nothing = [text.NOTHING_SERVED] if nothing_served([summary]) else []
-    return [text.requests_line(summary).plain, *refusals([summary]), *nothing]
+    head = [text.requests_line(summary).plain, *left_out_lines(summary)]
+    return [*head, *refusals([summary]), *nothing]
 
 
 def _faults(faults: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
@@ -120,7 +122,7 @@ def _choices(rows: "Rows", scenario: "Scenario", names: WorkerNames) -> Any:
     if "decisions" not in rows.tables:
         return None
     block_tokens = scenario.capacity().block_tokens
-    return choices(rows.frame("requests"), rows.frame("decisions"), block_tokens, names)
+    return choices(counted_rows(rows.frame("requests")), rows.frame("decisions"), block_tokens, names)
 
 
 def _workers(rows: "Rows", scenario: "Scenario", end_s: float, names: WorkerNames) -> Any:

@@ -18,6 +18,8 @@ Definitions, where names alone do not say it:
   prompt less hit, once a request, at its first token, whatever a preemption does later. Those of a request
   that computed but never came to a first token say nothing: it is null if there is one, and
   `uncounted_tokens` are what they leave out.
+- Runs that leave requests out of all this (`sim.results.phases`) have `left_out`; their rates and GPU hours
+  are of the time between `left_out.from_s` and `until_s`.
 - `prefill.prompt_tokens` and `by_source` are those counters too: prompts that came to their first token.
 """
 
@@ -34,6 +36,7 @@ from numpy.typing import NDArray
 from sim.ledger.account import CAUSES
 from sim.results.distribution import distribution, thin
 from sim.results.gauge import Occupancy
+from sim.results.phases import counted, left_out
 from sim.results.refusals import not_completed
 from sim.results.rows import Rows, Table, Values
 from sim.results.slo import Slo
@@ -84,16 +87,27 @@ class RunFacts:
     """For reasons of which it is said, how long a prompt may be."""
     faults: Sequence[Mapping[str, Any]] | None = None
     """What each fault cost (`sim.cluster.faults.toll`); None: nothing could go wrong, no client gave up."""
+    window: tuple[float, float] | None = None
+    """Between which times rates are counted, where something may be left out; None: all of the run."""
+    begun_s: float = 0.0
+    """When the measured part began."""
+
+    @property
+    def measured_s(self) -> float:
+        """How long what is counted took."""
+        return self.simulated_s if self.window is None else self.window[1] - self.window[0]
 
 
 def summarise(requests: Table, itl_s: WeightedSample, facts: RunFacts) -> dict[str, Any]:
     """Return the numbers of a run, ready for JSON: SI units, None where nothing was measured."""
+    every, requests = requests, counted(requests)
     columns = _Columns(requests)
     samples = {name: itl_s if name == "itl_s" else columns.sample(name) for name in LATENCIES}
     distributions = {name: distribution(samples[name]) for name in LATENCIES}
     distributions["late_s"] = distribution(columns.sample("late_s", where=columns.sent))
     from_due = {name: distribution(columns.since_due(end)) for name, end in _ENDS.items()}
-    output_tokens = columns.total("output_tokens", where=columns.completed)
+    within = columns.completed if facts.window is None else columns.completed_by(facts.window[1])
+    output_tokens = columns.total("output_tokens", where=within)
     return {
         "schema_version": SCHEMA_VERSION,
         "requests": _requests(columns, broken=facts.faults is not None),
@@ -120,15 +134,16 @@ def summarise(requests: Table, itl_s: WeightedSample, facts: RunFacts) -> dict[s
         "pulls": facts.pulls.summary() if facts.pulls else None,
         **({"kv_returned": dict(facts.kv_returned)} if facts.kv_returned is not None else {}),
         "throughput": {
-            "requests_per_s": _ratio(int(columns.completed.sum()), facts.simulated_s),
-            "output_tokens_per_s": _ratio(output_tokens, facts.simulated_s),
+            "requests_per_s": _ratio(int(within.sum()), facts.measured_s),
+            "output_tokens_per_s": _ratio(output_tokens, facts.measured_s),
         },
         "slo": facts.slo.limits() if facts.slo else None,
-        "goodput": _goodput(columns, facts),
-        "gpu_hours": facts.gpus * facts.simulated_s / 3600,
+        "goodput": _goodput(columns, facts, within),
+        "gpu_hours": facts.gpus * facts.measured_s / 3600,
         "simulated_s": facts.simulated_s,
         **({"speculation": _speculation(facts.drafts)} if facts.drafts is not None else {}),
         **({"faults": list(facts.faults)} if facts.faults else {}),
+        **({"left_out": left_out(every, facts.begun_s, *facts.window)} if facts.window else {}),
     }
 
 
@@ -180,6 +195,11 @@ class _Columns:
     def total(self, name: str, *, where: NDArray[np.bool_] | None = None) -> int:
         values, measured = self.values(name)
         return int(values[measured if where is None else measured & where].sum())
+
+    def completed_by(self, until_s: float) -> NDArray[np.bool_]:
+        """Return which requests were completed by a time."""
+        in_time: NDArray[np.bool_] = self.completed & (self.values("end_s").values <= until_s)
+        return in_time
 
     def sample(self, name: str, *, where: NDArray[np.bool_] | None = None) -> WeightedSample:
         """Return the values of a column, those of completed requests unless others are named."""
@@ -271,7 +291,7 @@ def _workers_per_session(columns: _Columns) -> dict[str, float | int | None]:
     return {"mean": _ratio(sum(counts), len(counts)), "max": max(counts, default=None)}
 
 
-def _goodput(columns: _Columns, facts: RunFacts) -> dict[str, Any] | None:
+def _goodput(columns: _Columns, facts: RunFacts, within: NDArray[np.bool_]) -> dict[str, Any] | None:
     """Count completed requests that keep every limit; an undefined latency keeps its limit."""
     if facts.slo is None:
         return None
@@ -283,7 +303,7 @@ def _goodput(columns: _Columns, facts: RunFacts) -> dict[str, Any] | None:
     return {
         "good_requests": good_requests,
         "share": _ratio(good_requests, len(columns.status)),
-        "requests_per_s": _ratio(good_requests, facts.simulated_s),
+        "requests_per_s": _ratio(int((good & within).sum()), facts.measured_s),
     }
 
 

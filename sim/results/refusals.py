@@ -85,6 +85,11 @@ WORDS: dict[str, Words] = {
     "frontend_restarted": Words("{requests} failed: the front end restarted", ""),
     "frontend_down": Words("{requests} {were} refused because the front end was down", ""),
     "client_cancelled": Words("{requests} {were} cancelled by clients, as a fault of the scenario says", ""),
+    "cancelled_in_trace": Words("{requests} {were} cancelled by clients, as the trace says", ""),
+    "cut_at_end": Words(
+        "{requests} {were} in flight when replay.duration_s was over, and {are} in no latency",
+        'replay.at_end = "finish" lets them end',
+    ),
     "client_timeout": Words(
         "{requests} {were} given up by the client when replay.timeout_s was up, and {are} in no latency",
         "a longer replay.timeout_s, more workers, or fewer requests at a time",

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sim.base.errors import InputError
 from sim.results.parquet import encodable, write_parquet
-from sim.results.tables import ALWAYS_KEPT, LATER, TABLES, Column, Kind
+from sim.results.tables import ALWAYS_KEPT, LATER, SOMETIMES, TABLES, Column, Kind
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,12 +34,15 @@ class Table:
 
     def __init__(self, name: str, columns: Sequence[Column]) -> None:
         self.name = name
-        self.columns = tuple(columns)
-        self._names = tuple(column.name for column in columns)
-        self._known = frozenset(self._names)
+        self._set_columns(tuple(columns))
         self._buffer: list[Sequence[Any]] = []
         self._batches: list[list[Values]] = []
         self._batched_rows = 0
+
+    def _set_columns(self, columns: tuple[Column, ...]) -> None:
+        self.columns = columns
+        self._names = tuple(column.name for column in columns)
+        self._known = frozenset(self._names)
 
     @classmethod
     def read(cls, file: Path, columns: Sequence[Column]) -> "Table":
@@ -52,12 +55,14 @@ class Table:
         import pyarrow as pa  # noqa: PLC0415 - slow to import
         import pyarrow.parquet as pq  # noqa: PLC0415
 
-        table = cls(file.stem, columns)
         try:
             with file.open("rb") as opened:  # Arrow takes no path that is not UTF-8
                 content = pq.read_table(opened)
         except (OSError, pa.ArrowException) as error:
             raise InputError(f"{file}: not a Parquet file that can be read: {error}") from error
+        sometimes = SOMETIMES.get(file.stem, ())
+        columns = (*columns, *(column for column in sometimes if column.name in content.column_names))
+        table = cls(file.stem, columns)
         schema, own = table._schema(), content.schema
         for place, name in enumerate(table._names):
             if name in LATER and name not in content.column_names:
@@ -99,6 +104,35 @@ class Table:
             unknown = ", ".join(sorted(values.keys() - self._known))
             raise ValueError(f"{self.name} has no column {unknown}; it has {', '.join(self._names)}")
         self.append([values.get(name) for name in self._names])
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a column."""
+        return name in self._known
+
+    def add_column(self, column: Column, values: Sequence[Any]) -> None:
+        """Add a last column, with a value or None for each row that there is.
+
+        Raises:
+            ValueError: not as many values as rows.
+
+        """
+        if len(values) != len(self):
+            raise ValueError(f"{self.name}: {len(values)} values for {len(self)} rows")
+        self._flush()
+        start = 0
+        for batch in self._batches:
+            stop = start + len(batch[0].values)
+            batch.append(_values(values[start:stop], column.kind))
+            start = stop
+        self._set_columns((*self.columns, column))
+
+    def where(self, chosen: NDArray[np.bool_]) -> "Table":
+        """Return a table of the rows that are chosen."""
+        found = Table(self.name, self.columns)
+        columns = [self.values(name) for name in self._names]
+        found._batches = [[Values(values[chosen], measured[chosen]) for values, measured in columns]]
+        found._batched_rows = int(chosen.sum())
+        return found
 
     def column(self, name: str) -> list[Any]:
         """Return the values of one column, in order of adding, None where nothing was measured."""

@@ -96,6 +96,14 @@ REQUESTS = (
     ),
 )
 
+PHASE = Column(
+    "phase",
+    "text",
+    "",
+    "Where some are left out: warm-up, before the measured part; first, at its start; measured, which count",
+)
+"""Of a run that leaves requests out of its numbers; tables of others do not have it."""
+
 DECISIONS = (
     Column("request", "int", "", "The request that was routed"),
     Column("leg", "text", "", "For what: aggregated, prefill or decode"),
@@ -158,6 +166,9 @@ TABLES: dict[str, tuple[Column, ...]] = {
     "links": LINKS,
     "itl": ITL,
 }
+
+SOMETIMES = {"requests": (PHASE,)}
+"""Last columns that only some runs have, by table."""
 
 LATER = (
     "late_s",

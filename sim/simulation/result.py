@@ -12,7 +12,7 @@ from sim.base.whole_file import whole_file, write_text
 from sim.results.metrics import to_json
 from sim.results.quantities import flat, label, si_unit
 from sim.results.rows import Rows
-from sim.results.tables import TABLES
+from sim.results.tables import SOMETIMES, TABLES
 from sim.runs.saved import SCENARIO, SUMMARY, read_summary
 from sim.scenario.load import load_scenario
 from sim.scenario.scenario import Scenario
@@ -85,7 +85,8 @@ class RunResult(Shown):
 
         `recomputed_tokens` is the sum of the causes `preempted_tokens`, `bound_tokens`, `checkpoint_tokens`,
         `in_flight_tokens`, `evicted_here_tokens`, `elsewhere_tokens` and `gone_tokens`. `columns("requests")`
-        describes each column with its unit.
+        describes each column with its unit. A run that leaves requests out of its numbers has a last column
+        `phase`: those that count are "measured".
         """
         return self._frame("requests")
 
@@ -138,7 +139,9 @@ class RunResult(Shown):
 
         if table not in TABLES:
             raise InputError(f"no table is called {table!r}; there are {', '.join(TABLES)}")
-        rows = [(column.name, column.unit, column.about) for column in TABLES[table]]
+        rows = [
+            (column.name, column.unit, column.about) for column in (*TABLES[table], *SOMETIMES.get(table, ()))
+        ]
         return pd.DataFrame(rows, columns=["column", "unit", "about"]).set_index("column")
 
     def _frame(self, table: str) -> "pd.DataFrame":

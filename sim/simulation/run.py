@@ -1,6 +1,7 @@
 """Runs a scenario: from settings to rows and numbers."""
 
 from bisect import bisect_left
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from sim.cluster.tiers import HOST
 from sim.engine.engine import Engine
 from sim.hardware.coefficients import Coefficients
 from sim.hardware.step_time import StepTime
-from sim.results.gauge import occupancy
+from sim.results.gauge import Gauge, Occupancy, occupancy
 from sim.results.metrics import RunFacts, summarise
 from sim.router import Policy
 from sim.scenario.load import load_scenario
@@ -88,6 +89,7 @@ def run(
     notes += [
         *startup,
         *_gpus(cluster),
+        *cluster.replay.notes,
         *_apart(scenario),
         *_without_effect(scenario),
         *_unknown_sessions(scenario, trace),
@@ -105,15 +107,17 @@ def summary_of(cluster: Cluster) -> dict[str, Any]:
     """Return the numbers of a cluster that has run: see `sim.results.metrics`."""
     recorder, capacity, scenario = cluster.recorder, cluster.capacity, cluster.scenario
     end_s = recorder.last_end_s
+    seen_from_s, seen_until_s = cluster.replay.seen(end_s)
     prefill = scenario.workers.first.ranks
-    pool = occupancy(recorder.pool[:prefill], capacity.num_blocks - 1, end_s)
-    tiers = {
-        tier.name: occupancy(recorder.tiers[tier.name][:prefill], tier.blocks, end_s)
-        for tier in cluster.tiers
-    }
+
+    def full(gauges: Iterable[Gauge], blocks: int) -> Occupancy:
+        return occupancy(gauges, blocks, seen_until_s, seen_from_s)
+
+    pool = full(recorder.pool[:prefill], capacity.num_blocks - 1)
+    tiers = {tier.name: full(recorder.tiers[tier.name][:prefill], tier.blocks) for tier in cluster.tiers}
     decode_pool = pulls = None
     if scenario.workers.decode:
-        decode_pool = occupancy(recorder.pool[prefill:], cluster.decode_capacity.num_blocks - 1, end_s)
+        decode_pool = full(recorder.pool[prefill:], cluster.decode_capacity.num_blocks - 1)
         pulls = recorder.pulls
     if cluster.returns is not None:
         filled, blocks = recorder.tiers[HOST][prefill:], cluster.decode_capacity.host[0].blocks
@@ -130,9 +134,16 @@ def summary_of(cluster: Cluster) -> dict[str, Any]:
         drafts=_drafts(cluster),
         slo=scenario.slo,
         most_tokens=_most_tokens(cluster),
-        faults=[toll.summary(end_s) for toll in cluster.scene.tolls] if scenario.can_break else None,
+        faults=_tolls(cluster) if cluster.can_break else None,
+        window=cluster.replay.window(end_s) if cluster.replay.leaves_out else None,
+        begun_s=cluster.replay.left_out.begun_s,
     )
     return summarise(recorder.rows.tables["requests"], recorder.itl_s, facts)
+
+
+def _tolls(cluster: Cluster) -> list[dict[str, Any]]:
+    end_s = cluster.recorder.last_end_s - cluster.scene.begun_s
+    return [toll.summary(end_s) for toll in cluster.scene.tolls]
 
 
 def _drafts(cluster: Cluster) -> dict[str, int] | None:

@@ -99,6 +99,11 @@ class Trace:
         return f"{file}, line {self.lines[index]}: "
 
     @property
+    def first_index(self) -> int:
+        """The index of its first request: 0, unless it is to be sent beside another trace."""
+        return self.requests[0].index if self.requests else 0
+
+    @property
     def sessions(self) -> tuple[str, ...]:
         """Session names in order of first appearance."""
         return tuple(dict.fromkeys(request.session for request in self.requests))

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from sim.base.bounds import Count, Factor
+from sim.base.bounds import Count, CountOrZero, Factor
 from sim.base.settings import Settings
 from sim.base.units import Seconds, Tokens
 from sim.workload.agent import ProfileName, Window
@@ -101,7 +101,7 @@ class WorkloadSettings(Settings):
 
 
 class ReplaySettings(Settings):
-    """When each request leaves."""
+    """When each request leaves, what was cached before, and which of them count."""
 
     client: Literal["open-loop", "max-concurrency", "turn-dependent"] = "max-concurrency"
     """At its timestamp; the same behind a limit on requests in flight; or after the previous answer."""
@@ -115,3 +115,61 @@ class ReplaySettings(Settings):
     says."""
     timeout_s: Annotated[Seconds, Field(gt=0)] | None = None
     """How long after it was sent a client gives a request up that has not ended; unset: never."""
+    think_factor: Factor | None = None
+    """Think times that the trace has are multiplied by this, for client "turn-dependent"; unset: 1."""
+    max_think_s: Seconds | None = None
+    """Longest time from an answer to the request that follows it, for client "turn-dependent": longer ones
+    are cut to this, and later timestamps of the session come earlier by as much. AgentX has 60 s; unset:
+    no limit."""
+
+    warm_start: Literal["first-contexts", "shared-prefixes", "smaller-run"] | None = None
+    """What the cluster serves before the clock of the measured part starts, so that its caches are warm:
+    each session's first prompt; every prefix that prompts of two sessions share; or a run of the first
+    `warm_sessions`. None of it counts. Unset: caches are empty."""
+    warm_sessions: Count | Annotated[tuple[Count, ...], Field(min_length=1, max_length=100)] | None = None
+    """Sessions of the smaller run of warm_start "smaller-run", or of several, one after another."""
+    warm_placement: Literal["router", "spread"] | None = None
+    """Who chooses the worker of a prompt of the other two: the router, all of them being sent at once, or
+    their order, each going to the next worker of the first stage in turn. Unset: the router."""
+
+    warm_up_requests: CountOrZero | None = None
+    """The first so many requests that are sent are served, and are in the tables, but count in nothing else;
+    nor do rates begin before the first that counts is sent."""
+    warm_up_s: Seconds | None = None
+    """The same for requests sent within this time from the start."""
+
+    lanes: Count | None = None
+    """Sessions kept busy, for client "turn-dependent": each lane starts with one of them, with its
+    sub-agents, and takes the next of the trace when that has ended; timestamps only tell its pauses."""
+    duration_s: Annotated[Seconds, Field(gt=0)] | None = None
+    """How long lanes send requests; a trace that is used up begins anew, with sessions of other content but
+    for what two of them share. Rates are over this time. Unset: until the trace is used up."""
+    at_end: Literal["finish", "cut"] | None = None
+    """What becomes of requests in flight when `duration_s` is over; unset: they finish."""
+
+    @model_validator(mode="after")
+    def _belong_together(self) -> Self:
+        runs = self.warm_start == "smaller-run" or (
+            self.warm_start is None and self.warm_sessions is not None
+        )
+        if self.warm_start == "smaller-run" and self.warm_sessions is None:
+            raise ValueError("warm_sessions is missing: of how many sessions is the smaller run?")
+        if self.warm_sessions is not None and not runs:
+            raise ValueError('warm_sessions: only for warm_start = "smaller-run"')
+        if self.warm_placement is not None and (runs or self.warm_start is None):
+            raise ValueError('warm_placement: only for warm_start = "first-contexts" or "shared-prefixes"')
+        if self.lanes is not None and self.client != "turn-dependent":
+            raise ValueError('lanes: only for client = "turn-dependent", which waits for answers')
+        if self.duration_s is not None and self.lanes is None:
+            raise ValueError("duration_s: only beside lanes, which are kept busy for so long")
+        if self.duration_s is not None and self.duration_s <= (self.warm_up_s or 0.0):
+            raise ValueError("warm_up_s: must be below duration_s, or nothing counts")
+        if self.at_end is not None and self.duration_s is None:
+            raise ValueError("at_end: only beside duration_s")
+        return self
+
+    @property
+    def smaller_runs(self) -> tuple[int, ...]:
+        """Sessions of each run before the measured one."""
+        found = self.warm_sessions
+        return () if found is None else found if isinstance(found, tuple) else (found,)

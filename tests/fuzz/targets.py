@@ -3,7 +3,7 @@
 import random
 from pathlib import Path
 
-from sim.cluster.client import make_client
+from sim.cluster.clients.make import make_client
 from sim.events.clock import Clock
 from sim.hardware.cache_groups import cache_groups
 from sim.hardware.coefficient_file import read_coefficient_file

@@ -81,6 +81,11 @@ def test_a_run_that_serves_all_refuses_none() -> None:
 @pytest.mark.parametrize(
     ("override", "says"),
     [
+        (
+            "replay.warm_start=first-contexts",
+            "replay.warm_start: a recorded run was sent as it was; leave it out "
+            "(--set replay.warm_start=none)",
+        ),
         ("replay.timeout_s=0.01", "replay.timeout_s: nothing breaks in a replay at recorded times"),
         ('faults=[{kind="worker-dies",worker=0,at_s=1}]', "leave it out (--set faults=none)"),
     ],

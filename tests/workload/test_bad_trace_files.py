@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sim.base.errors import InputError
-from sim.cluster.client import make_client
+from sim.cluster.clients.make import make_client
 from sim.events.clock import Clock
 from sim.workload.settings import ReplaySettings
 from sim.workload.trace_file import load_trace

@@ -66,3 +66,41 @@ def test_replay_is_by_default_what_the_talk_did() -> None:
 def test_a_replay_that_makes_no_sense_is_refused(replay: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         ReplaySettings.model_validate(replay)
+
+
+@pytest.mark.parametrize(
+    ("replay", "message"),
+    [
+        ({"warm_start": "smaller-run"}, "warm_sessions is missing"),
+        (
+            {"warm_start": "first-contexts", "warm_sessions": 3},
+            'warm_sessions: only for warm_start = "smaller',
+        ),
+        ({"warm_placement": "spread"}, "warm_placement: only for warm_start"),
+        ({"warm_sessions": 3, "warm_placement": "router"}, "warm_placement: only for warm_start"),
+        ({"warm_sessions": []}, "at least 1 item"),
+        ({"warm_sessions": [0]}, "greater than 0"),
+        ({"warm_start": "everything"}, "'first-contexts', 'shared-prefixes' or 'smaller-run'"),
+        ({"lanes": 3}, 'lanes: only for client = "turn-dependent"'),
+        ({"client": "turn-dependent", "duration_s": 3}, "duration_s: only beside lanes"),
+        ({"client": "turn-dependent", "lanes": 3, "at_end": "cut"}, "at_end: only beside duration_s"),
+        (
+            {"client": "turn-dependent", "lanes": 3, "duration_s": 60, "warm_up_s": "1min"},
+            "warm_up_s: must be below duration_s",
+        ),
+        ({"warm_up_requests": -1}, "greater than or equal to 0"),
+        ({"max_think_s": -1}, "is not a time"),
+        ({"think_factor": 0}, "greater than or equal to"),
+    ],
+)
+def test_a_replay_that_makes_no_sense_is_refused_with_a_reason(
+    replay: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ValidationError, match=message):
+        ReplaySettings.model_validate(replay)
+
+
+def test_smaller_runs_are_one_or_several() -> None:
+    assert ReplaySettings.model_validate({"warm_sessions": 4}).smaller_runs == (4,)
+    assert ReplaySettings.model_validate({"warm_sessions": [4, 8]}).smaller_runs == (4, 8)
+    assert ReplaySettings().smaller_runs == ()

@@ -29,6 +29,13 @@ class Flight:
         self._again = bytearray(count)
         """Whether they came to a worker in place of another one."""
 
+    def grow(self, more: int) -> None:
+        """There are so many more requests than was known."""
+        for times_s in (*self._left_s, self._since_s):
+            times_s.extend([nan] * more)
+        self._way_s.extend([0.0] * more)
+        self._again.extend(bytes(more))
+
     def in_flight(self, count: int, now_s: float) -> None:
         """So many are in flight from now on."""
         self._in_flight.set(count, now_s)

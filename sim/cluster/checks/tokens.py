@@ -43,6 +43,12 @@ class Tokens:
         self._together = 0
         """Tokens that came with another one of their request, and not after it: drafts accepted."""
 
+    def grow(self, more: int) -> None:
+        """There are so many more requests than was known."""
+        for counts in (self._scheduled, self._answering_stages, self._of_stage):
+            counts.extend([0] * more)
+        self._whole_stage.extend(bytes(more))
+
     def planned(self, worker: int, plan: StepPlan, now_s: float) -> None:
         """Follow the chunks of a step: each starts where the one before ended."""
         for admission in plan.admitted:

@@ -19,10 +19,12 @@ from sim.cluster.checks.queues import WorkerQueues
 from sim.cluster.checks.requests import Requests
 from sim.cluster.checks.times import Times, check_lives
 from sim.cluster.checks.tokens import Tokens
-from sim.cluster.client import Act
+from sim.cluster.checks.turns import Turns, check_phases
+from sim.cluster.clients.client import Act
 from sim.cluster.frontend import CANNOT_CONNECT, Frontend
 from sim.cluster.pool import Pool
 from sim.cluster.recorder import Recorder
+from sim.cluster.replay import Replay
 from sim.cluster.request_state import RequestState
 from sim.cluster.watcher import BlockBytes, Watched
 from sim.engine.active import ActiveRequest
@@ -48,15 +50,17 @@ class Watch:
     def __init__(
         self,
         recorder: Recorder,
-        count: int,
-        slots: float,
+        replay: Replay,
         workers: int,
         block_bytes: BlockBytes,
     ) -> None:
-        """Build the rules for `count` requests of which `slots` may be in flight; `join` is to follow."""
+        """Build the rules for what a replay sends to so many workers; `join` is to follow."""
+        self._replay = replay
+        self._count = count = len(replay.due_s)
         self._recorder = recorder
         self._records = recorder.records
-        self._requests = Requests(count, slots)
+        self._requests = Requests(replay)
+        self._turns = Turns(replay)
         self._times = Times(workers)
         self._tokens = Tokens(count, recorder.records)
         self._flight = Flight(count)
@@ -104,17 +108,27 @@ class Watch:
     def _sent(self, request: Request) -> None:
         now_s = self._env.now
         self._times.front_door(now_s)
+        if request.index >= self._count:
+            self._grow(request.index + 1 - self._count)
         self._requests.sent(request, now_s)
+        self._turns.sent(request, now_s)
         self._flight.sent(request.index, now_s)
         self._flight.in_flight(self._requests.in_flight, now_s)
         self._held_back(now_s)
         self._submit(request)
+
+    def _grow(self, more: int) -> None:
+        self._count += more
+        self._requests.grow(more)
+        self._flight.grow(more)
+        self._tokens.grow(more)
 
     def _over(self, request: Request) -> None:
         now_s = self._env.now
         index = request.index
         self._times.front_door(now_s)
         self._requests.over(index, now_s)
+        self._turns.over(request, now_s)
         self._flight.over(index, now_s)
         self._flight.in_flight(self._requests.in_flight, now_s)
         self._tokens.over(index)
@@ -129,7 +143,7 @@ class Watch:
         self._held_back(now_s)
 
     def _held_back(self, now_s: float) -> None:
-        self._requests.held_back(self._cluster.client, now_s)
+        self._requests.held_back(self._replay, now_s)
 
     def booked(self, record: RequestState, pool: Pool, decision: Decision, booking: Booking) -> None:
         """A request was put on a router's books."""
@@ -301,7 +315,9 @@ class Watch:
         table = recorder.rows.tables["requests"]
         self._requests.check_rows(table, now_s)
         check_lives(table)
-        self._tokens.check_rows(table, recorder.itl_s.n, now_s)
+        self._tokens.check_rows(table, recorder.itl_s.n + recorder.left_out_itl_s.n, now_s)
+        self._turns.closed(self._requests.in_flight)
+        check_phases(table, self._replay, now_s)
         check_answers(table, self._cluster.answers, now_s)
         queues = [(queues.waiting.area(now_s), queues.running.area(now_s)) for queues in self._queues]
         self._flight.check_rows(table, fsum(chain.from_iterable(queues)), now_s)

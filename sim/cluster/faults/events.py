@@ -5,6 +5,7 @@ it missed ("KV Event Replay", Dynamo's documentation): events that were lost com
 """
 
 from collections.abc import Sequence
+from math import inf
 
 from sim.base.uniform import uniform
 from sim.cluster.faults.toll import Toll
@@ -30,6 +31,8 @@ class EventFaults:
     def __init__(self, outbox: Outbox, tolls: Sequence[Toll], seed: int) -> None:
         self.event_delay_s = outbox.event_delay_s
         self._outbox = outbox
+        self.begun_s = inf
+        """When the time of faults began; infinity: it has not."""
         self._tolls = [toll for toll in tolls if isinstance(toll.fault, KvEventsLost | KvEventsLate)]
         self._seed = seed
         self._missed: dict[int, list[KvEvent]] = {}
@@ -46,7 +49,7 @@ class EventFaults:
             fault = toll.fault
             if not isinstance(fault, KvEventsLost | KvEventsLate) or fault.worker not in (None, worker):
                 continue
-            if not fault.at_s <= output_s < fault.at_s + fault.for_s:
+            if not fault.at_s <= output_s - self.begun_s < fault.at_s + fault.for_s:
                 continue
             if isinstance(fault, KvEventsLate):
                 sent_s += fault.delay_s

@@ -7,10 +7,13 @@ from sim.links.transfer import Outage
 from sim.scenario.faults import Fault, LinkOutage
 
 
-def tier_outages(faults: Iterable[Fault], worker: int, link: str) -> list[Outage]:
-    """Return when a worker's links of a kind are out, in order of time; periods that meet are one."""
+def tier_outages(faults: Iterable[Fault], worker: int, link: str, begun_s: float) -> list[Outage]:
+    """Return when a worker's links of a kind are out, in order of time; periods that meet are one.
+
+    Times of faults count from `begun_s`.
+    """
     periods = sorted(
-        (fault.at_s, fault.at_s + fault.for_s)
+        (begun_s + fault.at_s, begun_s + (fault.at_s + fault.for_s))
         for fault in faults
         if isinstance(fault, LinkOutage) and fault.link == link and fault.owner in (None, worker)
     )
@@ -23,10 +26,10 @@ def tier_outages(faults: Iterable[Fault], worker: int, link: str) -> list[Outage
     return joined
 
 
-def network_outages(faults: Iterable[Fault]) -> list[LinkOut]:
-    """Return when links between workers are out."""
+def network_outages(faults: Iterable[Fault], begun_s: float) -> list[LinkOut]:
+    """Return when links between workers are out; times of faults count from `begun_s`."""
     return [
-        LinkOut(fault.at_s, fault.at_s + fault.for_s, fault.link, fault.owner)
+        LinkOut(begun_s + fault.at_s, begun_s + (fault.at_s + fault.for_s), fault.link, fault.owner)
         for fault in faults
         if isinstance(fault, LinkOutage) and fault.link != "pcie"
     ]

@@ -51,6 +51,7 @@ class FaultProcess:
     def __init__(self, clock: Clock, tolls: Sequence[Toll], parts: Parts) -> None:
         self.tolls = tolls
         self._clock = clock
+        self._begun_s = clock.now_s
         self._parts = parts
         self._deaths: dict[int, Toll] = {}
         """Of each worker that is gone or came back, the newest."""
@@ -62,8 +63,13 @@ class FaultProcess:
         for toll in self.tolls:
             self._at(toll.fault.at_s, partial(self._begin, toll, toll.fault))
 
+    @property
+    def _now_s(self) -> float:
+        """What time it is for faults, which count from their beginning."""
+        return self._clock.now_s - self._begun_s
+
     def _at(self, time_s: float, act: Callable[[], None]) -> None:
-        self._clock.at(time_s, Phase.FAULT, 0, act)
+        self._clock.at(max(self._begun_s + time_s, self._clock.now_s), Phase.FAULT, 0, act)
 
     def _begin(self, toll: Toll, fault: Fault) -> None:
         if self._parts.over():
@@ -132,14 +138,14 @@ class FaultProcess:
         pool, rank = self._parts.frontend.place(worker)
         self._parts.workers[worker].come_back()
         pool.let_in(rank)
-        toll.until_s = self._clock.now_s
+        toll.until_s = self._now_s
 
     def unreachable(self, worker: int, request: ActiveRequest) -> None:
         """A request was sent to a worker that is gone."""
         toll = self._deaths[worker]
         if self._parts.pulls is not None:
             self._parts.pulls.target_gone(request.request_id, reached=False)
-        fault, now_s = toll.fault, self._clock.now_s
+        fault, now_s = toll.fault, self._now_s
         if isinstance(fault, WorkerDies) and fault.connections == "hang":
             known_s = fault.at_s + fault.detected_after_s
             fails_s = max(now_s, min(known_s, now_s + fault.connect_timeout_s))
@@ -173,7 +179,7 @@ class FaultProcess:
 
     def _look(self, toll: Toll, fault: WorkerDrains, times: int) -> None:
         """Let a worker go that has nothing left, or for which time is up."""
-        worker, now_s = fault.worker, self._clock.now_s
+        worker, now_s = fault.worker, self._now_s
         idle = self._parts.workers[worker].engine.idle
         if not idle and now_s < fault.at_s + fault.timeout_s:
             looks_s = fault.at_s + min(fault.timeout_s, fault.grace_s + times * LOOK_S)
@@ -219,7 +225,7 @@ class FaultProcess:
         if fault.index == "recovered":
             for worker in range(len(parts.workers)):
                 parts.events.ask(worker, now_s)
-        toll.until_s = self._clock.now_s
+        toll.until_s = self._now_s
 
     def _leave_out(self, worker: int) -> None:
         pool, rank = self._parts.frontend.place(worker)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from sim.cluster.faults.clients import ImpatientClients
 from sim.cluster.faults.events import EventFaults, concerns_events
+from sim.cluster.faults.links import network_outages, tier_outages
 from sim.cluster.faults.process import FaultProcess, Parts
 from sim.cluster.faults.slow import SlowLaw, is_slowed
 from sim.cluster.faults.toll import Toll
@@ -18,8 +19,9 @@ from sim.engine.engine import Engine
 from sim.events.clock import Clock
 from sim.events.lazy_updates import LazyUpdates
 from sim.hardware.step_time import StepTime
+from sim.links.network import Network
+from sim.links.transfer import Outage
 from sim.scenario.faults import Fault
-from sim.workload.request import Request
 
 
 class Scene:
@@ -28,12 +30,17 @@ class Scene:
     def __init__(self, clock: Clock, faults: Sequence[Fault], seed: int) -> None:
         self.tolls = [Toll(fault) for fault in faults]
         """What each fault costs, in the order of the scenario."""
+        self.begun_s = 0.0
+        """When the time of faults began: the measured part of a replay."""
         self._clock = clock
         self._faults = faults
         self._seed = seed
         self._engines: list[Callable[[], Engine]] = []
         self._laws: list[SlowLaw | None] = []
         self._events: EventFaults | None = None
+        self._clients: ImpatientClients | None = None
+        self._outages: list[tuple[int, str, list[Outage]]] = []
+        """Of each worker and kind of link; empty until the time of faults begins."""
         self._process: FaultProcess | None = None
 
     def enter(self, make: Callable[[], Engine], law: StepTime) -> StepTime:
@@ -51,16 +58,15 @@ class Scene:
         """Return where a worker sends what others must know, on its way to `outbox`."""
         return self._event_faults(outbox) if self.sends_one_by_one(worker) else outbox
 
-    def submit(
-        self, frontend: Frontend, migration: Migration, timeout_s: float | None
-    ) -> Callable[[Request], None]:
-        """Return what a client calls to send a request."""
-        if timeout_s is None and not self._faults:
-            return frontend.submit
-        tolls, seed = self.tolls, self._seed
-        return ImpatientClients(
-            self._clock, frontend, migration, tolls, timeout_s=timeout_s, seed=seed
-        ).submit
+    def outages(self, worker: int, link: str) -> list[Outage]:
+        """Return when a worker's links of a kind are out: known when the time of faults begins."""
+        self._outages.append((worker, link, []))
+        return self._outages[-1][2]
+
+    def clients(self, frontend: Frontend, migration: Migration) -> ImpatientClients:
+        """Return what a client sends requests with."""
+        self._clients = ImpatientClients(self._clock, frontend, migration, self.tolls, seed=self._seed)
+        return self._clients
 
     def start(
         self,
@@ -73,10 +79,18 @@ class Scene:
         pulls: Pulls | None,
         over: Callable[[], bool],
     ) -> None:
-        """Arrange the faults. Time 0 is now; `over` says whether every request has ended."""
+        """Arrange the faults. Their time 0 is now; `over` says whether every request has ended."""
+        self.begun_s = begun_s = self._clock.now_s
         if not self._faults:
             return
         events = self._event_faults(frontend)
+        events.begun_s = begun_s
+        if self._clients is not None:
+            self._clients.begun_s = begun_s
+        for worker, link, periods in self._outages:
+            periods.extend(tier_outages(self._faults, worker, link, begun_s))
+        if pulls is not None and isinstance(pulls.network, Network):
+            pulls.network.take_out(network_outages(self._faults, begun_s))
         engines, laws = self._engines, self._laws
         parts = Parts(
             frontend, migration, workers, engines, laws, events, lazy_updates, recorder, pulls, over

@@ -9,6 +9,7 @@ from sim.base.errors import InputError
 from sim.base.units import plural
 from sim.ledger.account import CAUSES
 from sim.results.labels import CAUSE_LABELS, LATENCY_LABELS
+from sim.results.phases import counted_rows
 from sim.show.pictures.labels import as_label, as_labels
 from sim.show.pictures.run_tables import RunTables
 from sim.show.pictures.style import given_or_new
@@ -94,7 +95,7 @@ class Pictures:
         _check("by", by, Group)
         ax = given_or_new(ax)
         # Sessions have no order but that of the workload.
-        groups = self._run.requests.sort_values("index").groupby(by, sort=by != "session")
+        groups = counted_rows(self._run.requests).sort_values("index").groupby(by, sort=by != "session")
         tokens = groups[[f"{cause}_tokens" for cause in CAUSES]].sum()
         bottom = np.zeros(len(tokens))
         colours = sns.color_palette("colorblind", len(CAUSES))
@@ -172,7 +173,7 @@ class Pictures:
             raise InputError("latency 'itl_s': has many values a request; tpot_s is their mean")
         _check("latency", latency, LatencyName)
         ax = given_or_new(ax)
-        requests = self._run.requests
+        requests = counted_rows(self._run.requests)
         done = requests[(requests["status"] == "completed") & (requests[latency] > 0)]
         share = 100 * (done["recomputed_tokens"] / done["prompt_tokens"]).to_numpy(float)
         look: dict[str, Any] = {"cmap": _colours("flare"), "vmin": 0, "vmax": 100, "s": 14}
@@ -244,7 +245,7 @@ class Pictures:
         _check("latency", latency, LatencyName)
         if latency == "itl_s":
             return self._run.itl["gap_s"].to_numpy(float), self._run.itl["n"].to_numpy(int)
-        requests = self._run.requests
+        requests = counted_rows(self._run.requests)
         values = requests.loc[requests["status"] == "completed", latency].dropna().to_numpy(float)
         return values, np.ones(len(values), dtype=np.int64)
 
@@ -254,7 +255,8 @@ class Pictures:
         if routed.empty:
             raise InputError("there is no map: no request came to a worker")
         if session is None:
-            session = str(routed.groupby("session")["recomputed_tokens"].sum().astype(float).idxmax())
+            counts = counted_rows(routed).groupby("session")["recomputed_tokens"].sum()
+            session = str(counts.astype(float).idxmax())
         turns = routed[routed["session"] == session].sort_values("turn")
         if turns.empty:
             known = list(routed["session"].unique())

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from sim.base import words
 from sim.base.shown import WIDTH
+from sim.results.phases import left_out_of
 from sim.results.quantities import label, unit
 from sim.results.refusals import nothing_served
 from sim.runs.comparison import Comparison
@@ -297,4 +298,4 @@ def common_notes(comparison: Comparison) -> list[str]:
         names = [name for name, found in common.items() if note in found]
         everyone = len(names) == len(comparison.scenarios)
         notes.append(note if everyone else f"{', '.join(names)}: {note}")
-    return notes
+    return [*left_out_of(comparison.summaries), *notes]

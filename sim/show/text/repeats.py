@@ -9,6 +9,7 @@ from rich.text import Text
 from sim.base import words
 from sim.results.labels import CAUSE_LABELS
 from sim.results.lateness import is_notable, late_sentence, mean_numbers
+from sim.results.phases import left_out_of
 from sim.results.quantities import flat
 from sim.results.refusals import nothing_served, refusals, shares
 from sim.runs.spread import CONFIDENCE, COVERAGE, FEW
@@ -99,6 +100,7 @@ def render_repeats(combined: Mapping[str, Any], title: str, notes: Sequence[str]
     means = mean_numbers(list(map(flat, summaries)))
     late = [late_sentence(means)] if is_notable(means) else []
     warnings = [*refused, *shares(summaries), *late]
+    lines += left_out_of(summaries)
     return Group(head, rows, footnotes(lines, thin_note(thin), notes, warnings=warnings))
 
 

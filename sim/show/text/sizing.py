@@ -10,6 +10,7 @@ from sim.base import words
 from sim.base.shown import WIDTH
 from sim.base.units import format_bytes, plural
 from sim.results.lateness import LATE
+from sim.results.phases import left_out_of
 from sim.results.quantities import label, unit, written_limit
 from sim.runs.sizing import Sized
 from sim.runs.tried import BESIDE, Tried
@@ -95,6 +96,8 @@ def _notes(sized: Sized) -> Iterator[str]:
     yield f"split clusters fill nodes of {sized.gpus_per_node} GPUs in order, prefill workers first"
     for error in dict.fromkeys(run.error for tried in sized.tried for run in tried.runs if run.error):
         yield f"failed: {error}"
+    runs = (run for tried in sized.tried for run in tried.runs)
+    yield from left_out_of([run.summary for run in runs if run.summary is not None])
     settings = (run.settings for tried in sized.tried for run in tried.runs)
     yield from trace_note(sized.seeds, (found.get("workload", {}) for found in settings))
     notes = [run.notes for tried in sized.tried for run in tried.runs if run.summary is not None]

@@ -12,6 +12,7 @@ from sim.base.errors import escaped
 from sim.base.units import plural
 from sim.results.labels import CAUSE_LABELS, LATE_LABEL, LATENCY_LABELS, SOURCE_LABELS
 from sim.results.lateness import is_notable, late_sentence
+from sim.results.phases import left_out_lines, n_first
 from sim.results.quantities import flat
 from sim.results.refusals import nothing_served, refusals
 from sim.show.text.faults import broken, fault_table
@@ -26,6 +27,7 @@ def render(summary: Mapping[str, Any], title: str, notes: Sequence[str] = ()) ->
     head = Group(
         heading(title, f"{words.seconds(summary['simulated_s'])} simulated"),
         requests_line(summary),
+        *(Padding(Text(line, style="yellow"), (0, 0, 0, 2)) for line in left_out_lines(summary)),
         *(Padding(Text(line, style="red"), (0, 0, 0, 2)) for line in refusals([summary])),
     )
     if nothing_served([summary]):
@@ -94,7 +96,7 @@ def requests_line(summary: Mapping[str, Any]) -> Text:
     requests, in_file = summary["requests"], summary.get("requests_in_file")
     total = requests["total"]
     line = Text(f"{words.count(total)} {plural(total, 'request')}")
-    if in_file is not None and in_file > total:
+    if in_file is not None and in_file > total + n_first(summary):
         line.append(f" of the {words.count(in_file)} in the file", style="bold yellow")
     line.append(f": {words.count(requests['completed'])} completed")
     reasons = ", ".join(f"{reason} {n}" for reason, n in requests["rejected_by_reason"].items())

@@ -26,6 +26,17 @@ from sim.validation.replay.events.stored import EngineLog, engine_logs
 from sim.validation.replay.recording import Recording, pools
 from sim.validation.replay.transfers import RecordedTransfers
 
+NOT_RECORDED = (
+    "warm_start",
+    "warm_sessions",
+    "warm_up_requests",
+    "warm_up_s",
+    "lanes",
+    "think_factor",
+    "max_think_s",
+)
+"""Keys of `replay` that say how a trace is sent otherwise than it was recorded."""
+
 _NO_FRONT_DOOR = {"alpha_in_s": 0.0, "alpha_in_s_per_token": 0.0, "alpha_out_s": 0.0}
 """Requests come when their worker was chosen, and answers are timed where the client is."""
 
@@ -165,10 +176,17 @@ def _check_faults(scenario: Scenario) -> None:
     found = [("faults", scenario.faults), ("replay.timeout_s", scenario.replay.timeout_s)]
     keys = [key for key, value in found if value]
     if keys:
-        ways = " ".join(f"--set {key}=none" for key in keys)
+        says = "nothing breaks in a replay at recorded times; leave it out"
+        raise InputError(f"{' and '.join(keys)}: {says} ({_none(keys)})")
+    keys = [f"replay.{key}" for key in NOT_RECORDED if getattr(scenario.replay, key) is not None]
+    if keys:
         raise InputError(
-            f"{' and '.join(keys)}: nothing breaks in a replay at recorded times; leave it out ({ways})"
+            f"{' and '.join(keys)}: a recorded run was sent as it was; leave it out ({_none(keys)})"
         )
+
+
+def _none(keys: Iterable[str]) -> str:
+    return " ".join(f"--set {key}=none" for key in keys)
 
 
 def check_workers(recording: Recording, scenario: Scenario) -> None:

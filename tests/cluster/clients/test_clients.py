@@ -1,49 +1,11 @@
 """The three clients: what leaves when, as exact logs of (name, env.now)."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from sim.base.errors import InputError
-from sim.cluster.client import Client, make_client
-from sim.events.clock import Clock, Phase
-from sim.workload.request import Request, Trace
-from sim.workload.settings import ReplaySettings
-
-Service = Callable[[Request], float]
-
-
-def trace(*rows: tuple[str, float | None, float | None]) -> Trace:
-    """Build a trace from rows of (session, timestamp, delay)."""
-    turns: dict[str, int] = {}
-    requests = []
-    for index, (session, timestamp_s, delay_s) in enumerate(rows):
-        turn = turns[session] = turns.get(session, -1) + 1
-        requests.append(Request(index, session, turn, timestamp_s, delay_s, 16, 1, (index,)))
-    return Trace(tuple(requests), 16, "test")
-
-
-def replay(
-    rows: Trace, service: float | Service, start_s: float = 0.0, **settings: Any
-) -> tuple[list[tuple[str, float]], Client]:
-    """Replay against a server that takes `service` seconds; 0 answers inside the call, as a rejection."""
-    env = Clock(start_s)
-    log: list[tuple[str, float]] = []
-
-    def send(request: Request) -> None:
-        log.append((f"{request.session}{request.turn}", env.now))
-        takes_s = service(request) if callable(service) else service
-        if takes_s == 0:
-            client.ended(request)
-        else:
-            env.at(env.now + takes_s, Phase.OUTPUT, request.index, lambda: client.ended(request))
-
-    client = make_client(env, rows, ReplaySettings.model_validate(settings), send)
-    client.start()
-    env.run()
-    return log, client
-
+from tests.cluster.clients.by_hand import replay, trace
 
 FOUR = trace(("a", 0.0, None), ("a", 1.0, 5.0), ("b", 1.0, None), ("b", 9.0, 2.0))
 
@@ -51,7 +13,7 @@ FOUR = trace(("a", 0.0, None), ("a", 1.0, 5.0), ("b", 1.0, None), ("b", 9.0, 2.0
 def test_open_loop_leaves_at_the_timestamps_whatever_is_answered() -> None:
     log, client = replay(FOUR, service=100.0, client="open-loop")
     assert log == [("a0", 0.0), ("a1", 1.0), ("b0", 1.0), ("b1", 9.0)]
-    assert list(client.due_s) == [0.0, 1.0, 1.0, 9.0]
+    assert client.due_s == [0.0, 1.0, 1.0, 9.0]
 
 
 def test_speedup_divides_timestamps_not_think_times() -> None:
@@ -72,7 +34,7 @@ def test_speedup_divides_timestamps_not_think_times() -> None:
 def test_max_concurrency_serves_in_the_order_of_being_due() -> None:
     log, client = replay(FOUR, service=3.0, client="max-concurrency", max_concurrency=1)
     assert log == [("a0", 0.0), ("a1", 3.0), ("b0", 6.0), ("b1", 9.0)]
-    assert list(client.due_s) == [0.0, 1.0, 1.0, 9.0], "the client's own wait is send time minus due time"
+    assert client.due_s == [0.0, 1.0, 1.0, 9.0], "the client's own wait is send time minus due time"
 
 
 def test_max_concurrency_by_default_is_the_number_of_sessions() -> None:
@@ -99,7 +61,7 @@ def test_who_waits_goes_before_who_becomes_due_at_the_same_instant() -> None:
 def test_turn_dependent_leaves_a_think_time_after_the_answer() -> None:
     log, client = replay(FOUR, service=3.0, client="turn-dependent")
     assert log == [("a0", 0.0), ("b0", 1.0), ("b1", 6.0), ("a1", 8.0)]
-    assert list(client.due_s) == [0.0, 8.0, 1.0, 6.0]
+    assert client.due_s == [0.0, 8.0, 1.0, 6.0]
 
 
 @pytest.mark.parametrize(("service_s", "sent_s"), [(8.0, 10.0), (3.0, 10.0), (12.0, 12.0)])
