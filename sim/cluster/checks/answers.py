@@ -44,7 +44,7 @@ def check_answers(table: Table, answers: Mapping[int, Answer], now_s: float) -> 
 def _most(answer: Answer, generated: int, holders: int) -> int:
     """Return up to where a prompt can hold what was made before: of other prompts with the answer, all.
 
-    The last token of an answer is never computed. A tier may have its block all the same, if that is full: vLLM
-    0.28.0 stores what has a hash.
+    The last token of an answer is never computed. A tier may have its block all the same, if that is full:
+    vLLM 0.28.0 stores what has a hash.
     """
     return answer.end if holders > 1 else min(answer.end, answer.start + generated)
