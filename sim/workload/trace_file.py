@@ -59,7 +59,7 @@ def load_trace(
     Args:
         path: where it lies.
         format: a name in `FORMATS`, or "auto": as its content tells.
-        full_prompts: says that rows hold full prompts although most turns begin otherwise than the one before.
+        full_prompts: says that rows hold full prompts although most turns begin otherwise than the last.
         hash_rounding: whether the end of a prompt has an id; found from the id counts if absent.
         chunk_tokens: tokens that an id stands for; found from the id counts if absent.
         sessions: takes the first that many, and keeps no others.

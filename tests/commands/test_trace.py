@@ -161,3 +161,72 @@ def test_python_has_the_same(trace: Path) -> None:
     assert (found.requests, found.ideal_hit) == (4, 2048 / 4924)
     assert sim.convert(sim.sample(loaded, 1), Path("one.jsonl"), "mooncake") == []
     assert len(sim.load_trace(Path("one.jsonl")).sessions) == 1
+
+
+SECRET = "the text of a person"
+
+
+def transcript(folder: Path, session: str) -> None:
+    """Write a question, an answer that calls a tool, its result, and an answer."""
+    folder.mkdir(parents=True)
+    lines: list[dict[str, object]] = []
+    for number, (read, created) in enumerate([(0, 1190), (1190, 298)]):
+        parent = lines[-1]["uuid"] if lines else None
+        asked = {"uuid": f"u{number}{session}", "parentUuid": parent, "type": "user"}
+        usage = {
+            "input_tokens": 10,
+            "cache_creation_input_tokens": created,
+            "cache_read_input_tokens": read,
+            "output_tokens": 50,
+        }
+        message = {"id": f"m{number}{session}", "model": "m", "stop_reason": "end_turn", "usage": usage}
+        lines += [
+            asked | {"timestamp": f"2026-01-01T10:0{number}:00Z", "message": {"content": SECRET}},
+            {"uuid": f"a{number}{session}", "parentUuid": asked["uuid"], "type": "assistant"}
+            | {"timestamp": f"2026-01-01T10:0{number}:09Z", "message": message | {"content": []}},
+        ]
+    text = "".join(f"{json.dumps(line | {'sessionId': session})}\n" for line in lines)
+    (folder / f"{session}.jsonl").write_text(text)
+
+
+def test_import_writes_no_text_and_no_names_of_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    nothing = call("import", "claude-code")
+    assert nothing.exit_code == 2
+    assert "claude-code: nothing is where it usually writes; give its folders or files" in nothing.stderr
+    for project in ("-home-me-secret", "-home-me-other"):  # two sessions of one name
+        transcript(tmp_path / "claude" / "projects" / project, "S1")
+
+    result = call("import", "claude-code")
+    assert result.exit_code == 0, result.stderr
+    assert f"Reads {tmp_path / 'claude' / 'projects'}" in result.stderr
+    assert "claude-code.jsonl: 2 requests, 1 session" in result.stdout
+    written = Path("claude-code.jsonl").read_text()
+    assert SECRET not in written
+    assert "home" not in written
+    rows = [json.loads(line) for line in written.splitlines()]
+    assert [(row["input_length"], row["output_length"]) for row in rows] == [(1200, 50), (1498, 50)]
+    assert rows[0]["hash_ids"][:18] == rows[1]["hash_ids"][:18]
+    assert (rows[1]["wait_for"], rows[1]["delay"]) == (["r0"], 51_000)
+    assert call("import", "claude").exit_code == 2
+    assert call("import", "claude-code").exit_code == 2
+    assert call("import", "claude-code", str(tmp_path / "claude"), "--out", "b.jsonl").exit_code == 0
+    assert load_trace(Path("b.jsonl")).requests == load_trace(Path("claude-code.jsonl")).requests
+
+
+def test_names_of_projects_are_numbered() -> None:
+    from sim.traces.logs import without_folders
+    from sim.workload.request import Trace
+    from tests.traces.test_walk import request
+
+    names = ("-home-me-a/S1", "-home-me-b/S1", "-home-me-a/S1/subagents/agent-x", "S2")
+    trace = Trace(tuple(request(at, name, 0, 64, [at]) for at, name in enumerate(names)), 64, "logs")
+    assert without_folders(trace).sessions == (
+        "project-0/S1",
+        "project-1/S1",
+        "project-0/S1/subagents/agent-x",
+        "S2",
+    )

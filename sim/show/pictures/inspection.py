@@ -107,7 +107,7 @@ def _ecdf(
     panel.xaxis.set_major_formatter(EngFormatter(sep=""))
     panel.yaxis.set_major_formatter(PercentFormatter(1))
     panel.set(xlabel=unit, ylabel=f"{what} with at most", ylim=(0, 1.02))
-    panel.legend(loc="best")
+    panel.legend(loc="best", fontsize="small")
 
 
 def _arrivals(panel: "Axes", found: Inspection) -> None:
@@ -127,7 +127,7 @@ def _arrivals(panel: "Axes", found: Inspection) -> None:
         panel.step(times, shares, where="post", label=label, color=colour)
     panel.yaxis.set_major_formatter(PercentFormatter(1))
     panel.set(xlabel="s from the first request, as recorded", ylabel="begun by then", ylim=(0, 1.02))
-    panel.legend(loc="best")
+    panel.legend(loc="best", fontsize="small")
 
 
 def _hit(panel: "Axes", found: Inspection) -> None:
@@ -157,7 +157,7 @@ def _context(panel: "Axes", found: Inspection) -> None:
     panel.yaxis.set_major_formatter(EngFormatter(sep=""))
     panel.set(xlabel="turn", ylabel="prompt tokens")
     panel.set_ylim(bottom=0)
-    panel.legend(loc="best")
+    panel.legend(loc="best", fontsize="small")
     _whole_ticks(panel)
 
 
