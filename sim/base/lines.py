@@ -14,9 +14,9 @@ class Problems:
         self._path = path
         self._found: list[str] = []
 
-    def add(self, line: int, message: object) -> None:
-        """Keep one; raise them all when there are many."""
-        self._found.append(f"line {line}: {message}")
+    def add(self, line: int | str, message: object) -> None:
+        """Keep one, in a line, or in a file and line in words; raise them all when there are many."""
+        self._found.append(f"{f'line {line}' if isinstance(line, int) else line}: {message}")
         if len(self._found) == MOST_PROBLEMS:
             self._found.append("and perhaps more")
             self.raise_any()

@@ -1,12 +1,17 @@
 """How far a run is: a bar on a terminal, nothing anywhere else."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 OnProgress = Callable[[float, int, int], None]
 """Takes simulated seconds, requests that ended, and requests in all."""
 
+OnBytes = Callable[[int], None]
+"""Takes how many bytes more were read."""
+LONG_BYTES = 64 << 20
+"""What takes long enough to read for a bar."""
 
 OnOneMore = Callable[[], None]
 """Says that one more of several is done."""
@@ -79,3 +84,43 @@ def progress_bar(label: str) -> Iterator[OnProgress | None]:
             bar.update(task, completed=done, total=total, state=state)
 
         yield show
+
+
+@contextmanager
+def byte_bar(label: str, files: Sequence[Path]) -> Iterator[OnBytes]:
+    """Yield what counts bytes read of files: a bar on stderr if that is a terminal and they are long."""
+    size = sum(file.stat().st_size for file in files if file.is_file())
+    if size < LONG_BYTES or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
+    from rich.progress import (  # noqa: PLC0415
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TransferSpeedColumn,
+    )
+
+    # What is compressed grows by an unknown factor: then nobody knows how much there is.
+    total = None if any(file.suffix == ".gz" for file in files) else size
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=total)
+        waiting = 0
+
+        def more(n: int) -> None:
+            nonlocal waiting
+            waiting += n
+            if waiting > 1 << 20:
+                bar.advance(task, waiting)
+                waiting = 0
+
+        yield more

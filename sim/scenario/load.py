@@ -11,7 +11,7 @@ from sim.hardware.presets import is_model_folder
 from sim.scenario.overrides import Overrides, apply, as_table, as_texts, parse_override
 from sim.scenario.problems import Source, describe
 from sim.scenario.scenario import Scenario, scenario_schema
-from sim.workload.formats.sniff import why_no_trace
+from sim.workload.sources import why_no_trace
 
 _PATHS = (("workload", "path"), ("model", "config"), ("timing", "coefficients"))
 

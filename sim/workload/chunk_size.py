@@ -4,10 +4,11 @@ import math
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sim.base.errors import InputError
 from sim.base.lines import Problems
-from sim.workload.formats.row import LARGEST_LENGTH
+from sim.workload.formats.values import LARGEST_LENGTH
 from sim.workload.rows import Rows, whole_numbers
 
 CANDIDATES: tuple[int, ...] = tuple(2**power for power in range(3, 13))
@@ -24,9 +25,7 @@ def find_chunk_tokens(rows: Rows, path: Path) -> int:
         InputError: no size fits every row, or it is not clear which one is meant.
 
     """
-    lengths, counts = rows.lengths(), rows.id_counts()
-    at_least = -(-lengths // counts)
-    at_most = np.where(counts > 1, (lengths - 1) // np.maximum(counts - 1, 1), np.inf)
+    at_least, at_most = _bounds(rows)
     low, high = int(at_least.argmax()), int(at_most.argmin())
     least, most = int(at_least[low]), float(at_most[high])
     if least > most:
@@ -47,6 +46,19 @@ def find_chunk_tokens(rows: Rows, path: Path) -> int:
     return fitting[0]
 
 
+def ceil_bounds(rows: Rows) -> tuple[int, float]:
+    """Return the least and the greatest size that rows leave; the first is larger where none fits."""
+    at_least, at_most = _bounds(rows)
+    return int(at_least.max()), float(at_most.min())
+
+
+def _bounds(rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    lengths, counts = rows.lengths(), rows.id_counts()
+    at_least = np.where(counts > 0, -(-lengths // np.maximum(counts, 1)), np.iinfo(np.int64).max)
+    at_most = np.where(counts > 1, (lengths - 1) // np.maximum(counts - 1, 1), np.inf)
+    return at_least, at_most
+
+
 def check_id_counts(rows: Rows, chunk_tokens: int, path: Path) -> int:
     """Leave every row ids for exactly its tokens; return how many had ids beyond, which are cut off.
 
@@ -59,7 +71,7 @@ def check_id_counts(rows: Rows, chunk_tokens: int, path: Path) -> int:
     problems = Problems(path)
     for row in np.flatnonzero(given < needed).tolist():
         problems.add(
-            rows.line[row],
+            rows.place(row),
             f"input_length = {rows.input_length[row]} needs {needed[row]} hash_ids of {chunk_tokens} tokens "
             f"(the last may stand for fewer), but there are {given[row]}",
         )

@@ -15,13 +15,13 @@ class Findings:
         """Count rows that become no request; 0 is not said."""
         if n:
             self.dropped[what] += n
-            self.say(what, n)
+            self.notes.append(f"{what}: {n}")
 
     def fix(self, what: str, n: int) -> None:
         """Count rows that were changed to be used; 0 is not said."""
         if n:
             self.fixed[what] += n
-            self.say(what, n)
+            self.notes.append(f"{what}: {n}")
 
     def say(self, what: str, n: int) -> None:
         """Say how many there are of something that is neither; 0 is not said."""

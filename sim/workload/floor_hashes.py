@@ -51,7 +51,7 @@ def check_floor_counts(rows: Rows, chunk_tokens: int, path: Path) -> None:
     problems = Problems(path)
     for row in np.flatnonzero(lengths // chunk_tokens != counts).tolist():
         problems.add(
-            rows.line[row],
+            rows.place(row),
             f"input_length = {rows.input_length[row]} has {rows.input_length[row] // chunk_tokens} full "
             f"chunks of {chunk_tokens} tokens, but {counts[row]} hash_ids",
         )

@@ -8,6 +8,10 @@ from sim.workload.recorded import Recorded
 
 Answers = Literal["returned", "fresh"]
 """Whether prompts hold what was answered before ("returned"), or other tokens in its place ("fresh")."""
+Rounding = Literal["ceil", "floor"]
+"""Whether what is left of a prompt after its full chunks has a hash id, or none."""
+Ends = Rounding | Literal["never"]
+"""The same, or that the last chunk of a prompt has no id that can be relied on, full or not."""
 
 
 class Answer(NamedTuple):
@@ -69,7 +73,11 @@ class Trace:
     """What the reader changed or noticed, a sentence each: sorted, re-based, rows dropped."""
 
     lines: Sequence[int] = field(default=(), compare=False)
-    """The line of each request in the file, if the trace is from one."""
+    """The line of each request in its file, if the trace is from one."""
+    files: Sequence[str] = field(default=(), compare=False)
+    """Names of its files, if there are several."""
+    file_of: Sequence[int] = field(default=(), compare=False)
+    """Which of them each request is from."""
     in_file: int | None = None
     """How many requests the file holds, taken or not; None if the trace is from no file."""
     answers: Answers = "fresh"
@@ -85,7 +93,10 @@ class Trace:
 
     def place(self, index: int) -> str:
         """Return what stands before a message about a request: file and line, if it has them."""
-        return f"{self.source}, line {self.lines[index]}: " if self.lines else ""
+        if not self.lines:
+            return ""
+        file = self.files[self.file_of[index]] if self.files else self.source
+        return f"{file}, line {self.lines[index]}: "
 
     @property
     def sessions(self) -> tuple[str, ...]:

@@ -27,3 +27,5 @@ class Row(NamedTuple):
     model: str | None = None
     cancel_after_s: float | None = None
     recorded: Recorded = NOTHING
+    block_size: int = 0
+    """How many tokens one of its ids stands for, where the row says so; else 0."""

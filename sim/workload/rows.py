@@ -1,6 +1,7 @@
 """The rows of a trace file as columns: a million of them take the memory of their numbers."""
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from math import isnan, nan
 from operator import eq
@@ -16,6 +17,8 @@ from sim.workload.request import Answer, Request
 from sim.workload.row import Row
 
 NO_ROW = -1
+SCOPE_BIT = 48
+"""Ids of a file that has its own differ from equal ones of another above this bit."""
 
 
 class Rows:
@@ -50,6 +53,7 @@ class Rows:
         self.priority = Sparse(0)
         self.model: Shared[str] = Shared()
         self.cancel_after_s = Sparse(nan)
+        self.block_size = Sparse(0)
         self._waits: dict[int, tuple[int, ...]] = {}
         self._answers: dict[int, Answer] = {}
         self._recorded: dict[int, Recorded] = {}
@@ -57,12 +61,30 @@ class Rows:
         self._latest: dict[str, int] = {}
         """The newest row of each session that has a name and is kept."""
         self._skipped_names: set[str] = set()
+        self._files: list[str] = []
+        """Names of files, if there are several."""
+        self._files_start: list[int] = []
+        """The first row of each."""
+        self._scope: int | None = None
+        """Of ids and sessions of this file."""
 
     def __len__(self) -> int:
         return len(self.line)
 
+    def next_file(self, name: str | None, *, own_ids: bool = False) -> None:
+        """Say that the rows that follow are of another file, one of several if it has a name.
+
+        `own_ids`: whether its ids and sessions are others than equal ones of the files before.
+        """
+        if name is not None:
+            self._scope = len(self._files) if own_ids else None
+            self._files.append(name)
+            self._files_start.append(len(self.line))
+
     def append(self, row: Row) -> bool:
         """Add a row; return whether its session is one of those that are kept."""
+        if self._scope:
+            row = self._scoped(row)
         if self._skips(row):
             return False
         number, before = len(self.line), NO_ROW
@@ -95,6 +117,12 @@ class Rows:
         """How many rows the file has, kept or not."""
         return len(self.line) + len(self.skipped_lines)
 
+    def _scoped(self, row: Row) -> Row:
+        """Return a row with ids and a session that no other file has, but for chance among hashes."""
+        ids = np.frombuffer(row.hash_ids, np.uint64) ^ np.uint64((self._scope or 0) << SCOPE_BIT)
+        session = None if row.session is None else f"{self._files[-1]}: {row.session}"
+        return row._replace(hash_ids=array("Q", ids.tobytes()), session=session)
+
     def _skips(self, row: Row) -> bool:
         most = self._most_sessions
         if (
@@ -117,6 +145,8 @@ class Rows:
     def _append_rare(self, number: int, row: Row) -> None:
         if row.priority:
             self.priority.put(number, row.priority)
+        if row.block_size:
+            self.block_size.put(number, row.block_size)
         if row.model is not None:
             self.model.put(number, row.model)
         if row.cancel_after_s is not None:
@@ -131,6 +161,11 @@ class Rows:
     def waits_for(self, row: int) -> tuple[int, ...]:
         """Return the other rows whose answers a row waits for."""
         return self._waits.get(row, ())
+
+    @property
+    def has_waits(self) -> bool:
+        """Whether a row says for which others it waits."""
+        return bool(self._waits)
 
     def wait(self, row: int, for_rows: tuple[int, ...]) -> None:
         """Let a row wait for others, of whatever session."""
@@ -167,7 +202,8 @@ class Rows:
     def session_name(self, row: int) -> str:
         """Return the name of a row's session; one without is called after its line."""
         name = self._names.get(self.session[row])
-        return f"line {self.line[row]}" if name is None else name
+        place = self.place(row) if name is None else 0
+        return name if name is not None else f"line {place}" if isinstance(place, int) else place
 
     def hash_ids(self, row: int) -> "array[int]":
         """Return the ids of a row."""
@@ -181,10 +217,23 @@ class Rows:
         """Return how many ids they have, in the same order."""
         return np.concatenate([whole_numbers(self.ids.counts), whole_numbers(self.skipped_counts)])
 
-    def place(self, number: int) -> int:
-        """Return the line of one of them, in the same order."""
+    def place(self, number: int) -> int | str:
+        """Return the line of one of them, in the same order; with its file if there are several."""
         n = len(self.line)
-        return self.line[number] if number < n else self.skipped_lines[number - n]
+        if number >= n:
+            return self.skipped_lines[number - n]
+        if not self._files:
+            return self.line[number]
+        return f"{self._files[self.file_of(number)]}, line {self.line[number]}"
+
+    def file_of(self, row: int) -> int:
+        """Return which file a row is in."""
+        return bisect_right(self._files_start, row) - 1
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Names of files, if there are several."""
+        return tuple(self._files)
 
 
 class RowRequests(Sequence[Request]):
@@ -199,9 +248,14 @@ class RowRequests(Sequence[Request]):
 
     @property
     def lines(self) -> "array[int]":
-        """The line of each request in the file."""
+        """The line of each request in its file."""
         lines = whole_numbers(self._rows.line)
         return array("q", lines[whole_numbers(self._order)].tobytes())
+
+    @property
+    def file_of(self) -> Sequence[int]:
+        """Which file each request is in, if there are several."""
+        return array("i", map(self._rows.file_of, self._order)) if self._rows.files else ()
 
     @property
     def recorded(self) -> Sequence[Recorded]:

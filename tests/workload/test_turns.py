@@ -4,6 +4,7 @@ from array import array
 
 import pytest
 
+from sim.workload.findings import Findings
 from sim.workload.formats.row import Row
 from sim.workload.rows import Rows
 from sim.workload.turns import in_order
@@ -30,13 +31,13 @@ def in_file(*specs: Spec) -> Rows:
     ids=["stably", "without timestamp, its delay after", "without either, at once", "turns keep their order"],
 )
 def test_order(specs: tuple[Spec, ...], order: list[str]) -> None:
-    requests = in_order(in_file(*specs), len(specs), 1000.0, [])
+    requests = in_order(in_file(*specs), len(specs), 1000.0, Findings())
     assert [f"{request.session}{request.turn}" for request in requests] == order
     assert [request.index for request in requests] == list(range(len(specs)))
 
 
 def test_a_delay_is_a_think_time_between_turns_so_a_first_turn_has_none() -> None:
     rows = in_file(("a", 2000, 500), ("a", None, 500))
-    first, second = in_order(rows, 1, 1000.0, [])
+    first, second = in_order(rows, 1, 1000.0, Findings())
     assert (first.timestamp_s, first.delay_s) == (0.0, None)
     assert (second.timestamp_s, second.delay_s) == (None, 0.5)

@@ -62,6 +62,13 @@ def told(record: Mapping[str, Any]) -> Format | None:
     return next((each for each in formats if each.tells(record)), None)
 
 
+def is_row(record: Mapping[str, Any]) -> bool:
+    """Return whether an object has the lengths and hash ids that some format of rows calls so."""
+    fields = ("input_length", "output_length", "hash_ids")
+    formats = [each for each in FORMATS.values() if isinstance(each, RowFormat)]
+    return any(all(any(key in record for key in each.keys[field]) for field in fields) for each in formats)
+
+
 def _told(sample: Sequence[tuple[int, Mapping[str, Any]]], sec_multiplier: float | None) -> Format:
     for line, record in sample:
         if (found := told(record)) is not None:

@@ -1,9 +1,9 @@
 """Codex's rollouts: a request for each count of tokens that differs from the one before.
 
-Lines are `session_meta`, `turn_context`, `response_item` and `event_msg`. A `token_count` event has the counts of
-the latest request and the sum of all; it is written again when limits change, with the same sum. Rollouts of
-forks and sub-agents begin with a copy of their parent's events, stamped anew (openai/codex from 0.144 on), which
-are told by counts and sums that the parent has in the same order.
+Lines are `session_meta`, `turn_context`, `response_item` and `event_msg`. A `token_count` event has the
+counts of the latest request and the sum of all; it is written again when limits change, with the same sum.
+Rollouts of forks and sub-agents begin with a copy of their parent's events, stamped anew (openai/codex from
+0.144 on), which are told by counts and sums that the parent has in the same order.
 """
 
 from collections import Counter
@@ -89,7 +89,7 @@ def calls(paths: Sequence[Path], findings: Findings) -> list[Call]:
     ordered = sorted(found, key=lambda each: (each[1].send_us, each[0].name, each[1].line))
     position = {id(request): number for number, (_, request) in enumerate(ordered)}
     origin = ordered[0][1].send_us
-    made = []
+    made: list[Call] = []
     for rollout, request in ordered:
         inherited, started = kin.get(id(request), (None, None))
         call = Call(
@@ -214,19 +214,20 @@ def _own(
     of = {rollout.session: rollout for rollout in sorted(rollouts, key=lambda each: each.name)}
     found: list[tuple[_Rollout, _Request]] = []
     kin: dict[int, tuple[_Request | None, _Request | None]] = {}
-    for rollout in rollouts:
+    n_copied = 0
+    for rollout in sorted(rollouts, key=lambda each: (each.began_us, each.name)):
         parent = of.get(rollout.parent or "")
         parent = None if parent is rollout else parent
         n = _copied(rollout, parent)
-        dropped["counts of tokens copied from the session before a fork"] += n
+        n_copied += n
         own = rollout.requests[n:]
-        if own and parent is not None and parent.requests:
-            n_shared = min(n, len(parent.requests))
-            inherited = parent.requests[n_shared - 1] if n_shared else None
+        if own and parent is not None:
+            rollout.requests[:n] = parent.requests[:n]
             started = [each for each in parent.requests if each.end_us <= own[0].send_us]
-            kin[id(own[0])] = (inherited, started[-1] if started else None)
+            kin[id(own[0])] = (parent.requests[n - 1] if n else None, started[-1] if started else None)
         found += [(rollout, request) for request in own]
-    dropped += Counter()
+    if n_copied:
+        dropped["counts of tokens copied from the session before a fork"] += n_copied
     return found, kin
 
 

@@ -42,10 +42,6 @@ class Foreign(NamedTuple):
         )
 
 
-_AGENTIC = (
-    "requests that wait for others have no place in a row of a session; take a plain mooncake file of the "
-    "same traffic, or leave these keys out where their waits do not matter"
-)
 _TEXT = (
     "prompts are text here; hash them with the served model's tokenizer into full-prompt rows "
     f"(PyPI llmtrafficlens turns gateway logs with text into mooncake rows); {ROWS}"
@@ -57,23 +53,9 @@ _USAGE = (
 
 FORMATS: tuple[Foreign, ...] = (
     Foreign(
-        "Claude Code's transcript",
-        (("sessionId", "type"), ("parentUuid", "uuid"), ("leafUuid", "type"), ("uuid", "isSidechain")),
-        "convert it to one row a response (message.id): input_length = input_tokens + "
-        "cache_creation_input_tokens + cache_read_input_tokens, hash_ids that repeat those of the response "
-        f'before as far as the prompt does; or generate such sessions with workload.profile = "kct"; {ROWS}',
-    ),
-    Foreign(
-        "Codex's transcript",
-        (("type", "payload", "timestamp"),),
-        'convert it to one row a "token_count" event: its last_token_usage has the prompt (input_tokens, '
-        f"cached ones included) and the answer (output_tokens); {ROWS}",
-    ),
-    Foreign(
-        "TraceLab's rounds",
-        (("round_index", "input_tokens_total"), ("prefix_tokens", "newly_append_tokens")),
-        "convert it: input_length = input_tokens_total, and hash_ids that repeat those of the round before "
-        f"for its first prefix_tokens; {ROWS}",
+        "OpenTelemetry's metrics or logs",
+        (("resourceMetrics",), ("resourceLogs",)),
+        f"spans are read (resourceSpans, a span a request); {_USAGE}",
     ),
     Foreign(
         "AIPerf's profile_export.jsonl",
@@ -93,50 +75,15 @@ FORMATS: tuple[Foreign, ...] = (
     ),
     Foreign("AIPerf's trace with text", (("text_input",), ("messages",), ("payload",)), _TEXT),
     Foreign(
-        "Dynamo's request trace",
-        (("event.schema",), ("event",), ("schema", "event_type")),
-        "convert the request_end events, with jq 1.7 or newer (hashes have 64 bits): jq -c "
-        '\'.event | select(.event_type == "request_end") | {session_id: .agent_context.session_id, '
-        "timestamp: .request.request_received_ms, input_length: .request.replay.input_length, "
-        "output_length: .request.output_tokens, hash_ids: .request.replay.input_sequence_hashes}' FILE, "
-        "sorted by timestamp; beside what the deployment measured, sim validate --measured reads it as it is",
-    ),
-    Foreign(
-        "Dynamo's agentic_mooncake",
-        (("wait_for",), ("branches",), ("prefix_reset",), ("tool_wait_ms",), ("tool_events",)),
-        _AGENTIC,
-    ),
-    Foreign(
         "Dynamo's applied_compute_agentic",
         (("num_turns",),),
         f"it has lengths of sessions and no hash ids; {ROWS}",
-    ),
-    Foreign(
-        "Bailian",
-        (("chat_id",),),
-        "jq -c '{timestamp, input_length, output_length, hash_ids}' FILE leaves each request a session of "
-        'its own, with all reuse; run that with workload.format = "timed_trace" (seconds) and '
-        "workload.chunk_tokens = 16",
-    ),
-    Foreign(
-        "kv-cache-tester (Weka)",
-        (("requests", "block_size"), ("requests",), ("t", "in", "out"), ("hash_runs",)),
-        'jq -c \'.id as $s | .requests[] | select(.type != "subagent") | {session_id: $s, '
-        "timestamp: (.t * 1000), delay: ((.think_time // 0) * 1000), input_length: .in, output_length: .out, "
-        "hash_ids}' FILE makes rows of a session without its sub-agents (ids of several files must be kept "
-        'apart); run them with workload.chunk_tokens = 64 and workload.hash_rounding = "floor"',
-    ),
-    Foreign(
-        "OpenTelemetry's spans",
-        (("resourceSpans",), ("resourceLogs",), ("traceId", "spanId"), ("trace_id", "span_id")),
-        _USAGE,
     ),
     Foreign(
         "LiteLLM's spend log",
         (("startTime", "endTime", "total_tokens"), ("startTime", "completionStartTime")),
         _USAGE,
     ),
-    Foreign("vllm-vcr's tap", (("prompt_tokens", "block_hashes"), ("meta.block_size",)), _USAGE),
     Foreign("ShareGPT's conversations", (("conversations",),), _TEXT),
 )
 

@@ -99,7 +99,7 @@ def tokens(record: Mapping[str, Any], *keys: str) -> int | None:
     for key in keys:
         value = record.get(key)
         if type(value) is str and value.isascii() and value.isdigit() and len(value) < 11:
-            value = int(value)  # OTLP writes 64-bit numbers as strings.
+            value = int(value)
         if type(value) is float and value.is_integer():
             value = int(value)
         if type(value) is int and 0 <= value <= MOST:

@@ -1,20 +1,24 @@
 """Formats with a request a line, and how the fields of one are read."""
 
-from array import array
 from collections import Counter
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sim.base.errors import InputError, is_inert, shown
+from sim.base.lines import Problems
+from sim.workload.findings import Findings
 from sim.workload.formats.foreign import foreign_format
+from sim.workload.formats.reader import Reader
+from sim.workload.formats.values import LARGEST_TIME, LONGEST_NAME, Ids, length, name_of, time, whole
 from sim.workload.row import Row
+from sim.workload.rows import Rows
 
-LARGEST_LENGTH = 10**9
-LARGEST_TIME = 1e15
-LARGEST_ID = 2**64 - 1
-LONGEST_NAME = 1_000
+MOST_NAMES, MOST_NAME = 20, 60
+"""How many names of keys or models a note lists, and how many characters of each."""
+MOST_PRIORITY = 2**31
+RARE = frozenset({"priority", "block_size", "rest"})
+"""Fields that a format may have a key of the same name for; "rest": keys that change nothing."""
 MOST_KEYS = 1_000
 """Names of keys, and sets of them, that are remembered."""
 
@@ -48,7 +52,7 @@ class RowFormat:
     """Whether a row holds what its turn adds to the prompt and the answer before, not the whole prompt."""
 
     def __post_init__(self) -> None:
-        strange, missing = self.keys.keys() - set(FIELDS), NEEDED - self.keys.keys()
+        strange, missing = self.keys.keys() - {*FIELDS, *RARE}, NEEDED - self.keys.keys()
         if strange or missing:
             raise ValueError(f"keys of {self.name}: no fields {sorted(strange)}, missing {sorted(missing)}")
 
@@ -62,12 +66,14 @@ class RowFormat:
         return self.keys.get(field, (field,))[0]
 
 
-class RowReader:
-    """Reads the JSON objects of one file as rows of a format."""
+class RowReader(Reader):
+    """Reads the JSON objects of one trace as rows of a format."""
 
-    def __init__(self, row_format: RowFormat, *, may_be_empty: bool = False) -> None:
+    def __init__(self, row_format: RowFormat, findings: Findings, *, may_be_empty: bool = False) -> None:
         """`may_be_empty`: whether a row may have no hash ids."""
+        super().__init__(findings)
         self._may_be_empty = may_be_empty
+        self._ids = Ids()
         self.unknown_keys: set[str] = set()
         """Keys of the objects so far that the format has no use for."""
         self.models: Counter[str] = Counter()
@@ -75,6 +81,10 @@ class RowReader:
         self._format = row_format
         self._layouts: dict[tuple[str, ...], Layout] = {}
         """By the keys of an object, which mostly are the same in a whole file."""
+
+    def rows(self, record: Mapping[str, Any], line: int) -> Iterable[Row]:
+        """Return the row that an object holds; raises as `row` does."""
+        return (self.row(record, line),)
 
     def row(self, record: Mapping[str, Any], line: int) -> Row:
         """Return the row that a JSON object holds.
@@ -91,17 +101,46 @@ class RowReader:
         model = record.get("model")
         if type(model) is str and (len(self.models) < MOST_KEYS or model in self.models):
             self.models[model] += 1
-        hash_ids = _ids(keys[6], ids, empty=self._may_be_empty)
-        return Row(
+        hash_ids = self._ids.read(keys[6], ids, empty=self._may_be_empty)
+        row = Row(
             line,
-            None if session is None else _name(keys[0], session),
-            None if request_id is None else _name(keys[1], request_id),
-            None if timestamp is None else _time(keys[2], timestamp, -LARGEST_TIME),
-            None if delay is None else _time(keys[3], delay, 0),
-            _length(keys[4], input_length, 1),
-            _length(keys[5], output_length, 0),
+            None if session is None else name_of(keys[0], session),
+            None if request_id is None else name_of(keys[1], request_id),
+            None if timestamp is None else time(keys[2], timestamp, -LARGEST_TIME),
+            None if delay is None else time(keys[3], delay, 0),
+            length(keys[4], input_length, 1),
+            length(keys[5], output_length, 0),
             hash_ids,
         )
+        if model is None and not self._has_rare(record):
+            return row
+        return row._replace(**self._rare(record))
+
+    def finish(self, rows: Rows, problems: Problems) -> None:
+        """Say which models and unknown keys there were."""
+        if len(self.models) > 1:
+            found = [f"{_named(model)} ({n:,})" for model, n in self.models.most_common()]
+            self.findings.notes.append(
+                f"rows name {len(found)} models, all simulated as the scenario's: {_listed(found)}"
+            )
+            self.unknown_keys.discard("model")
+        if self.unknown_keys:
+            keys = sorted(map(_named, self.unknown_keys))
+            self.findings.notes.append(f"keys without a meaning here, left out: {_listed(keys)}")
+
+    def _has_rare(self, record: Mapping[str, Any]) -> bool:
+        return "priority" in record or "block_size" in record
+
+    def _rare(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields of a row that few files have, where the format has keys for them."""
+        found: dict[str, Any] = {}
+        if type(model := record.get("model")) is str and is_inert(model) and len(model) <= LONGEST_NAME:
+            found["model"] = model
+        if "priority" in self._format.keys and record.get("priority") is not None:
+            found["priority"] = whole("priority", record["priority"], -MOST_PRIORITY, MOST_PRIORITY)
+        if "block_size" in self._format.keys and record.get("block_size") is not None:
+            found["block_size"] = length("block_size", record["block_size"], 1)
+        return found
 
     def _layout(self, record: Mapping[str, Any]) -> Layout:
         if (foreign := foreign_format(record)) is not None:
@@ -123,48 +162,11 @@ class RowReader:
         return layout
 
 
-def _length(key: str | None, value: Any, at_least: int) -> int:
-    if value is None:
-        raise InputError(f"{key} is missing: every row needs a whole number of tokens")
-    if type(value) is not int or not at_least <= value <= LARGEST_LENGTH:
-        raise InputError(
-            f"{key} = {shown(value)}: must be a whole number of tokens from {at_least} to {LARGEST_LENGTH:,}"
-        )
-    return value
+def _named(name: str) -> str:
+    """Return a name from a file as notes have it: plain if it is, else quoted and escaped."""
+    return name if name.isprintable() and len(name) <= MOST_NAME else shown(name)
 
 
-def _time(key: str | None, value: Any, at_least: float) -> float:
-    if type(value) not in (int, float) or not at_least <= value <= LARGEST_TIME:
-        raise InputError(
-            f"{key} = {shown(value)}: must be a finite number from {at_least:g} to {LARGEST_TIME:g}"
-        )
-    number: float = value
-    return number
-
-
-def _name(key: str | None, value: Any) -> str:
-    if type(value) is str:
-        if len(value) > LONGEST_NAME or not (value.isprintable() or is_inert(value)):
-            raise InputError(
-                f"{key} = {shown(value)}: must have at most {LONGEST_NAME:,} characters, and none that "
-                "controls a terminal or is half of a surrogate pair"
-            )
-        return value
-    if type(value) is not int:
-        raise InputError(f"{key} = {shown(value)}: must be a string or a whole number")
-    return str(value)
-
-
-def _ids(key: str | None, value: Any, *, empty: bool) -> "array[int]":
-    if value is None:
-        raise InputError(f"{key} is missing: without it no reuse of prefixes can be simulated")
-    if type(value) is not list or not (value or empty):
-        raise InputError(
-            f"{key} = {shown(value)}: must be a list of whole numbers, one for every chunk "
-            '(none is for prompts below one chunk with hash_rounding = "floor")'
-        )
-    with suppress(OverflowError):
-        if set(map(type, value)) <= {int}:  # True is an int, but no id
-            return array("Q", value)
-    bad = next(item for item in value if type(item) is not int or not 0 <= item <= LARGEST_ID)
-    raise InputError(f"{key} holds {shown(bad)}: every id must be a whole number from 0 to 2^64 - 1")
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")

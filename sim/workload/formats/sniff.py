@@ -3,19 +3,21 @@
 import csv
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from sim.base.errors import InputError, shown
-from sim.base.reading import json_object, lines, why_no_file
+from sim.base.reading import content, json_object, json_value, lines
 from sim.workload.formats.foreign import ROWS, foreign_format
 
+Tells = Callable[[Mapping[str, Any]], object]
+"""Whether an object is of a format that is known by it."""
 MOST_FILES = 10_000
 """Of a folder that are looked at."""
-MOST_ROW_BYTES = 16 << 20
-"""A prompt of a million tokens in ids of 16 has half a megabyte."""
+MOST_ROW_BYTES = 64 << 20
+"""A session of a thousand long prompts in one line has tens of megabytes."""
 HEAD_LINES = 100
 HEAD_BYTES = 4 << 20
 
@@ -47,32 +49,11 @@ _CSV = (
     _Csv("Azure's trace", frozenset({"contexttokens", "generatedtokens"}), _LENGTHS_ONLY),
     _Csv("Azure's trace (Splitwise)", frozenset({"num_prefill_tokens", "num_decode_tokens"}), _LENGTHS_ONLY),
     _Csv("BurstGPT", frozenset({"request tokens", "response tokens"}), _LENGTHS_ONLY),
-    _Csv(
-        "TraceLab's replay",
-        frozenset({"session_id", "prefix_len", "input_len", "output_len"}),
-        "input_length = prefix_len + input_len, and hash_ids that repeat those of the round before for its "
-        "first prefix_len tokens",
-    ),
 )
 _SHARD = re.compile(r"(?P<stem>.*?[-_.]?)\d+(?P<of>-?of-?\d+)?(?P<suffix>\.jsonl(?:\.gz)?)")
 
 
-def why_no_trace(path: Path) -> str | None:
-    """Return why a path cannot be a trace file, None if it is a file."""
-    reason = why_no_file(path)
-    if reason is None:
-        return None
-    try:
-        if path.is_dir():
-            return f"is not a file: {path} is a folder{_folder(path)}"
-        if not path.exists():
-            return f"no such file: {path}"
-    except (OSError, ValueError):
-        return f"cannot be read: {path}: {reason}"
-    return f"is not a file: {path} {reason}"
-
-
-def records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def records(path: Path, told: Tells) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the first lines that can be read, and what they hold.
 
     Raises:
@@ -80,6 +61,12 @@ def records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
     """
     head = [*_head(path)]
+    if head and (whole := whole_json(path, told)) is not None:
+        yield from ((1, record) for record in whole[:HEAD_LINES])
+        return
+    if told(columns := dict.fromkeys(_columns(head))):
+        yield 1, columns
+        return
     if head:
         _check_shape(path, head)
     for number, line in head:
@@ -88,6 +75,40 @@ def records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         except InputError:
             continue
         yield number, record
+
+
+def whole_json(path: Path, told: Tells) -> list[dict[str, Any]] | None:
+    """Return the objects of a file that is one JSON value over many lines, or a list, of a told format.
+
+    None for all else: a file of one object a line is read by lines, and rows are not looked for in lists.
+
+    Raises:
+        InputError: the file cannot be read, or is too large to be held.
+
+    """
+    first = b""
+    for _, line in _head(path):
+        first = line.strip()
+        if first:
+            break
+    opened = first.removeprefix(b"\xef\xbb\xbf")[:1]
+    if opened not in (b"{", b"["):
+        return None
+    if opened == b"{":
+        try:
+            json_object(first)
+        except InputError:
+            pass
+        else:
+            return None
+    try:
+        value = json_value(content(path))
+    except InputError:
+        return None
+    objects = value if isinstance(value, list) else [value]
+    if not objects or not all(isinstance(each, dict) for each in objects) or not told(objects[0]):
+        return None
+    return objects
 
 
 def shards_beside(path: Path) -> int:
@@ -146,11 +167,21 @@ def _pretty(path: Path, head: Iterable[tuple[int, bytes]], what: str, query: str
     )
 
 
-def _check_csv(path: Path, header: str) -> None:
+def _columns(head: list[tuple[int, bytes]]) -> list[str]:
+    """Return what the first line names if it is CSV; what all else is made of, if it is not."""
+    first = next((line for _, line in head if not line.isspace()), b"")
+    return [column.strip() for column in _fields(first.decode("utf-8-sig", errors="replace").strip())]
+
+
+def _fields(line: str) -> list[str]:
     try:
-        columns = next(csv.reader([header[:10_000].replace("\0", "")]), [])
+        return next(csv.reader([line[:10_000].replace("\0", "")]), [])
     except csv.Error:
-        return
+        return []
+
+
+def _check_csv(path: Path, header: str) -> None:
+    columns = _fields(header)
     if len(columns) < 2 or not any(re.match(r"[A-Za-z_]", column.strip()) for column in columns):
         return
     names = {column.strip().lower() for column in columns}
@@ -159,26 +190,4 @@ def _check_csv(path: Path, header: str) -> None:
             raise InputError(f"{path}: is CSV, {known.name}, which is not read yet: {known.way_out}; {ROWS}")
     raise InputError(
         f"{path}: is CSV with columns {shown(', '.join(columns))}, and a trace is JSONL: convert it; {ROWS}"
-    )
-
-
-def _folder(path: Path) -> str:
-    """Return what a folder seems to hold, and what can be done."""
-    try:
-        files = sorted(
-            file for file in islice(path.rglob("*"), MOST_FILES) if file.suffix in (".jsonl", ".json", ".gz")
-        )
-    except OSError:
-        return ""
-    if not files:
-        return "; it holds no JSONL"
-    try:
-        for number, record in records(files[0]):
-            if (found := foreign_format(record)) is not None:
-                raise InputError(f"{files[0]}, line {number}: {found}")
-    except InputError as error:
-        return f" (it holds {len(files)} of JSON): {error}"
-    return (
-        f"; it holds {len(files)} of JSONL: parts of one trace become one file with "
-        f"cat {path}/*{''.join(files[0].suffixes[-2:])} > FILE, in the order of their names"
     )

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sim.base.errors import InputError
+from sim.base.errors import InputError, escaped
 from sim.base.reading import lines
 from sim.workload.calls import Call
 from sim.workload.chains import link
@@ -21,15 +21,17 @@ from sim.workload.formats.logged import BAD_LINES, US, files_of, objects, text, 
 
 COLUMNS = frozenset({"session_id", "round_idx", "prefix_len", "input_len", "output_len"})
 """Of its replay CSV."""
-NUMBERS = ("arrival_time", "round_idx", "prefix_len", "input_len", "output_len", "tool_wait_after_ms")
+ARRIVAL = "arrival_time"
+NUMBERS = (ARRIVAL, "round_idx", "prefix_len", "input_len", "output_len", "tool_wait_after_ms")
 SENT = ("user_message", "tool_result")
 """Events that a request answers; all others are of its answer."""
 
 
 def tells(record: Mapping[str, Any]) -> bool:
-    """Whether an object is a round."""
+    """Whether an object is a round, or names the columns of a replay."""
     keys = record.keys()
-    return {"round_index", "input_tokens_total"} <= keys or {"prefix_tokens", "newly_append_tokens"} <= keys
+    signs = (COLUMNS, {"round_index", "input_tokens_total"}, {"prefix_tokens", "newly_append_tokens"})
+    return any(sign <= keys for sign in signs)
 
 
 def calls(paths: Sequence[Path], findings: Findings) -> list[Call]:
@@ -40,11 +42,9 @@ def calls(paths: Sequence[Path], findings: Findings) -> list[Call]:
 
     """
     files = [file for path in paths for file in files_of(path, lambda each: ".jsonl" in each.suffixes)]
-    if any(file.suffix == ".csv" for file in files):
+    if any(".csv" in file.suffixes for file in files):
         if len(files) > 1:
-            raise InputError(
-                f"{files[0]}: one CSV of a replay is read at a time, these are {len(files)} files"
-            )
+            raise InputError(f"{files[0]}: a replay's CSV is read alone, these are {len(files)} files")
         return _replay(files[0])
     return _rounds(files, findings)
 
@@ -92,9 +92,8 @@ def _round(record: Mapping[str, Any], line: int) -> tuple[Call | None, int, int]
         return None, -1, 0
     answered = [moment for moment, kind in times if kind not in SENT]
     # A result that came while the answer was still written is of the next round.
-    sent = [
-        (moment, kind) for moment, kind in times if kind in SENT and moment <= min(answered, default=moment)
-    ]
+    first = min(answered, default=max(times)[0])
+    sent = [(moment, kind) for moment, kind in times if kind in SENT and moment <= first]
     send = max((moment for moment, _ in sent), default=min(moment for moment, _ in times))
     created = tokens(record, "claude_cache_creation_input_tokens")
     index = tokens(record, "round_index") or 0
@@ -118,21 +117,19 @@ def _replay(file: Path) -> list[Call]:
     found: list[Call] = []
     latest: dict[str, int] = {}
     wait_s: dict[str, float] = {}
-    for line, row in _csv(file):
-        session, numbers = (
-            row["session_id"],
-            {key: _number(file, line, row, key) for key in row if key != "session_id"},
-        )
+    rows = [*_csv(file)]
+    origin = min((_number(file, line, row, ARRIVAL) for line, row in rows if ARRIVAL in row), default=0)
+    for line, row in rows:
+        session = escaped(row["session_id"])
+        numbers = {key: _number(file, line, row, key) for key in NUMBERS if key in row}
         before = found[latest[session]] if session in latest else None
         prefix, prompt = numbers["prefix_len"], numbers["prefix_len"] + numbers["input_len"]
         if prompt < 1:
-            raise InputError(
-                f"{file}, line {line}: prefix_len and input_len are 0: a prompt has at least a token"
-            )
+            raise InputError(f"{file}, line {line}: prefix_len + input_len = 0: must be from 1")
         call = Call(
             session,
             f"{session}/{numbers['round_idx']}",
-            numbers.get("arrival_time", 0) / 1000 if before is None else None,
+            (numbers.get(ARRIVAL, 0) - origin) / 1000 if before is None else None,
             None,
             prompt,
             numbers["output_len"],

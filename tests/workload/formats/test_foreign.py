@@ -14,19 +14,13 @@ from sim.workload.trace_file import load_trace
 from tests.workload.files import ROW, SHARED_TRACES, load, needs_shared, refusal
 
 RECORDS: dict[str, list[dict[str, Any]]] = {
-    "Claude Code's transcript": [
-        {"type": "summary", "summary": "x", "leafUuid": "z"},
-        {"type": "user", "uuid": "u", "parentUuid": None, "sessionId": "S", "message": {"role": "user"}},
-    ],
-    "Codex's transcript": [{"timestamp": "2026-01-01T00:00:00Z", "type": "session_meta", "payload": {}}],
-    "TraceLab's rounds": [{"session_id": "s", "round_index": 0, "input_tokens_total": 9, "prefix_tokens": 4}],
+    "OpenTelemetry's metrics or logs": [{"resourceMetrics": []}, {"resourceLogs": []}],
     "AIPerf's profile_export.jsonl": [
         {"metadata": {"x_request_id": "r", "conversation_id": "c", "turn_index": 0}, "metrics": {}}
     ],
     "Dynamo's request trace": [{"timestamp": 5, "event": {"schema": "dynamo.request.trace.v1"}}],
     "Bailian": [ROW | {"chat_id": 4, "parent_chat_id": -1, "turn": 1}],
     "kv-cache-tester (Weka)": [{"id": "t", "block_size": 64, "requests": []}, {"t": 0.0, "in": 9, "out": 1}],
-    "OpenTelemetry's spans": [{"resourceSpans": []}, {"traceId": "t", "spanId": "s"}],
     "LiteLLM's spend log": [{"startTime": "a", "endTime": "b", "total_tokens": 5}],
     "vllm-vcr's tap": [{"meta": {"block_size": 16}}, {"prompt_tokens": 5, "block_hashes": [1]}],
     "ShareGPT's conversations": [{"id": "a", "conversations": []}],
@@ -91,7 +85,6 @@ def test_one_foreign_row_after_many_is_named_with_its_line_alone(tmp_path: Path)
         ("arrived_at,num_prefill_tokens,num_decode_tokens\n0,5,6\n", "is CSV, Azure's trace (Splitwise)"),
         ("TIMESTAMP,ContextTokens,GeneratedTokens\n1,5,6\n", "is CSV, Azure's trace, which"),
         ("Timestamp,Model,Request tokens,Response tokens\n1,a,5,6\n", "is CSV, BurstGPT"),
-        ("session_id,round_idx,prefix_len,input_len,output_len\n", "is CSV, TraceLab's replay"),
         ("a,b\n1,2\n", "is CSV with columns 'a, b', and a trace is JSONL: convert it"),
         (b"\x28\xb5\x2f\xfd1234", "is compressed with zstd"),
         (b"PAR1....", "is Parquet"),
@@ -151,10 +144,6 @@ def test_models_of_rows_are_counted_where_there_are_several(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("file", "name"),
     [
-        ("claude-code/tracelab_sample.jsonl", "Claude Code's transcript"),
-        ("claude-code/projects/-work-demo/S1.jsonl", "Claude Code's transcript"),
-        ("tracelab/example_round_trace.jsonl", "TraceLab's rounds"),
-        ("tracelab/multi_session_large.csv", "TraceLab's replay"),
         ("dynamo/pi_request_trace.jsonl.gz", "Dynamo's request trace"),
         ("kv-cache-tester/raw_trace_0003.json.gz", "kv-cache-tester (Weka)"),
         ("kv-cache-tester/traces_710_rle.jsonl.gz", "kv-cache-tester (Weka)"),

@@ -16,7 +16,7 @@ from sim.workload.findings import Findings
 from sim.workload.formats.claude_code.agents import link_agents
 from sim.workload.formats.claude_code.calls import calls_of
 from sim.workload.formats.claude_code.compaction import compactions_of
-from sim.workload.formats.claude_code.files import default_roots, files_of, read
+from sim.workload.formats.claude_code.files import SUBAGENTS, default_roots, files_of, read
 from sim.workload.formats.claude_code.identity import set_kept
 from sim.workload.formats.claude_code.lengths import mend_sums
 from sim.workload.formats.claude_code.order import ordered
@@ -59,6 +59,10 @@ def calls(paths: Sequence[Path], findings: Findings) -> list[Call]:
             if transcripts
             else f"{where}: no transcript in it (*.jsonl)"
         )
+    findings.notes.append(
+        f"transcripts read: {len(transcripts):,}; responses of models in them: {len(responses):,}"
+    )
+    findings.say("transcripts of its sub-agents beside the file, not read", _beside(paths))
     set_times(streams, responses, findings)
     compactions = compactions_of(streams, responses, findings)
     set_predecessors(streams, responses, compactions, findings)
@@ -66,15 +70,20 @@ def calls(paths: Sequence[Path], findings: Findings) -> list[Call]:
     mend_sums(responses, findings)
     turns = ordered([*responses, *compactions], findings)
     set_kept(turns, findings)
-    findings.notes[:0] = [
-        f"transcripts read: {len(transcripts):,}; responses of models in them: {len(responses):,}"
-    ]
     _note_models(responses, findings)
     findings.notes.append(
         "in no transcript, so that real traffic has more small requests: titles, topics, suggested prompts, "
         "summaries of web pages, warm-ups"
     )
     return calls_of(turns, agent_types)
+
+
+def _beside(paths: Sequence[Path]) -> int:
+    """Return how many transcripts of sub-agents there are of a session that was given alone."""
+    if len(paths) != 1 or paths[0].is_dir():
+        return 0
+    folder = paths[0].with_name(paths[0].name.partition(".jsonl")[0]) / SUBAGENTS
+    return len(files_of(folder)) if folder.is_dir() else 0
 
 
 def _note_models(responses: Sequence[Any], findings: Findings) -> None:

@@ -63,7 +63,7 @@ def files_of(path: Path) -> list[Path]:
         InputError: the folder cannot be read, or has more than a million files.
 
     """
-    return logged.files_of(path, lambda each: each.name.endswith(SUFFIXES) and not _skipped(each, path))
+    return logged.files_of(path, lambda each: each.name.endswith(SUFFIXES) and not _skipped(each))
 
 
 def read(paths: Sequence[Path], findings: Findings) -> list[Transcript]:
@@ -74,6 +74,7 @@ def read(paths: Sequence[Path], findings: Findings) -> list[Transcript]:
 
     """
     files = sorted({file for path in paths for file in files_of(path)})
+    files = [file for file in files if len(paths) == 1 or not _skipped(file)]
     names = _names(files)
     dropped: Counter[str] = Counter()
     found = [_read(file, names[file], dropped) for file in files]
@@ -94,10 +95,9 @@ def meta_of(transcript: Transcript) -> Meta | None:
     return Meta(text_id(record.get("agentType")), text_id(record.get("toolUseId")))
 
 
-def _skipped(file: Path, root: Path) -> bool:
-    folders = file.relative_to(root.parent if root.parent != root else root).parts[:-1]
+def _skipped(file: Path) -> bool:
     stem = _stem(file)
-    return stem == "history" or (stem == "journal" and SUBAGENTS in folders)
+    return stem == "history" or (stem == "journal" and SUBAGENTS in file.parts[:-1])
 
 
 def _stem(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""The made-up example folder gives the rows that were worked out for it by hand, the recorded sample its sums."""
+"""The made-up example gives the rows that were worked out by hand, the recorded sample its sums."""
 
 import json
 from math import isnan
@@ -73,9 +73,11 @@ def test_totals_of_the_example() -> None:
 
 @needs_shared
 def test_a_session_alone_has_its_own_requests() -> None:
-    found = calls([FOLDER / "projects" / "-work-demo" / "S1.jsonl"], Findings())
+    findings = Findings()
+    found = calls([FOLDER / "projects" / "-work-demo" / "S1.jsonl"], findings)
     assert [each.name for each in found] == ["m1", "m2", "m3", "compact:m4", "m4", "m7"]
     assert found[-1].waits_for == ()
+    assert "transcripts of its sub-agents beside the file, not read: 1" in findings.notes
 
 
 @needs_shared
