@@ -135,9 +135,7 @@ def _response(key: object, rows: list[_Row]) -> Response | None:
     if not counted:
         return None
     usage = max(counted, key=lambda each: (each.output, each.total))
-    owner = min(
-        rows, key=lambda row: (row.entry.sidechain, row.stream.is_copy(row.entry), row.stream.order())
-    )
+    owner = min(rows, key=lambda row: (row.entry.sidechain, row.stream.is_copy(row.entry), row.stream.rank))
     own = sorted((row for row in rows if row.stream is owner.stream), key=lambda row: row.place)
     first = own[0]
     name = key if isinstance(key, str) else first.entry.uuid

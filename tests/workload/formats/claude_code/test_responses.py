@@ -157,6 +157,22 @@ def test_who_went_on_first_had_the_lines_first(tmp_path: Path) -> None:
     assert {call.name: call.stream for call in found} == {"m1": "B", "m2": "B", "m9": "B", "m3": "A"}
 
 
+def test_who_was_copied_as_a_whole_does_not_take_what_it_copied_itself(tmp_path: Path) -> None:
+    files = copies("A")
+    files["B.jsonl"] += [
+        user("u3", "a2", "10:10:00"),
+        reply("a3", "u3", "10:10:05", "m9", (2, 98, 1088, 9)),
+    ]
+    files["0.jsonl"] = [
+        *(each | {"sessionId": "0"} for each in files["A.jsonl"]),
+        user("w1", "b1", "10:40:00") | {"sessionId": "0"},
+        reply("c1", "w1", "10:40:05", "m4", (2, 98, 1590, 12)) | {"sessionId": "0"},
+    ]
+    found, _ = read(tmp_path, files)
+    owners = {"m1": "B", "m2": "B", "m9": "B", "m3": "A", "m4": "0"}
+    assert {call.name: call.stream for call in found} == owners
+
+
 def test_a_fork_that_leaves_out_what_it_goes_on_from_is_linked_over_files(tmp_path: Path) -> None:
     files = copies("A")
     files["A.jsonl"] = files["A.jsonl"][4:]
