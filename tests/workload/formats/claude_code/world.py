@@ -135,6 +135,8 @@ class Stream:
         self.by_tool: bool | None = None
         self.trigger: list[int] = []
         self.relay = world.chance("relay", 0.6)
+        self.inlines = kind == "main" and world.chance("inline", 0.5)
+        """Whether sub-agents are written into its file."""
         self.whole = False
         """Whether the next request must find all that it can in the provider's cache."""
         self.inherits: Sent | None = None
@@ -219,7 +221,7 @@ class Stream:
         for step in range(steps + 1):
             self.respond(last=step == steps)
             self.compact(0.1)
-        if world.chance("no_trigger", 0.2):
+        if not self.relay and world.chance("no_trigger", 0.2):
             self.by_tool = None
             self.respond(last=True)
         if self.running and world.random.random() < 0.7:
@@ -378,7 +380,8 @@ class Stream:
     def plan(self, block: Row) -> str | None:
         """Make a call of a tool one of an agent, and say how it runs."""
         world = self.world
-        ways = [way for way in ("agents", "background", "forks_of_agents", "inline") if way in world.features]
+        oldest = {"inline"} if self.inlines else {"agents", "background", "forks_of_agents"}
+        ways = sorted(oldest & world.features)
         if not ways or self.depth > 1 or world.random.random() < 0.5:
             return None
         way = world.random.choice(ways)
