@@ -51,6 +51,7 @@ FEATURES = (
     "two_models",
     "broken",
     "cleared",
+    "stripped",
     "diagnostics",
     "behind",
     "server",

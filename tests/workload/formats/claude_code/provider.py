@@ -20,11 +20,14 @@ def count(agent: Log, sent: Sent, at: int, last: bool) -> tuple[Row, str | None]
     else:
         sent.parent, sent.kept = known, known.total
         sent.total = known.total + known.output + new
+        is_changed = known.output > 60 and world.chance("stripped", 0.3)
+        if is_changed:
+            sent.total = known.total + random.randint(known.output // 2, known.output - 1)
         read = _found(agent, sent, known, at)
         if world.chance("diagnostics", 0.7) and read < known.entry - 200:
             diagnosis = random.choice(REASONS)
             sent.kept = read
-        sent.answer = known.output if sent.kept == known.total else 0
+        sent.answer = known.output if sent.kept == known.total and not is_changed else 0
     sent.read = read
     behind = random.randint(1, 5)
     if world.chance("behind", 0.3):

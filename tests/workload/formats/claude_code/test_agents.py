@@ -113,6 +113,19 @@ def test_one_in_the_background_is_waited_for_where_it_is_said_to_have_ended(tmp_
     assert waits(tmp_path, background(said)) == {"m5": ["m2"], "m4": ["m3", "m6"]}
 
 
+def test_one_that_ends_while_a_request_runs_is_waited_for_by_the_next(tmp_path: Path) -> None:
+    rows = [
+        *pair(second=(10, 190, 990, 60), tool="t1"),
+        user("u3", "a2", "10:00:27", result="t1", **BACKGROUND),
+        notice("10:00:36", "t1"),
+        reply("a3", "u3", "10:00:50", "m3", (10, 90, 1180, 9)),
+        user("u4", "a3", "10:01:00"),
+        reply("a4", "u4", "10:01:05", "m4", (10, 90, 1270, 9)),
+    ]
+    files: dict[str, list[Line | str]] = {"S.jsonl": [*rows], "agent-X.jsonl": [*side(AGENT, "X")]}
+    assert waits(tmp_path, files) == {"m5": ["m2"], "m4": ["m3", "m6"]}
+
+
 def test_one_in_the_background_that_is_never_heard_of_is_not_waited_for(tmp_path: Path) -> None:
     assert waits(tmp_path, background()) == {"m5": ["m2"]}
 

@@ -5,7 +5,19 @@ from pathlib import Path
 import pytest
 
 from sim.base.errors import InputError
-from tests.workload.formats.claude_code.lines import SECRET, Line, by_name, pair, read, reply, side, user
+from sim.workload.findings import Findings
+from sim.workload.formats.claude_code import calls
+from tests.workload.formats.claude_code.lines import (
+    SECRET,
+    Line,
+    by_name,
+    pair,
+    read,
+    reply,
+    side,
+    user,
+    write,
+)
 
 
 def test_rows_of_one_response_are_counted_once_by_the_best_of_their_counts(tmp_path: Path) -> None:
@@ -195,6 +207,14 @@ def test_lines_that_are_cut_are_counted_and_what_is_behind_them_is_linked_by_ord
         "responses that go on from a line in no file, taken to go on from the one before them": 1,
         "requests that answer nothing, sent when the first row of their answer was written": 1,
     }
+
+
+def test_texts_that_are_no_utf_8_leave_the_counts(tmp_path: Path) -> None:
+    path = write(tmp_path, {"S.jsonl": pair(second=(2, 98, 990, 9))}) / "S.jsonl"
+    path.write_bytes(path.read_bytes().replace(SECRET.encode(), b"\xff\xfe\xe4"))
+    findings = Findings()
+    assert [call.prompt_tokens for call in calls([path], findings)] == [1000, 1090]
+    assert not findings.dropped
 
 
 def test_progress_rows_and_failed_requests_are_counted_and_never_sent(tmp_path: Path) -> None:
