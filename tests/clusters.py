@@ -1,6 +1,7 @@
 """Small clusters for tests: a tiny model, traces made by hand, step times of round numbers."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -10,7 +11,7 @@ from sim.cluster.build import Cluster
 from sim.cluster.checks.switch import watch_wanted
 from sim.results.rows import Rows
 from sim.scenario.scenario import Scenario
-from sim.workload.request import Request, Trace
+from sim.workload.request import Answer, Request, Trace
 
 NO_DELAYS = dict.fromkeys(
     ("alpha_in_s", "alpha_in_s_per_token", "alpha_out_s", "dispatch_s", "event_delay_s"), 0.0
@@ -127,6 +128,25 @@ def named_rows(tables: Rows, table="requests") -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in values]
 
 
+def with_answers(requests: Trace, random: Random) -> Trace:
+    """Mark what later prompts hold of earlier ones and their answers, whatever the hash ids say of it."""
+    marked = []
+    for request in requests.requests:
+        earlier = [other for other in requests.requests[: request.index] if _is_within(other, request)]
+        answer = None
+        if earlier and random.random() < 0.7:
+            other = random.choice(earlier)
+            most = min(other.prompt_tokens + other.output_tokens, request.prompt_tokens)
+            answer = Answer(other.index, other.prompt_tokens, random.randint(other.prompt_tokens + 1, most))
+        marked.append(replace(request, answer=answer))
+    return replace(requests, requests=tuple(marked))
+
+
+def _is_within(earlier: Request, later: Request) -> bool:
+    """Whether a prompt may begin with another one: that is shorter, and may have the same session's start."""
+    return earlier.prompt_tokens < later.prompt_tokens and earlier.session == later.session
+
+
 class RandomCluster:
     """A cluster under pressure: few blocks, slow copies, shared prefixes, events at equal times."""
 
@@ -159,6 +179,9 @@ class RandomCluster:
             sections["offload"] = self._offload()
         if random.random() < 0.5:
             sections["router"]["active_request_expiry_secs"] = random.choice([1.0, 1.25])
+        sections["replay"]["answers"] = random.choice([None, "returned", "returned"])
+        if random.random() < 0.5:
+            self.trace = with_answers(self.trace, random)
         self.scenario = scenario(self.state_groups, **sections)
 
     def _trace(self) -> Trace:

@@ -20,7 +20,9 @@ from sim.cluster.layout import Policies, lay_out
 from sim.cluster.link_rows import link_rows
 from sim.cluster.lookout import Lookout
 from sim.cluster.migration import Migration, MigrationRules, lease_expired
+from sim.cluster.prompts import Prompts
 from sim.cluster.recorder import Recorder
+from sim.cluster.returns import Returns
 from sim.cluster.stage import Desk
 from sim.cluster.tiers import router_tiers, tiers_of
 from sim.cluster.transport import Transport, network_of, pull_shape_of
@@ -39,6 +41,7 @@ from sim.links.tier import Tier
 from sim.links.tier_links import TierLinks
 from sim.router import Policy
 from sim.scenario.scenario import Scenario
+from sim.workload.answers import answers_of
 from sim.workload.request import Request, Trace
 
 Progress = Callable[[float, int, int], None]
@@ -121,8 +124,17 @@ class Cluster:
         self.scene = Scene(self.clock, scenario.faults, scenario.seed)
         self._lazy_updates = LazyUpdates()
         self._prefixes = PrefixTable(trace.chunk_tokens, hash_tokens(self._groups))
+        self.answers = answers_of(trace, scenario.replay.answers)
+        """Which prompts hold the answer to which earlier request; none where all are fresh."""
+        scale = capacity.block_tokens // hash_tokens(self._groups)
         self.pulls = self._transfers(transport) if scenario.workers.prefill else None
         """Transfers between workers; None in an aggregated cluster."""
+        first_tiers, decode_tiers = self.tiers, tuple[Tier, ...]()
+        self.returns = self._returns()
+        """KV that flows back to prefill workers; None: none does."""
+        if self.returns is not None:
+            first_tiers = (*self.tiers, self.returns.tier())
+            decode_tiers = tiers_of(scenario, self.decode_capacity)
         desk = Desk(
             self.clock, self._lazy_updates, self.recorder, scenario.seed, watcher.booked if watcher else None
         )
@@ -133,7 +145,7 @@ class Cluster:
         self.frontend = Frontend(
             self.clock,
             stages,
-            self._prefixes,
+            Prompts(self._prefixes, self.answers, scale),
             self.recorder,
             door=self._front_door(times),
             delays=self._delays,
@@ -143,7 +155,15 @@ class Cluster:
         )
         self._outbox = self.frontend if watcher is None else watcher.outbox(self.frontend)
         capacities = Capacities(capacity, self.decode_capacity)
-        for kind in worker_kinds(scenario, capacities, times, self._groups, self.tiers, step_time=step_time):
+        for kind in worker_kinds(
+            scenario,
+            capacities,
+            times,
+            self._groups,
+            first_tiers,
+            decode_tiers=decode_tiers,
+            step_time=step_time,
+        ):
             for _ in range(kind.ranks):
                 self._add_worker(kind)
         self.migration = Migration(
@@ -189,13 +209,26 @@ class Cluster:
             listeners=listeners,
         )
 
+    def _returns(self) -> Returns | None:
+        scenario, capacity = self.scenario, self.decode_capacity
+        if self.pulls is None or scenario.disaggregation.return_kv is None:
+            return None
+        return Returns(
+            self.clock,
+            self.pulls.wires,
+            self.workers,
+            scenario.workers.first.ranks,
+            block_bytes=capacity.host_block_bytes,
+            block_tokens=capacity.block_tokens,
+            attention_group=full_group(self._groups),
+        )
+
     def _front_door(self, times: Coefficients) -> FrontDoor:
         scenario = self.scenario
         return FrontDoor(
             times.frontend,
             scenario.max_model_len,
             full_group(self._groups),
-            attention_scale=self.capacity.block_tokens // hash_tokens(self._groups),
             track_outputs=scenario.router.track_output_blocks,
         )
 
@@ -211,6 +244,7 @@ class Cluster:
                 tiers,
                 kind.capacity.host_block_bytes,
                 {tier.link: tier_outages(scenario.faults, index, tier.link) for tier in tiers},
+                self.returns.fetch(index) if self.returns is not None else lambda _: None,
             ),
             observer=self._watch or self.recorder,
             outbox=self.scene.outbox(index, self._outbox),

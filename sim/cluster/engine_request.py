@@ -26,8 +26,15 @@ def prompt_only(prefixes: PrefixTable, hybrid: bool, record: RequestState) -> Ac
     token away and has no block beyond the prompt.
     """
     tokens = record.prompt_tokens + (0 if hybrid else 1)
+    if record.returns and record.sequence is not None:
+        known = BlockRuns(record.sequence.between(0, tokens // prefixes.block_tokens))
+        return _for_remote(record, known)
     generated = prefixes.private_blocks(tokens // prefixes.block_tokens - len(record.blocks))
     blocks = BlockRuns((*record.blocks.ranges, generated)) if generated else record.blocks
+    return _for_remote(record, blocks)
+
+
+def _for_remote(record: RequestState, blocks: BlockRuns) -> ActiveRequest:
     asked = ActiveRequest(record.request_id, record.prompt_tokens, 1, blocks)
     asked.for_remote = True
     return asked

@@ -22,8 +22,6 @@ class FrontDoor(NamedTuple):
     """The engines' full-attention group: the router hears of no other, and without one of nothing."""
     track_outputs: bool = False
     """Whether the router hears of every block that an answer grows by."""
-    attention_scale: int = 1
-    """Blocks that have an identity in one of that group."""
 
 
 class Listeners(NamedTuple):

@@ -20,6 +20,7 @@ from sim.cluster.delays import Delays, Part
 from sim.cluster.front_door import FrontDoor, Listeners
 from sim.cluster.kv_transfer import Pulls
 from sim.cluster.pool import Pool, PoolWorker
+from sim.cluster.prompts import Prompts
 from sim.cluster.recorder import Recorder
 from sim.cluster.request_row import Status
 from sim.cluster.request_state import RequestState, Visit
@@ -28,8 +29,6 @@ from sim.engine.active import ActiveRequest
 from sim.engine.plan import StepOutput, StepPlan
 from sim.events.clock import Clock, Phase
 from sim.kv.events import KvEvent
-from sim.kv.prefix import PrefixTable
-from sim.kv.runs import BlockRuns
 from sim.workload.request import Request
 
 CANNOT_CONNECT: Final = "cannot_connect"
@@ -43,7 +42,7 @@ class Frontend:
         self,
         clock: Clock,
         stages: Sequence[Stage],
-        prefixes: PrefixTable,
+        prompts: Prompts,
         recorder: Recorder,
         *,
         door: FrontDoor,
@@ -63,12 +62,11 @@ class Frontend:
         self._next = {first.name: then for first, then in pairwise(stages)}
         self._bypass = bypass
         self._pulls = pulls
-        self._prefixes = prefixes
+        self._prompts = prompts
         self._recorder = recorder
         self._coefficients = door.coefficients
         self._max_model_len = door.max_model_len
         self._attention_group = door.attention_group
-        self._scale = door.attention_scale
         self._track_outputs = door.track_outputs
         self._delays = delays
         self._ended = listeners.ended
@@ -84,16 +82,15 @@ class Frontend:
             self._refuse(request, reason)
             return
         now_s = self._clock.now_s
-        prompt = self._prefixes.add(request.chunks, request.prompt_tokens)
-        record = RequestState(request, now_s, prompt.blocks, self._scale)
-        self._recorder.sent(record, prompt.required_tokens)
+        record, required_tokens, held = self._prompts.sent(request, now_s)
+        self._recorder.sent(record, required_tokens, held)
         alpha = self._coefficients
         tokenised_s = now_s + (alpha.alpha_in_s + alpha.alpha_in_s_per_token * request.prompt_tokens)
         self._clock.at(tokenised_s, Phase.ARRIVAL, request.index, partial(self.route, record), last=True)
 
     def blocks_of(self, request: Request) -> Sequence[int]:
         """Return what KV events call the full blocks of a prompt."""
-        return self._prefixes.add(request.chunks, request.prompt_tokens).blocks.every(self._scale)
+        return self._prompts.attention_blocks(request)
 
     def _refusal(self, request: Request) -> str | None:
         if self.closed:
@@ -104,8 +101,8 @@ class Frontend:
 
     def _refuse(self, request: Request, reason: str) -> None:
         """Turn a request away at the door: no later prompt is known for it."""
-        record = RequestState(request, self._clock.now_s, BlockRuns(()))
-        self._recorder.sent(record, self._prefixes.required_tokens(request.chunks, request.prompt_tokens))
+        record, required_tokens, held = self._prompts.refused(request, self._clock.now_s)
+        self._recorder.sent(record, required_tokens, held)
         self.end(record, "rejected", reason)
 
     def route(self, record: RequestState) -> None:
@@ -190,7 +187,7 @@ class Frontend:
 
     def _opens_block(self, request: ActiveRequest, tokens: int) -> bool:
         """Whether the first token of a block is among the newest."""
-        return (request.num_tokens - 1) % (self._prefixes.block_tokens * self._scale) < tokens
+        return (request.num_tokens - 1) % self._prompts.attention_block_tokens < tokens
 
     def _progress(self, record: RequestState, active: ActiveRequest, tokens: int) -> None:
         visit = record.visit
@@ -235,6 +232,8 @@ class Frontend:
         """A request is over: nobody serves it, no router has it on its books."""
         if self._pulls is not None:
             self._pulls.over(record.request_id)
+        if record.returns and status in ("completed", "cancelled"):
+            self._recorder.answered(record, self._prompts.answered(record))
         self._recorder.end(record, self._clock.now_s, status, reason)
         self._ended(record.request)
 

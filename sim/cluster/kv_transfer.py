@@ -7,12 +7,14 @@ blocks go: the decode worker then computes the prompt itself.
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from heapq import heappop, heappush
 from itertools import count
 from math import floor, inf
 from typing import NamedTuple, Protocol
 
 from sim.cluster.transport import Transport
+from sim.cluster.wires import Wires
 from sim.engine.nixl import Pull
 from sim.events.clock import Clock, Phase
 
@@ -95,6 +97,7 @@ class Pulls:
         listeners: PullListeners,
     ) -> None:
         self.network = network
+        self.wires = Wires(clock, network)
         self._workers = workers
         self._pulled = listeners.pulled
         self._expired = listeners.expired
@@ -109,7 +112,6 @@ class Pulls:
         """What may run out, the first first: when, on which worker, a count. Most have been read by then."""
         self._count = count()
         self._under_way: dict[int, tuple[int, int, float]] = {}
-        self._alarm = 0
 
     # -- leases ---------------------------------------------------------------------------------------------
 
@@ -236,9 +238,9 @@ class Pulls:
     def _cancel(self, request: int) -> int:
         """Stop a transfer that is under way; return the decode worker that it goes to."""
         target, _, _ = self._under_way.pop(request)
-        self.network.cancel(request, now_s=self._clock.now_s)
+        self.wires.cancel(request)
         self._stopped(request)
-        self._arrange()
+        self.wires.arrange()
         return target
 
     # -- transfers ------------------------------------------------------------------------------------------
@@ -255,15 +257,14 @@ class Pulls:
             return
         held.pulling = True
         self._under_way[pull.request_id] = (target, pull.blocks * self._block_bytes, self._clock.now_s)
-        self.network.start(
+        self.wires.start(
             pull.request_id,
             pull.blocks * self._block_bytes,
             pull.blocks * self._pieces_per_block,
             held.worker,
             target,
-            now_s=self._clock.now_s,
+            ended=partial(self._ended, pull.request_id),
         )
-        self._arrange()
 
     def unneeded(self, request: int) -> None:
         """A decode worker has all of a prompt already; the prefill worker is only told."""
@@ -271,22 +272,10 @@ class Pulls:
         if held is not None:
             self._workers[held.worker].report(read=[request])
 
-    def _arrange(self) -> None:
-        self._alarm += 1
-        alarm, next_s = self._alarm, self.network.next_s()
-        if next_s < inf:
-
-            def ring() -> None:
-                if alarm == self._alarm:
-                    self._finish()
-
-            self._clock.at(max(next_s, self._clock.now_s), Phase.OUTPUT, 0, ring)
-
-    def _finish(self) -> None:
-        for request in self.network.finish(self._clock.now_s):
-            target, n_bytes, start_s = self._under_way.pop(request)
-            held = self._held.pop(request)
-            self._pulled(request, n_bytes, start_s, self._clock.now_s)
-            self._workers[target].report(pulled=[request])
-            self._workers[held.worker].report(read=[request])
-        self._arrange()
+    def _ended(self, request: int) -> None:
+        """A transfer has ended: its decode worker has the blocks, its prefill worker may let them go."""
+        target, n_bytes, start_s = self._under_way.pop(request)
+        held = self._held.pop(request)
+        self._pulled(request, n_bytes, start_s, self._clock.now_s)
+        self._workers[target].report(pulled=[request])
+        self._workers[held.worker].report(read=[request])

@@ -9,7 +9,8 @@ from math import isnan, nan
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.cluster.request_row import Status, request_row, waits_for
+from sim.cluster.held import NOTHING, Held
+from sim.cluster.request_row import Status, not_sent, request_row, waits_for
 from sim.cluster.request_state import RequestState
 from sim.cluster.tiers import HOST
 from sim.engine.active import ActiveRequest
@@ -71,14 +72,30 @@ class Recorder:
 
     # -- the front door -------------------------------------------------------------------------------------
 
-    def sent(self, record: RequestState, required_tokens: int) -> None:
-        """A client sent a request; no earlier prompt had the last `required_tokens` of this one."""
+    def sent(self, record: RequestState, required_tokens: int, held: Held = NOTHING) -> None:
+        """A client sent a request; no earlier prompt had the last `required_tokens` of this one.
+
+        `held` of them an earlier request's prompt and answer are.
+        """
         request = record.request
         self.records[request.index] = record
         if request.index >= len(self._sent):
             self._sent.extend(bytes(request.index + 1 - len(self._sent)))
         self._sent[request.index] = 1
-        self._ledger.sent(request.index, record.attention_blocks, request.prompt_tokens, required_tokens)
+        self._ledger.sent(
+            request.index,
+            record.attention_blocks,
+            request.prompt_tokens,
+            required_tokens,
+            held_tokens=held.tokens,
+            found_until=held.end,
+        )
+        if record.returns:
+            self._ledger.returns(record.attention_sequence, request.prompt_tokens)
+
+    def answered(self, record: RequestState, computed_tokens: int) -> None:
+        """Of a request whose answer returns, so many tokens of prompt and answer have been computed."""
+        self._ledger.answered(record.attention_sequence, record.request.prompt_tokens, computed_tokens)
 
     def tried_again(self, record: RequestState, request_id: int) -> None:
         """A request is sent to another worker, its own having been lost, under another number."""
@@ -143,7 +160,7 @@ class Recorder:
             self.end(record, now_s, "unfinished", waits_for(record, waits))
         for request in requests:
             if request.index >= len(self._sent) or not self._sent[request.index]:
-                self._not_sent(request, len(left))
+                self.rows.row("requests", **not_sent(request, self._due_s(request.index), len(left)))
         table = self.rows.tables.get("workers")
         if table is not None:
             for row in self._levels.rest():
@@ -152,18 +169,6 @@ class Recorder:
             table.sort("now_s", "worker")
         for gap_s, n in self.itl_s.rounded(GAP_DIGITS):
             self.rows.tables["itl"].append((gap_s, n))
-
-    def _not_sent(self, request: Request, in_flight: int) -> None:
-        self.rows.row(
-            "requests",
-            index=request.index,
-            session=request.session,
-            turn=request.turn,
-            due_s=self._due_s(request.index),
-            status="unfinished",
-            reason=f"not sent: waits for an earlier request to end; {in_flight} in flight never do",
-            prompt_tokens=request.prompt_tokens,
-        )
 
     def _due_s(self, index: int) -> float | None:
         due_s = self.due_s[index] if self.due_s else nan
@@ -272,6 +277,8 @@ class Recorder:
         self.pool[worker].set(used, now_s)
         if engine.offload is not None:
             for tier in engine.offload.tiers:
+                if tier.name not in self.tiers:
+                    continue  # other workers' memory
                 filled = tier.used_blocks
                 self.tiers[tier.name][worker].set(filled, now_s)
                 if tier.name == HOST:

@@ -6,6 +6,7 @@ from typing import Literal
 from sim.cluster.request_state import RequestState
 from sim.ledger.account import Account
 from sim.results.latency import latency
+from sim.workload.request import Request
 
 Status = Literal["completed", "rejected", "failed", "cancelled", "unfinished"]
 
@@ -23,8 +24,7 @@ def request_row(
 
     `due_s` is when its client meant to send it.
     """
-    active, answering = record.active, record.answering
-    outputs = record.generated + (answering.outputs if answering is not None else 0)
+    active, outputs = record.active, record.outputs
     served = active, record.decode
     preemptions = record.preemptions + sum(one.preemptions for one in served if one is not None)
     credit = record.booking.credit_tokens if record.booking is not None else None
@@ -75,6 +75,19 @@ def request_row(
         *took,
         None if due_s is None else record.send_s - due_s,
     )
+
+
+def not_sent(request: Request, due_s: float | None, in_flight: int) -> dict[str, object]:
+    """Return what is known of a request that its client never sent, by column."""
+    return {
+        "index": request.index,
+        "session": request.session,
+        "turn": request.turn,
+        "due_s": due_s,
+        "status": "unfinished",
+        "reason": f"not sent: waits for an earlier request to end; {in_flight} in flight never do",
+        "prompt_tokens": request.prompt_tokens,
+    }
 
 
 def waits_for(record: RequestState, waits: Mapping[int, Mapping[int, str]]) -> str:

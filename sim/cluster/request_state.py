@@ -53,6 +53,7 @@ class RequestState:
         "request",
         "request_id",
         "retries",
+        "returns",
         "routed_s",
         "send_s",
         "sequence",
@@ -70,7 +71,9 @@ class RequestState:
         self.request_id = request.index
         """What engines call it: another number each time that it is tried."""
         self.sequence: BlockRuns | None = None
-        """Identities of the full blocks of prompt and answer, once an engine was asked for both."""
+        """Identities of the full blocks of prompt and answer, once an engine was asked for both, or"""
+        self.returns = False
+        """from its sending on, as a later prompt holds the answer."""
         self.retries = 0
         """How often it was tried again, its worker having been lost."""
         self.generated = 0
@@ -112,6 +115,11 @@ class RequestState:
         return self.blocks.every(self._scale)
 
     @property
+    def attention_sequence(self) -> BlockRuns:
+        """The same of prompt and answer; the prompt's alone while those of the answer have no identity."""
+        return self.blocks.every(self._scale) if self.sequence is None else self.sequence.every(self._scale)
+
+    @property
     def prompt_tokens(self) -> int:
         """Length of the prompt, as it is sent to a worker."""
         return self.request.prompt_tokens + self.generated
@@ -121,6 +129,12 @@ class RequestState:
         """What its answer comes from, if that stage has been reached."""
         active = self.decode or self.active
         return None if active is None or active.for_remote else active
+
+    @property
+    def outputs(self) -> int:
+        """Tokens generated so far."""
+        answering = self.answering
+        return self.generated + (answering.outputs if answering is not None else 0)
 
     def booked(self, visit: Visit, ties: int, now_s: float) -> None:
         """A stage serves it from now on, with one of so many workers between which only chance chose."""

@@ -14,9 +14,17 @@ class Transport(Protocol):
     """What transfers between workers go over: says when each is done. See `Network`."""
 
     def start(
-        self, transfer_id: int, n_bytes: int, descriptors: int, source: int, target: int, *, now_s: float
+        self,
+        transfer_id: int,
+        n_bytes: int,
+        descriptors: int,
+        source: int,
+        target: int,
+        *,
+        now_s: float,
+        of_host: bool = False,
     ) -> None:
-        """Start a transfer between two workers."""
+        """Start a transfer between two workers' GPUs, or between their host memories."""
 
     def cancel(self, transfer_id: int, *, now_s: float) -> None:
         """Stop a transfer: nothing of it is counted but the time that links were busy with it."""
@@ -36,7 +44,13 @@ def network_of(scenario: Scenario) -> Network:
     first, then = scenario.workers.first, scenario.workers.then
     nodes = place(scenario.disaggregation.placement, first, then).nodes
     gpus = [first.parallel.gpus_per_rank] * first.ranks + [then.parallel.gpus_per_rank] * then.ranks
-    return Network(scenario.network(), nodes, network_outages(scenario.faults), gpus)
+    return Network(
+        scenario.network(),
+        nodes,
+        network_outages(scenario.faults),
+        gpus,
+        joins_hosts=scenario.disaggregation.return_kv is not None,
+    )
 
 
 def pull_shape_of(scenario: Scenario, decode_capacity: Capacity) -> PullShape:

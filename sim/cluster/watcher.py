@@ -1,6 +1,6 @@
 """Who hears all that the parts of a cluster tell each other, and changes nothing of it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from sim.cluster.client import Act, Client
@@ -15,6 +15,7 @@ from sim.cluster.worker import Worker
 from sim.events.clock import Clock
 from sim.router import Booking, Decision
 from sim.scenario.scenario import Scenario
+from sim.workload.request import Answer
 
 
 class Watched(Protocol):
@@ -27,6 +28,10 @@ class Watched(Protocol):
     @property
     def scenario(self) -> Scenario:
         """What it was built from."""
+
+    @property
+    def answers(self) -> Mapping[int, Answer]:
+        """Which prompts hold the answer to which earlier request."""
 
     @property
     def client(self) -> Client:

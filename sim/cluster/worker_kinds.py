@@ -32,6 +32,8 @@ class WorkerKind(NamedTuple):
     tiers: Sequence[Tier] = ()
     kv_role: KvRole | None = None
     """In transfers between workers; None if there are none."""
+    prompt_only: bool = True
+    """Whether blocks of answers stay out of the tiers."""
 
 
 class Capacities(NamedTuple):
@@ -49,6 +51,7 @@ def worker_kinds(
     groups: Sequence[GroupSpec],
     tiers: Sequence[Tier],
     *,
+    decode_tiers: Sequence[Tier] = (),
     step_time: StepTime | None = None,
 ) -> list[WorkerKind]:
     """Return the kinds in the order in which results number their workers.
@@ -56,6 +59,7 @@ def worker_kinds(
     `times` are those of an aggregated or a prefill worker; `step_time`, if given, is the law of all.
     """
     workers, joined = scenario.workers, scenario.disaggregation
+    prompt_only = scenario.offload is None or scenario.offload.offload_prompt_only
 
     def law(stage: Stage, capacity: Capacity, found: Coefficients) -> StepTime:
         if step_time is not None:
@@ -66,7 +70,15 @@ def worker_kinds(
     if not workers.decode:
         alone = capacities.first
         return [
-            WorkerKind("aggregated", workers.ranks, alone, law("aggregated", alone, times), groups, tiers)
+            WorkerKind(
+                "aggregated",
+                workers.ranks,
+                alone,
+                law("aggregated", alone, times),
+                groups,
+                tiers,
+                prompt_only=prompt_only,
+            )
         ]
     prefill, decode = capacities
     decode_times = times
@@ -81,6 +93,7 @@ def worker_kinds(
             groups,
             tiers,
             joined.prefill_kv_role,
+            prompt_only=prompt_only,
         ),
         WorkerKind(
             "decode",
@@ -88,14 +101,16 @@ def worker_kinds(
             decode,
             law("decode", decode, decode_times),
             groups,
-            kv_role=joined.decode_kv_role,
+            decode_tiers,
+            joined.decode_kv_role,
+            prompt_only=False,
         ),
     ]
 
 
 def make_engine(scenario: Scenario, kind: WorkerKind) -> Engine:
     """Return a new engine of a kind, as it is when it has started."""
-    capacity, offload = kind.capacity, scenario.offload
+    capacity = kind.capacity
     settings = scenario.engine.model_copy(update={"max_model_len": scenario.max_model_len})
     speculation = speculation_of(settings.speculative, scenario.seed)
     cache = KvCache(
@@ -107,8 +122,7 @@ def make_engine(scenario: Scenario, kind: WorkerKind) -> Engine:
     )
     connector = nixl = None
     if kind.tiers:
-        prompt_only = offload is None or offload.offload_prompt_only
-        connector = OffloadingConnector(cache, made(kind.tiers), prompt_only=prompt_only)
+        connector = OffloadingConnector(cache, made(kind.tiers), prompt_only=kind.prompt_only)
     if kind.kv_role is not None:
         producer, consumer = kind.kv_role != "kv_consumer", kind.kv_role != "kv_producer"
         nixl = NixlConnector(cache, producer=producer, consumer=consumer)
@@ -117,7 +131,7 @@ def make_engine(scenario: Scenario, kind: WorkerKind) -> Engine:
         settings,
         connector,
         nixl,
-        offload_first=scenario.disaggregation.connector_order[0] == "offload",
+        offload_first=kind.stage != "decode" and scenario.disaggregation.connector_order[0] == "offload",
         tells_growth=scenario.router.track_output_blocks,
         speculation=speculation,
     )

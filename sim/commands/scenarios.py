@@ -32,7 +32,10 @@ def _in_a_line(scenario: "Scenario") -> str:
     from sim.base.units import plural
 
     workload = scenario.workload
-    which, origin = workload.sessions or "all", workload.profile or (workload.path and workload.path.name)
+    which, origin = (
+        workload.sessions or "all",
+        workload.profile or ", ".join(path.name for path in workload.paths),
+    )
     sessions = f"{which} {plural(workload.sessions or 0, 'session')} of {origin}"
     turns = f" x {workload.turns} {plural(workload.turns, 'turn')}" if workload.turns else ""
     return (

@@ -17,6 +17,7 @@ from sim.kv.events import KvEvent
 from sim.kv.groups import blocks_for
 from sim.kv.hybrid import KvCache
 from sim.kv.offload import Key, OffloadTier
+from sim.kv.peer_tier import PeerTier
 from sim.kv.tier_events import removed_events, stored_events
 from sim.kv.tier_hit import TierSearch, read_blocks
 
@@ -54,6 +55,7 @@ class OffloadingConnector:
         self._read = [read_blocks(spec) for spec in cache.specs]
         self._partial = [group for group, read in enumerate(self._read) if read is not None]
         """Groups of which a hit reads only the end: their blocks can be taken before a request ends."""
+        self._peers = [tier for tier in below if isinstance(tier, PeerTier)]
         self._lower: LowerTiers | None = None
         if below:
             self._lower = LowerTiers(
@@ -61,6 +63,7 @@ class OffloadingConnector:
                 below,
                 search=search,
                 full_group=cache.full_group,
+                full_tokens=cache.block_tokens,
                 jobs=self._jobs,
                 events=self.events,
             )
@@ -68,7 +71,7 @@ class OffloadingConnector:
     @property
     def changes(self) -> int:
         """Changes of what the tiers hold: see `OffloadTier`."""
-        return sum([tier.changes for tier in self.tiers])
+        return sum([tier.changes for tier in self.tiers]) + sum([peers.peer_changes for peers in self._peers])
 
     # -- admission ------------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from sim.engine.transfer_job import TransferJob, TransferJobs
 from sim.kv.events import KvEvent
 from sim.kv.offload import IDLE, WRITING, Key, OffloadTier
+from sim.kv.peer_tier import PeerTier
 from sim.kv.pool import NULL_BLOCK
 from sim.kv.tier_events import removed_events, stored_events
 from sim.kv.tier_hit import TierSearch
@@ -23,7 +24,7 @@ from sim.kv.tier_hit import TierSearch
 class LowerTiers:
     """What is `below` the `first` tier of one engine, in the order in which it is asked.
 
-    `jobs` and `events` are the engine's.
+    `jobs` and `events` are the engine's; blocks of `full_group` have `full_tokens`.
     """
 
     def __init__(
@@ -33,9 +34,12 @@ class LowerTiers:
         *,
         search: TierSearch,
         full_group: int | None,
+        full_tokens: int,
         jobs: TransferJobs,
         events: list[KvEvent],
     ) -> None:
+        self._peers = [tier for tier in below if isinstance(tier, PeerTier)]
+        self._full_tokens = full_tokens
         self._first = first
         self._below = [*below]
         self._search = search
@@ -49,8 +53,10 @@ class LowerTiers:
 
     def hit(self, request_id: int, keys: Sequence[Sequence[Key]], start: int, limit: int) -> int | None:
         """See `TierSearch`; what only a tier below has counts as being written, which begins."""
-        end = self._search.end(self._first, keys, start, limit, self._state)
         attention = keys[self._full_group] if self._full_group is not None else ()
+        for peers in self._peers:
+            peers.aim(self._lacking(attention, start))
+        end = self._search.end(self._first, keys, start, limit, self._state)
         for tier, wanted in zip(self._below, self._wanted, strict=True):
             if wanted:
                 hashes = [key[0] for key in attention[:-1]]
@@ -59,6 +65,13 @@ class LowerTiers:
                 self._plan(request_id, True, tier, wanted, parents)
                 wanted.clear()
         return end
+
+    def _lacking(self, attention: Sequence[Key], start: int) -> Sequence[Key]:
+        """Return a prompt's keys from the first behind `start` on that the first tier lacks."""
+        place, count, state = start // self._full_tokens, len(attention), self._first.state
+        while place < count and state(attention[place]) is not None:
+            place += 1
+        return attention[place:]
 
     def _state(self, key: Key) -> int | None:
         found = self._first.state(key)
@@ -114,4 +127,6 @@ class LowerTiers:
     ) -> None:
         blocks = dict.fromkeys(keys, NULL_BLOCK)
         job = self._jobs.add(request_id, load, blocks, parents, tier=tier.name, of_gpu=False)
+        if isinstance(tier, PeerTier):
+            job.peer = tier.source
         self._planned.append(job)

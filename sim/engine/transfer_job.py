@@ -21,6 +21,8 @@ class TransferJob:
     """The tier whose streams carry it: of two the lower."""
     of_gpu: bool = True
     """Whether GPU memory takes part."""
+    peer: int | None = None
+    """The number of the engine whose memory is read; None: one's own."""
 
     def blocks_by_group(self, groups: int) -> list[int]:
         """How many blocks of each cache group move."""

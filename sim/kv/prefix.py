@@ -6,6 +6,10 @@ up to the one that holds its last token. A chunk counts as (id, size): the parti
 equals only a chunk of the same id and size, never a part of a full one; vLLM 0.28.0's `timed_trace` client
 makes its tokens that way.
 
+A prompt may also begin with what an earlier request asked and was answered: its blocks up to there are that
+request's, whatever the chunks are called (`inherited`). That gives names to blocks and no more: how much of a
+prompt earlier ones had is told by whole chunks alone.
+
 Prompts are kept as a radix tree over chunks, so that a prompt costs the places where it leaves another one
 and not its blocks.
 """
@@ -24,7 +28,7 @@ class Prompt(NamedTuple):
     """What a prompt is among those before it."""
 
     blocks: BlockRuns
-    """Identities of its full blocks, ascending."""
+    """Identities of its full blocks, ascending where none are inherited."""
     required_tokens: int
     """Its tokens behind the longest prefix that an earlier prompt had."""
 
@@ -40,10 +44,12 @@ class PrefixTable:
         self._root = _Node(b"", 0, 0)
         self._next_id = 0
 
-    def add(self, chunks: Sequence[int], prompt_tokens: int) -> Prompt:
+    def add(self, chunks: Sequence[int], prompt_tokens: int, inherited: BlockRuns | None = None) -> Prompt:
         """Return the blocks of a prompt, and how much of it no prompt had before; remember it.
 
-        `chunks` are ids from 0 to 2^64 - 1, one for every `chunk_tokens` tokens, rounded up.
+        `chunks` are ids from 0 to 2^64 - 1, one for every `chunk_tokens` tokens, rounded up. `inherited` are
+        the identities of its leading blocks where they are known from elsewhere. Blocks that an earlier
+        prompt of the same chunks gave other names to keep those, and so do all behind them.
 
         Raises:
             ValueError: the number of chunks does not fit the number of tokens.
@@ -53,7 +59,7 @@ class PrefixTable:
         chunk_tokens, block_tokens = self.chunk_tokens, self.block_tokens
         end, partial = len(words), prompt_tokens % chunk_tokens
         node, at, n_blocks, required_tokens = self._root, 0, 0, 0
-        runs = []
+        runs: list[range] = []
         while at < end:
             key = _key(words, at, partial)
             child = node.following.get(key) if node.following else None
@@ -61,13 +67,18 @@ class PrefixTable:
                 required_tokens = prompt_tokens - at // WORD * chunk_tokens
                 child = _Node(words[at:], partial, self._next_id)
                 self._next_id += prompt_tokens // block_tokens - n_blocks
+                if inherited is not None:
+                    child.inherit(inherited, runs, n_blocks)
                 node.lead_to(key, child)
             elif not child.starts(words, at, partial):
                 self._split(child, at, child.common_words(words, at, partial))
             at += len(child.chunks)
             tokens = at // WORD * chunk_tokens if at < end else prompt_tokens
             start, n_blocks = n_blocks, tokens // block_tokens
-            runs.append(range(child.first_block, child.first_block + n_blocks - start))
+            if child.inherited is None:
+                runs.append(range(child.first_block, child.first_block + n_blocks - start))
+            else:
+                runs += child.blocks(n_blocks - start)
             node = child
         return Prompt(BlockRuns(runs), required_tokens)
 
@@ -107,6 +118,9 @@ class PrefixTable:
         n_blocks = self._blocks(at + cut) - self._blocks(at)
         rest = _Node(node.chunks[cut:], node.partial, node.first_block + n_blocks)
         rest.following = node.following
+        if node.inherited is not None:
+            rest.inherited = node.inherited[n_blocks:]
+            node.inherited = node.inherited[:n_blocks]
         node.chunks, node.partial, node.following = node.chunks[:cut], 0, None
         node.lead_to(_key(rest.chunks, 0, rest.partial), rest)
 
@@ -114,7 +128,7 @@ class PrefixTable:
 class _Node:
     """Chunks that follow the same chunks in every prompt that has the first of them."""
 
-    __slots__ = ("chunks", "first_block", "following", "partial")
+    __slots__ = ("chunks", "first_block", "following", "inherited", "partial")
 
     def __init__(self, chunks: bytes, partial: int, first_block: int) -> None:
         self.chunks = chunks
@@ -122,13 +136,26 @@ class _Node:
         self.partial = partial
         """Tokens of the last chunk if that is a partial one, else 0."""
         self.first_block = first_block
-        """The blocks that end in these chunks have ids from here on."""
+        """The blocks that end in these chunks have ids from here on,"""
+        self.inherited: BlockRuns | None = None
+        """but for the first so many, whose ids are these."""
         self.following: dict[bytes, _Node] | None = None
 
     def lead_to(self, key: bytes, child: "_Node") -> None:
         if self.following is None:
             self.following = {}
         self.following[key] = child
+
+    def inherit(self, blocks: BlockRuns, before: Sequence[range], position: int) -> None:
+        """Take over the blocks of a prompt from `position` on, if those `before` are the same."""
+        if position < len(blocks) and (not position or blocks[position - 1] == _last(before)):
+            self.inherited = blocks[position:]
+
+    def blocks(self, n: int) -> list[range]:
+        """Return the ids of its `n` blocks."""
+        taken = self.inherited.between(0, n) if self.inherited is not None else []
+        n_taken = sum(map(len, taken))
+        return [*taken, range(self.first_block + n_taken, self.first_block + n)]
 
     def starts(self, words: bytes, at: int, partial: int) -> bool:
         """Whether the prompt has all chunks of this node from byte `at` on."""
@@ -146,6 +173,11 @@ class _Node:
             else:
                 high = middle - 1
         return low
+
+
+def _last(runs: Sequence[range]) -> int:
+    """Return the last block of runs of which any may be empty."""
+    return next(run.stop - 1 for run in reversed(runs) if run)
 
 
 def _key(words: bytes, at: int, partial: int) -> bytes:

@@ -1,11 +1,13 @@
 """What one request's prefill came to: first tokens, recomputed tokens and their causes."""
 
-CAUSES = ("preempted", "bound", "checkpoint", "in_flight", "evicted_here", "elsewhere", "gone")
+CAUSES = ("preempted", "bound", "checkpoint", "in_flight", "evicted_here", "generated", "elsewhere", "gone")
 
 COLUMNS = (
     "computed_prompt_tokens",
     "required_tokens",
     "required_block_tokens",
+    "returned_tokens",
+    "returned_block_tokens",
     "first_tokens",
     "first_block_tokens",
     "recomputed_tokens",
@@ -26,6 +28,8 @@ class Account:
         "recomputed_output_tokens",
         "required_block_tokens",
         "required_tokens",
+        "returned_block_tokens",
+        "returned_tokens",
     )
 
     def __init__(self, required_tokens: int, required_block_tokens: int) -> None:
@@ -33,6 +37,10 @@ class Account:
         """Tokens of its prompt that no prompt sent earlier contained."""
         self.required_block_tokens = required_block_tokens
         """The same in whole blocks: its prompt without the full blocks that an earlier one contained."""
+        self.returned_tokens = 0
+        """Those of the required ones that an earlier request's prompt and answer held, hit or computed."""
+        self.returned_block_tokens = 0
+        """Tokens of the blocks that end in these."""
         self.computed_tokens = 0
         """Prompt tokens it computed, again after a preemption included."""
         self.first_tokens = 0
@@ -60,6 +68,8 @@ class Account:
             self.computed_tokens,
             self.required_tokens,
             self.required_block_tokens,
+            self.returned_tokens,
+            self.returned_block_tokens,
             self.first_tokens,
             self.first_block_tokens,
             self.recomputed_tokens,

@@ -1,6 +1,6 @@
 """How far the tokens of each block have been computed, by whichever request was the first."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from sim.kv.interval_map import IntervalMap
@@ -12,6 +12,8 @@ _FRESH: Final = -2
 """No token of the block has been computed."""
 _DONE: Final = -1
 """All of them have been."""
+_MADE: Final = -4
+"""All of them have been, the last ones by decode and by no prefill."""
 
 
 class Frontiers:
@@ -20,12 +22,14 @@ class Frontiers:
     A block id stands for the whole prefix, so that a block has the same positions in every prompt.
     """
 
-    __slots__ = ("_block_tokens", "_frontiers")
+    __slots__ = ("_block_tokens", "_frontiers", "any_made")
 
     def __init__(self, block_tokens: int) -> None:
         self._block_tokens = block_tokens
         self._frontiers = IntervalMap(_UNSENT)
         """Of each block one of the above or, from 0 on, a frontier that lies inside it."""
+        self.any_made = False
+        """Whether answers have been noted."""
 
     def sent(self, blocks: BlockRuns, seen_tokens: int) -> list[range]:
         """Note a prompt's full blocks; return runs of those that no earlier prompt had.
@@ -39,6 +43,12 @@ class Frontiers:
         if new and seen_tokens > known * self._block_tokens:
             self._frontiers.update(new[0].start, new[0].start + 1, lambda _: seen_tokens)
         return new
+
+    def answered(self, runs: Sequence[range]) -> None:
+        """Note blocks that decode completed; those of prompts that were sent meanwhile stay as they are."""
+        self.any_made = True
+        for run in runs:
+            self._frontiers.update(run.start, run.stop, lambda state: _MADE if state == _UNSENT else state)
 
     def _sent_blocks(self, blocks: BlockRuns) -> int:
         """Return how many leading blocks earlier prompts contained; what is new lies behind them."""
@@ -64,7 +74,12 @@ class Frontiers:
     def segments(self, start: int, stop: int) -> Iterator[tuple[bool, int, int]]:
         """Yield (whether computed to their ends, start, stop) along a run of blocks."""
         for first, last, frontier in self._frontiers.segments(start, stop):
-            yield frontier == _DONE, first, last
+            yield frontier in {_DONE, _MADE}, first, last
+
+    def made(self, start: int, stop: int) -> Iterator[tuple[bool, int, int]]:
+        """Yield (whether no prefill has computed them, but decode, start, stop) along a run of blocks."""
+        for first, last, frontier in self._frontiers.segments(start, stop):
+            yield frontier == _MADE, first, last
 
     def advance(self, blocks: BlockRuns, start: int, end: int) -> list[tuple[int, int]]:
         """Note that the tokens from `start` to `end` of a prompt are computed.
@@ -80,6 +95,9 @@ class Frontiers:
                 fresh = frontier if frontier >= 0 else position * size
                 position += last - first
                 if frontier == _DONE or fresh >= end:
+                    continue
+                if frontier == _MADE:
+                    moved = True
                     continue
                 moved = True
                 stop = position * size

@@ -20,7 +20,7 @@ _WATCHED: Final = 1
 class Holders:
     """Copies of watched blocks by worker and tier; a tier may have several of one block (vLLM 0.28.0).
 
-    Blocks that are not watched are left out: nobody asks for those of generated tokens.
+    Blocks that are not watched are left out: nobody asks for those of answers that do not return.
     """
 
     def __init__(self, workers: int, tiers: Sequence[str]) -> None:
@@ -38,9 +38,9 @@ class Holders:
         """By worker and tier: copies beside the first."""
 
     def watch(self, runs: Sequence[range]) -> None:
-        """Begin to keep the books of blocks, before anyone stores them."""
+        """Begin to keep the books of blocks, before anyone stores them; those that are watched stay so."""
         for run in runs:
-            self._states.update(run.start, run.stop, lambda _: _WATCHED)
+            self._states.update(run.start, run.stop, lambda state: state | _WATCHED)
 
     def stored(self, worker: int, tier: str, blocks: Sequence[int]) -> None:
         """Count one more copy of each block."""

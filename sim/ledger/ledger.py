@@ -6,9 +6,16 @@ preemption or without,
 
     computed = first + recomputed,      recomputed = the sum of the causes.
 
-*Required* tokens are those that no prompt sent earlier contained. When every request is served and no
-request hits blocks that were made of generated tokens, the first tokens of a run are as many as the required
-ones; single requests differ only where one overtook another that was sent earlier.
+*Required* tokens are those that no prompt sent earlier contained, told by whole hash ids. Some of them an
+earlier request's prompt and answer held all the same, where its answer returns: *returned* tokens. What that
+request computed of them, all but the last token of its answer, is no first token of anybody who computes it
+again. When every request is served, over a run,
+
+    first = required - returned,
+
+where nothing returns as many as the required ones; single requests differ only where one overtook another
+that was sent earlier. A token is counted as returned when it is hit or computed, and only if that earlier
+request had ended, or sent on in a prompt before, when this one was sent; or if it is hit.
 
 The cause is settled when a request is admitted, because the caches change while it computes. The first that
 applies, for each token that is not hit:
@@ -20,6 +27,8 @@ applies, for each token that is not hit:
                    the recurrent state would let the request start behind it
     in_flight      another request, not yet at its first token, is computing or loading the block
     evicted_here   the block was in this worker's GPU memory or a tier below
+    generated      part of an answer: a worker that decoded it has it, this one never had, and no prefill has
+                   computed it yet
     elsewhere      another worker has it
     gone           it was somewhere and is nowhere now
 """
@@ -31,48 +40,7 @@ from sim.kv.runs import BlockRuns
 from sim.ledger.account import CAUSES, Account
 from sim.ledger.frontiers import Frontiers
 from sim.ledger.holders import Holders
-
-
-class _Prefill:
-    """Where one request stands."""
-
-    __slots__ = (
-        "account",
-        "blocks",
-        "in_flight_blocks",
-        "known_tokens",
-        "output_position",
-        "plan",
-        "position",
-        "prompt_tokens",
-        "reached",
-        "seen_tokens",
-        "tail_frontier",
-        "tail_tokens",
-    )
-
-    def __init__(self, blocks: BlockRuns, prompt_tokens: int, block_tokens: int, account: Account) -> None:
-        self.account = account
-        self.blocks = blocks
-        self.prompt_tokens = prompt_tokens
-        self.seen_tokens = prompt_tokens - account.required_tokens
-        """Leading tokens that an earlier prompt contained."""
-        self.tail_tokens = prompt_tokens - len(blocks) * block_tokens
-        """Length of the partial last block; 0 once it has been counted."""
-        self.tail_frontier = max(self.seen_tokens, len(blocks) * block_tokens)
-        """Position from which on nobody computed the tail. It is this request's alone: no hit reaches it."""
-        self.position = 0
-        """Prompt tokens hit or computed since the last admission."""
-        self.reached = 0
-        """Prompt tokens hit or computed before the last preemption."""
-        self.known_tokens = prompt_tokens
-        """Prompt and generated tokens known at the last admission."""
-        self.output_position = 0
-        """Generated tokens hit or computed since the last admission."""
-        self.plan: list[tuple[int, str]] = []
-        """Ends of token ranges, the first one last, each with the cause if a token of it is recomputed."""
-        self.in_flight_blocks: Sequence[range] = ()
-        """Runs of blocks it is computing or loading, until its first token."""
+from sim.ledger.prefill import Prefill
 
 
 class Ledger:
@@ -87,30 +55,52 @@ class Ledger:
         self._block_tokens = block_tokens
         self._hybrid = hybrid
         self._holders = Holders(workers, tiers)
-        self._prefills: dict[int, _Prefill] = {}
+        self._prefills: dict[int, Prefill] = {}
         self._frontiers = Frontiers(block_tokens)
         self._in_flight = IntervalMap(0)
         """How many requests are computing or loading a block."""
 
-    def sent(self, index: int, blocks: Sequence[int], prompt_tokens: int, required_tokens: int) -> None:
+    def sent(
+        self,
+        index: int,
+        blocks: Sequence[int],
+        prompt_tokens: int,
+        required_tokens: int,
+        *,
+        held_tokens: int = 0,
+        found_until: int = 0,
+    ) -> None:
         """Open the account of a request, in order of sending.
 
         `blocks` are the prompt's full blocks, none if it was turned away;
-        `required_tokens` as `sim.kv.prefix.PrefixTable` counts them.
+        `required_tokens` as `sim.kv.prefix.PrefixTable` counts them. Of the prompt, `held_tokens` were an
+        earlier request's prompt and answer, and up to `found_until` it may become so.
         """
         runs = BlockRuns.of(blocks)
-        seen_tokens = prompt_tokens - required_tokens
-        self._holders.watch(self._frontiers.sent(runs, seen_tokens))
-        seen_blocks = seen_tokens // self._block_tokens
-        account = Account(required_tokens, prompt_tokens - seen_blocks * self._block_tokens)
-        self._prefills[index] = _Prefill(runs, prompt_tokens, self._block_tokens, account)
+        known_blocks = (prompt_tokens - required_tokens) // self._block_tokens
+        account = Account(required_tokens, prompt_tokens - known_blocks * self._block_tokens)
+        size = self._block_tokens
+        prefill = Prefill(
+            runs, prompt_tokens, size, account, held_tokens=held_tokens, found_until=found_until
+        )
+        self._prefills[index] = prefill
+        self._holders.watch(self._frontiers.sent(runs, prefill.seen_tokens))
+
+    def returns(self, sequence: BlockRuns, prompt_tokens: int) -> None:
+        """Note the blocks of a prompt and its answer, which a later prompt is to hold."""
+        self._holders.watch(sequence.between(prompt_tokens // self._block_tokens, len(sequence)))
+
+    def answered(self, sequence: BlockRuns, prompt_tokens: int, computed_tokens: int) -> None:
+        """Note that so many tokens of both have been computed, those of the answer by decode."""
+        size = self._block_tokens
+        self._frontiers.answered(sequence.between(prompt_tokens // size, computed_tokens // size))
 
     def kv(self, worker: int, stored: bool, attention: bool, tier: str, blocks: Sequence[int]) -> None:
         """Note what a cache did, when it did it; one event a physical copy.
 
         Checkpoints of recurrent state (`attention` False) are left out: that one is missing shows in a hit
         that ends before the attention blocks do. Left out are also blocks that no prompt has, those of
-        generated tokens.
+        answers that do not return.
         """
         if not attention:
             return
@@ -143,6 +133,9 @@ class Ledger:
         prefill.position = min(hit_tokens, prompt_tokens)
         prefill.output_position = max(0, hit_tokens - prompt_tokens)
         prefill.known_tokens = known_tokens
+        self._return(prefill, min(prefill.position, prefill.seen_tokens))
+        if prefill.position > prefill.seen_tokens and prefill.found_until:
+            self._find(prefill, min(prefill.position, prefill.found_until))
         prefill.plan = self._plan(prefill, worker, prefill.reached if resumed else 0)
         self._mark_in_flight(prefill, -(-(hit_tokens - loaded_tokens) // self._block_tokens))
 
@@ -191,17 +184,32 @@ class Ledger:
         """Return such a request's recomputed tokens by cause, every cause named."""
         return self.account(index).causes
 
-    def _mark_in_flight(self, prefill: _Prefill, first_block: int) -> None:
+    def _return(self, prefill: Prefill, end: int) -> None:
+        """Count as returned what an earlier request's prompt and answer held up to `end`, each token once."""
+        start, size, account = prefill.returned_until, self._block_tokens, prefill.account
+        if end > start:
+            account.returned_tokens += end - start
+            account.returned_block_tokens += (end // size - start // size) * size
+            prefill.returned_until = end
+
+    def _find(self, prefill: Prefill, end: int) -> None:
+        """Count tokens of a hit as returned that decode made after the prompt was sent: no prefill had."""
+        account, size = prefill.account, self._block_tokens
+        for fresh, stop in self._frontiers.advance(prefill.blocks, prefill.seen_tokens, end):
+            account.returned_tokens += stop - fresh
+            account.returned_block_tokens += (stop // size - fresh // size) * size
+
+    def _mark_in_flight(self, prefill: Prefill, first_block: int) -> None:
         prefill.in_flight_blocks = prefill.blocks.between(first_block, len(prefill.blocks))
         for run in prefill.in_flight_blocks:
             self._in_flight.update(run.start, run.stop, lambda requests: requests + 1)
 
-    def _unmark_in_flight(self, prefill: _Prefill) -> None:
+    def _unmark_in_flight(self, prefill: Prefill) -> None:
         for run in prefill.in_flight_blocks:
             self._in_flight.update(run.start, run.stop, lambda requests: requests - 1)
         prefill.in_flight_blocks = ()
 
-    def _plan(self, prefill: _Prefill, worker: int, reached: int) -> list[tuple[int, str]]:
+    def _plan(self, prefill: Prefill, worker: int, reached: int) -> list[tuple[int, str]]:
         """Return the causes along the prompt, from the hit to its end.
 
         The tokens past the known ones are first tokens, unless another request computes them while this one
@@ -221,7 +229,7 @@ class Ledger:
         plan.reverse()
         return plan
 
-    def _known_tokens(self, prefill: _Prefill) -> int:
+    def _known_tokens(self, prefill: Prefill) -> int:
         """Leading tokens of the prompt that an earlier prompt contained or another request has computed."""
         size = self._block_tokens
         done = self._frontiers.done_until(prefill.blocks, prefill.seen_tokens // size)
@@ -237,8 +245,13 @@ class Ledger:
                     yield stop - start, "checkpoint"
                     continue
                 for first, last, awaited in self._awaited(start, stop):
-                    here = "evicted_here" if where == "here" else where
-                    yield last - first, "in_flight" if awaited else here
+                    if awaited:
+                        yield last - first, "in_flight"
+                    elif where == "elsewhere" and self._frontiers.any_made:
+                        for made, begin, end in self._frontiers.made(first, last):
+                            yield end - begin, "generated" if made else where
+                    else:
+                        yield last - first, "evicted_here" if where == "here" else where
 
     def _awaited(self, start: int, stop: int) -> Iterator[tuple[int, int, bool]]:
         """Yield (start, stop, whether another request computes or loads them) along a run of blocks."""
@@ -250,7 +263,7 @@ class Ledger:
             for begin, end, requests in self._in_flight.segments(first, last):
                 yield begin, end, requests > 0
 
-    def _charge(self, prefill: _Prefill, end: int) -> None:
+    def _charge(self, prefill: Prefill, end: int) -> None:
         """Enter the tokens up to `end`: where a block's frontier lies ahead, as recomputed, then as first."""
         if end > prefill.prompt_tokens:
             raise ValueError(f"computed {end} tokens of a prompt of {prefill.prompt_tokens}")
@@ -266,13 +279,14 @@ class Ledger:
             account.first_block_tokens += (stop // size - fresh // size) * size
             entered = stop
         self._enter(prefill, entered, end)
+        self._return(prefill, min(end, prefill.seen_tokens))
         if end == prefill.prompt_tokens:
             account.first_block_tokens += prefill.tail_tokens
             prefill.tail_tokens = 0
         account.computed_tokens += end - start
         prefill.position = end
 
-    def _enter(self, prefill: _Prefill, start: int, end: int) -> None:
+    def _enter(self, prefill: Prefill, start: int, end: int) -> None:
         """Enter recomputed tokens under their causes."""
         causes, plan = prefill.account.cause_tokens, prefill.plan
         while start < end:

@@ -41,6 +41,8 @@ class Network:
         nodes: Sequence[int],
         outages: Sequence["LinkOut"] = (),
         gpus: Sequence[int] = (),
+        *,
+        joins_hosts: bool = False,
     ) -> None:
         """Build the links.
 
@@ -53,6 +55,7 @@ class Network:
             nodes: the node of each worker, from 0.
             outages: when which links carry nothing.
             gpus: of each worker; one if left out.
+            joins_hosts: whether host memories are read too, which takes a card even where there is one node.
         """
         self._nodes = nodes
         self._nvlink, self._roce = settings.nvlink, settings.roce
@@ -61,7 +64,7 @@ class Network:
             for i in range(2 * len(nodes))
         ]
         self._first_card = len(self._links)
-        cards = max(nodes) + 1 if max(nodes) else 0
+        cards = max(nodes) + 1 if max(nodes) or joins_hosts else 0
         self._links += [_Link("roce", i // 2, i % 2, self._roce) for i in range(2 * cards)]
         self._bandwidths = [link.bandwidth for link in self._links]
         self._rates = RULES[settings.sharing]
@@ -78,11 +81,22 @@ class Network:
         """When, which, over what and how many bytes: those that `finish` has not returned yet."""
 
     def start(
-        self, transfer_id: int, n_bytes: int, descriptors: int, source: int, target: int, *, now_s: float
+        self,
+        transfer_id: int,
+        n_bytes: int,
+        descriptors: int,
+        source: int,
+        target: int,
+        *,
+        now_s: float,
+        of_host: bool = False,
     ) -> None:
-        """Start a transfer of `n_bytes` between two workers; a descriptor stands for a contiguous piece."""
+        """Start a transfer of `n_bytes` between two workers; a descriptor stands for a contiguous piece.
+
+        `of_host`: between their host memories. Inside a node that goes out of its card and in again.
+        """
         self._advance(now_s)
-        wire, route = self._way(source, target)
+        wire, route = self._way(source, target, of_host=of_host)
         alone = min(self._bandwidths[link] for link in route)
         join_s = now_s + wire.latency_s + descriptors * wire.per_descriptor_s
         insort(self._set_up, (join_s, self._started, _Transfer(transfer_id, n_bytes, route, alone)))
@@ -120,10 +134,10 @@ class Network:
         self._advance(now_s)
         return [link.use() for link in self._links]
 
-    def _way(self, source: int, target: int) -> tuple[Wire, Route]:
+    def _way(self, source: int, target: int, *, of_host: bool) -> tuple[Wire, Route]:
         """Return what joins two workers, and the numbers of the links: even ones lead out, odd ones in."""
         source_node, target_node = self._nodes[source], self._nodes[target]
-        if source_node == target_node:
+        if source_node == target_node and not of_host:
             return self._nvlink, (2 * source, 2 * target + 1)
         return self._roce, (self._first_card + 2 * source_node, self._first_card + 2 * target_node + 1)
 

@@ -28,3 +28,6 @@ class Tier(NamedTuple):
     """Kind of its links, as tables and faults have it."""
     pieces_per_block: int = 1
     """Contiguous pieces in which a block is copied."""
+    remote: bool = False
+    """Whether its blocks are in other workers' memory, and come over the network in place of links of its
+    own."""

@@ -1,11 +1,11 @@
 """What routing decisions cost: prompt tokens computed again that another candidate need not have computed.
 
-Of a prompt, the tokens that an earlier prompt contained are *known* (prompt less `required_tokens`). A
-worker that holds the prompt's first blocks, in any tier, is expected to recompute the known tokens behind
-them. Which blocks a worker holds is what the router's index said when it chose, no more and no less: blocks
-that the index never heard of are not counted, as of a CPU tier without events of its own; nor are blocks on
-their way. Of a hybrid model it has the attention blocks; it does not say whether a checkpoint of the
-recurrent state was there too.
+Of a prompt, the tokens that an earlier prompt contained are *known*, and those of an earlier request's answer
+(prompt less `required_tokens`, and `returned_tokens`). A worker that holds the prompt's first blocks, in any
+tier, is expected to recompute the known tokens behind them. Which blocks a worker holds is what the router's
+index said when it chose, no more and no less: blocks that the index never heard of are not counted, as of a
+CPU tier without events of its own; nor are blocks on their way. Of a hybrid model it has the attention
+blocks; it does not say whether a checkpoint of the recurrent state was there too.
 """
 
 from typing import TYPE_CHECKING
@@ -30,7 +30,8 @@ def expected_recomputation(
 
     """
     rows = _last_of_each(decisions[decisions["leg"] != "decode"])
-    known = (requests["prompt_tokens"] - requests["required_tokens"]).set_axis(requests["index"])
+    required = requests["required_tokens"] - requests["returned_tokens"].fillna(0)
+    known = (requests["prompt_tokens"] - required).set_axis(requests["index"])
     overlap_tokens = rows[_TIERS].sum(axis=1) * block_tokens
     behind = rows["request"].map(known).astype("Int64") - overlap_tokens.astype("Int64")
     return rows.assign(expected_recomputed_tokens=behind.clip(lower=0))

@@ -19,6 +19,7 @@ CAUSE_LABELS = {
     "checkpoint": "state checkpoint missing",
     "in_flight": "on its way (in flight)",
     "evicted_here": "evicted on this worker",
+    "generated": "in an answer elsewhere",
     "elsewhere": "on another worker",
     "gone": "on no worker any more",
 }

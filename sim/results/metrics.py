@@ -8,9 +8,12 @@ Definitions, where names alone do not say it:
 - `late_s` is how long requests waited in the client, behind its limit on requests in flight: due to sent, of
   all that were sent. `from_due` are TTFT and E2E that count from then, so with this wait.
 - `not_completed` says what became of the other requests, and why: see `sim.results.refusals`.
-- `prefill.required_tokens` are the tokens that had to be computed once: see `sim.ledger.ledger`. They are
-  counted where they are computed, so that a rejected request requires nothing.
-- `prefill.recomputation` is (computed - required) / required. `recomputation_by_counter` puts in place of the
+- `prefill.required_tokens` are the tokens that no earlier prompt contained: see `sim.ledger.ledger`. They are
+  counted where they are computed or hit, so that a rejected request requires nothing. Of them,
+  `returned_tokens` are in an answer, with the end of the prompt before it, that an earlier request had
+  computed: `returned_hit_tokens` were hit, the others are recomputed.
+- `prefill.recomputation` is recomputed / required, recomputed being computed - (required - returned): where
+  no answer returns, (computed - required) / required. `recomputation_by_counter` puts in place of the
   computed tokens what vLLM's counters say (`vllm:prompt_tokens_by_source_total`, source local_compute):
   prompt less hit, once a request, at its first token, whatever a preemption does later. Those of a request
   that computed but never came to a first token say nothing: it is null if there is one, and
@@ -43,7 +46,15 @@ LATENCIES = ("ttft_s", "itl_s", "tpot_s", "e2e_s", "queue_s")
 _ENDS = {"ttft_s": "first_token_s", "e2e_s": "end_s"}
 """Which latencies also count from the time when a request was due, and what ends them."""
 
-LATER = ("not_completed", "late_s", "from_due", "uncounted_tokens")
+LATER = (
+    "not_completed",
+    "late_s",
+    "from_due",
+    "uncounted_tokens",
+    "returned_tokens",
+    "returned_hit_tokens",
+    "generated",
+)
 """Keys that summaries of earlier versions do not have."""
 
 
@@ -64,6 +75,8 @@ class RunFacts:
     """Disaggregated: how full the decode workers' pools were; `pool` are then the prefill workers'."""
     pulls: PullCounts | None = None
     """Disaggregated: what decode workers read from prefill workers."""
+    kv_returned: Mapping[str, int] | None = None
+    """What prefill workers read of decode workers' host memory; None: nothing flows back, nor is it said."""
     drafts: Mapping[str, int] | None = None
     """vLLM's counters of speculative decoding; None: there is none, and nothing is said of it."""
     slo: Slo | None = None
@@ -105,6 +118,7 @@ def summarise(requests: Table, itl_s: WeightedSample, facts: RunFacts) -> dict[s
             **{f"{name}_tier": filled._asdict() for name, filled in facts.lower_tiers.items()},
         },
         "pulls": facts.pulls.summary() if facts.pulls else None,
+        **({"kv_returned": dict(facts.kv_returned)} if facts.kv_returned is not None else {}),
         "throughput": {
             "requests_per_s": _ratio(int(columns.completed.sum()), facts.simulated_s),
             "output_tokens_per_s": _ratio(output_tokens, facts.simulated_s),
@@ -201,22 +215,41 @@ def _requests(columns: _Columns, *, broken: bool) -> dict[str, Any]:
 
 
 def _prefill(columns: _Columns) -> dict[str, Any]:
-    computed, required = columns.total("computed_prompt_tokens"), columns.total("first_tokens")
+    computed, first = columns.total("computed_prompt_tokens"), columns.total("first_tokens")
+    returned = columns.total("returned_tokens")
+    required = first + returned
     by_source = _by_source(columns)
     uncounted = columns.total("computed_prompt_tokens", where=~columns.values("first_token_s").measured)
     counted = None if uncounted else by_source["local_compute"]
     return {
         "prompt_tokens": sum(by_source.values()),
         "required_tokens": required,
-        "required_block_tokens": columns.total("first_block_tokens"),
+        "required_block_tokens": columns.total("first_block_tokens") + columns.total("returned_block_tokens"),
+        "returned_tokens": returned,
+        "returned_hit_tokens": _returned_hit(columns),
         "computed_tokens": computed,
         "recomputed_output_tokens": columns.total("recomputed_output_tokens"),
-        "recomputation": _ratio(computed - required, required),
-        "recomputation_by_counter": None if counted is None else _ratio(counted - required, required),
+        "recomputation": _ratio(computed - first, required),
+        "recomputation_by_counter": None if counted is None else _ratio(counted - first, required),
         "uncounted_tokens": uncounted,
         "by_cause": {cause: columns.total(f"{cause}_tokens") for cause in CAUSES},
         "by_source": by_source,
     }
+
+
+def _returned_hit(columns: _Columns) -> int:
+    """Return how many of the returned tokens lie before the end of a prompt's hit."""
+    prompt, required, returned, local, external = (
+        columns.values(name).values
+        for name in (
+            "prompt_tokens",
+            "required_tokens",
+            "returned_tokens",
+            "local_hit_tokens",
+            "external_hit_tokens",
+        )
+    )
+    return int(np.clip(local + external - (prompt - required), 0, returned).sum())
 
 
 def _by_source(columns: _Columns) -> dict[str, int]:

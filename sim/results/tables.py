@@ -29,6 +29,7 @@ _CAUSE_SAYS = {
     "checkpoint": "the attention blocks were here, a checkpoint of the recurrent state was not",
     "in_flight": "another request was computing or loading them",
     "evicted_here": "they had been in this worker's GPU memory or CPU tier",
+    "generated": "a worker that decoded them had them, and no prefill had computed them yet",
     "elsewhere": "another worker held them",
     "gone": "nobody held them any more",
 }
@@ -61,6 +62,13 @@ REQUESTS = (
     Column("computed_prompt_tokens", "int", "tokens", "Prompt tokens computed, some of them perhaps twice"),
     Column("required_tokens", "int", "tokens", "Prompt tokens that no prompt sent earlier contained"),
     Column("required_block_tokens", "int", "tokens", "The same, where only whole blocks can be the same"),
+    Column(
+        "returned_tokens",
+        "int",
+        "tokens",
+        "Those that an earlier request's prompt and answer held, hit or computed again",
+    ),
+    Column("returned_block_tokens", "int", "tokens", "Tokens of the blocks that end in these"),
     Column("first_tokens", "int", "tokens", "Computed prompt tokens that nobody had computed before"),
     Column(
         "first_block_tokens",
@@ -159,6 +167,9 @@ LATER = (
     "most_used_blocks",
     "most_cpu_used_blocks",
     "tier",
+    "returned_tokens",
+    "returned_block_tokens",
+    "generated_tokens",
 )
 """Columns that tables of earlier versions do not have; they read as null."""
 

@@ -70,6 +70,7 @@ def check_agreement(scenario: Parts) -> None:
     _check_lengths(scenario)
     _check_host_memory(scenario)
     _check_faults(scenario)
+    _check_return(scenario)
 
 
 def _check_gpus(scenario: Parts) -> None:
@@ -129,6 +130,28 @@ def _check_host_memory(scenario: Parts) -> None:
             offload.cpu_bytes,
             f"does not hold one KV block of {format_bytes(size)}; give more, or leave offload out",
         )
+
+
+def _check_return(scenario: Parts) -> None:
+    """Check what KV needs that is to flow back to prefill workers."""
+    joined, workers = scenario.disaggregation, scenario.workers
+    if joined.return_kv is None or not workers.decode:
+        if joined.decode_cpu_bytes is not None:
+            raise disagreement(
+                "disaggregation.decode_cpu_bytes",
+                joined.decode_cpu_bytes,
+                'decode workers use host memory only with disaggregation.return_kv = "host"',
+            )
+        return
+    reason = None
+    if scenario.offload is None:
+        reason = "comes in through host memory of the prefill workers: give [offload]"
+    elif workers.parallel != workers.decode_parallel:
+        reason = "needs workers that are all spread over GPUs alike: vLLM's p2p tier refuses others"
+    elif any(fault.kind in ("worker-dies", "worker-drains") for fault in scenario.faults):
+        reason = "is not simulated beside workers that go: take those out of faults"
+    if reason is not None:
+        raise disagreement("disaggregation.return_kv", joined.return_kv, reason)
 
 
 def _check_faults(scenario: Parts) -> None:

@@ -11,7 +11,7 @@ from sim.hardware.presets import is_model_folder
 from sim.scenario.overrides import Overrides, apply, as_table, as_texts, parse_override
 from sim.scenario.problems import Source, describe
 from sim.scenario.scenario import Scenario, scenario_schema
-from sim.workload.sources import why_no_trace
+from sim.workload.sources import STDIN, why_no_trace
 
 _PATHS = (("workload", "path"), ("model", "config"), ("timing", "coefficients"))
 
@@ -30,10 +30,9 @@ def load_scenario(
 
     """
     scenario, written = _read(source, overrides)
-    trace = scenario.workload.path
     if not needs_files:
         return scenario
-    if trace is not None and (reason := why_no_trace(trace)) is not None:
+    for reason in filter(None, map(why_no_trace, scenario.workload.paths)):
         raise InputError(f"{written.place(('workload', 'path'))}: {reason}")
     _check_coefficients(scenario, written)
     return scenario
@@ -89,10 +88,13 @@ def _make_absolute(data: dict[str, Any], folder: Path) -> None:
         model["config"] = model.pop("preset")
     for section, key in _PATHS:
         table = data.get(section)
-        if not isinstance(table, dict) or not isinstance(table.get(key), str):
+        if not isinstance(table, dict):
             continue
-        if section != "timing" or is_path(table[key]):
-            table[key] = _absolute(folder, table[key], f"{section}.{key}")
+        value = table.get(key)
+        if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
+            table[key] = [_absolute(folder, each, f"{section}.{key}") for each in value]
+        elif isinstance(value, str) and value != str(STDIN) and (section != "timing" or is_path(value)):
+            table[key] = _absolute(folder, value, f"{section}.{key}")
 
 
 def _absolute(folder: Path, path: str, key: str) -> str:

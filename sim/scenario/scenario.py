@@ -150,10 +150,19 @@ class Scenario(Settings):
 
         """
         return self._capacity(
-            self.workers.decode_parallel, self.disaggregation.decode_kv_blocks or self.engine.kv_blocks
+            self.workers.decode_parallel,
+            self.disaggregation.decode_kv_blocks or self.engine.kv_blocks,
+            cpu_bytes=self.disaggregation.decode_cpu_bytes,
         )
 
-    def _capacity(self, parallel: Parallel, kv_blocks: int | None, release: str = RELEASE) -> Capacity:
+    def _capacity(
+        self,
+        parallel: Parallel,
+        kv_blocks: int | None,
+        release: str = RELEASE,
+        *,
+        cpu_bytes: int | None = None,
+    ) -> Capacity:
         return capacity(
             self.model.model_copy(update={"max_model_len": self.max_model_len}),
             self.gpu,
@@ -163,7 +172,7 @@ class Scenario(Settings):
             max_num_batched_tokens=self.engine.max_num_batched_tokens,
             max_num_seqs=self.engine.max_num_seqs,
             async_scheduling=self.engine.asynchronous,
-            offload_bytes=() if self.offload is None else (self.offload.cpu_bytes,),
+            offload_bytes=() if self.offload is None else (cpu_bytes or self.offload.cpu_bytes,),
             parallel=parallel,
             release=release,
         )

@@ -155,6 +155,11 @@ class DisaggregationSettings(Settings):
     """Which node each worker stands on."""
     kv_load_failure_policy: Literal["fail", "recompute"] = "fail"
     """What a decode worker does with a request whose pull has failed: vLLM's own choice is to fail it."""
+    return_kv: Literal["host"] | None = None
+    """How prefill workers come by the KV of answers: "host" lets decode workers copy prompts and answers to
+    host memory, which prefill workers read over the network (vLLM's p2p tier); unset: they compute it."""
+    decode_cpu_bytes: Bytes | None = Field(default=None, gt=0)
+    """Host memory for that, for each decode worker; unset: as much as a prefill worker's."""
     conditional: ConditionalDisaggSettings | None = None
     """Whether some requests skip the prefill workers; unset: none does."""
 

@@ -23,6 +23,7 @@ from sim.scenario.scenario import Scenario
 from sim.simulation.explain import OWN_POLICY
 from sim.simulation.result import RunResult
 from sim.simulation.startup import check_startup
+from sim.workload.answers import describe
 from sim.workload.load import load_workload
 from sim.workload.request import Trace
 
@@ -82,6 +83,7 @@ def run(
     own_law, own_policy = step_time is not None, policy is not None
     notes = _hangs(cluster)
     notes += _notes(trace, times, scenario.timing.draw, own_law=own_law, own_policy=own_policy)
+    notes.append(describe(trace, cluster.answers))
     notes += _decode_times(scenario, times, own_law=own_law)
     notes += [
         *startup,
@@ -113,6 +115,9 @@ def summary_of(cluster: Cluster) -> dict[str, Any]:
     if scenario.workers.decode:
         decode_pool = occupancy(recorder.pool[prefill:], cluster.decode_capacity.num_blocks - 1, end_s)
         pulls = recorder.pulls
+    if cluster.returns is not None:
+        filled, blocks = recorder.tiers[HOST][prefill:], cluster.decode_capacity.host[0].blocks
+        tiers["decode_cpu"] = occupancy(filled, blocks, end_s)
     facts = RunFacts(
         end_s,
         scenario.workers.gpus,
@@ -121,6 +126,7 @@ def summary_of(cluster: Cluster) -> dict[str, Any]:
         lower_tiers=tiers,
         decode_pool=decode_pool,
         pulls=pulls,
+        kv_returned=cluster.returns.summary() if cluster.returns is not None else None,
         drafts=_drafts(cluster),
         slo=scenario.slo,
         most_tokens=_most_tokens(cluster),

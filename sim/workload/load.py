@@ -7,6 +7,7 @@ from pathlib import Path
 from sim.workload.agent import generate
 from sim.workload.request import Trace
 from sim.workload.settings import WorkloadSettings
+from sim.workload.sources import STDIN
 from sim.workload.trace_file import load_trace
 
 
@@ -23,8 +24,9 @@ def load_workload(settings: WorkloadSettings, seed: int, base_dir: Path) -> Trac
 
 def _load(settings: WorkloadSettings, seed: int, base_dir: Path) -> Trace:
     if settings.path is not None:
+        paths = [path if path == STDIN else base_dir / path for path in settings.paths]
         return load_trace(
-            base_dir / settings.path,
+            paths,
             format=settings.format,
             full_prompts=settings.full_prompts,
             hash_rounding=settings.hash_rounding,

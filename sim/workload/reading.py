@@ -27,7 +27,7 @@ def read_rows(source: Source, reader: Reader, rows: Rows, findings: Findings, *,
     """
     repeats, n_blank = _Repeats(rows), 0
     with byte_bar(f"reading {source.name}", [*source.files]) as tick:
-        for file in source.files:
+        for reader.file, file in enumerate(source.files):
             rows.next_file(file.name if len(source.files) > 1 else None, own_ids=own_ids)
             n_blank += _read_file(file, reader, repeats, tick)
         problems = Problems(source.path)

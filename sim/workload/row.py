@@ -27,5 +27,13 @@ class Row(NamedTuple):
     model: str | None = None
     cancel_after_s: float | None = None
     recorded: Recorded = NOTHING
+    file: int | None = None
+    """Which file it is in; None: the one that is being read."""
     block_size: int = 0
     """How many tokens one of its ids stands for, where the row says so; else 0."""
+
+
+N_COMMON = 8
+"""Fields that every row has a value for, or may have in most formats; the first ones."""
+COMMON = Row(0, None, None, None, None, 0, 0, array("Q"))[N_COMMON:]
+"""The others of most rows."""

@@ -1,11 +1,7 @@
 """The rows of a trace file as columns: a million of them take the memory of their numbers."""
 
 from array import array
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
 from math import isnan, nan
-from operator import eq
-from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +9,8 @@ from numpy.typing import NDArray
 from sim.workload.columns import Shared, Sparse
 from sim.workload.hash_ids import HashIds
 from sim.workload.recorded import NOTHING, Recorded
-from sim.workload.request import Answer, Request
-from sim.workload.row import Row
+from sim.workload.request import Answer
+from sim.workload.row import COMMON, N_COMMON, Row
 
 NO_ROW = -1
 SCOPE_BIT = 48
@@ -63,8 +59,8 @@ class Rows:
         self._skipped_names: set[str] = set()
         self._files: list[str] = []
         """Names of files, if there are several."""
-        self._files_start: list[int] = []
-        """The first row of each."""
+        self._file_of = array("i")
+        """Of each row, if there are several."""
         self._scope: int | None = None
         """Of ids and sessions of this file."""
 
@@ -79,13 +75,12 @@ class Rows:
         if name is not None:
             self._scope = len(self._files) if own_ids else None
             self._files.append(name)
-            self._files_start.append(len(self.line))
 
     def append(self, row: Row) -> bool:
         """Add a row; return whether its session is one of those that are kept."""
         if self._scope:
             row = self._scoped(row)
-        if self._skips(row):
+        if self._most_sessions is not None and self._skips(row):
             return False
         number, before = len(self.line), NO_ROW
         if row.session is None:
@@ -104,12 +99,15 @@ class Rows:
             self.turn.append(self.turn[before] + 1)
         self.before.append(before)
         self.line.append(row.line)
+        if self._files:
+            self._file_of.append(len(self._files) - 1 if row.file is None else row.file)
         self.timestamp.append(nan if row.timestamp is None else row.timestamp)
         self.delay.append(nan if row.delay is None else row.delay)
         self.input_length.append(row.input_length)
         self.output_length.append(row.output_length)
         self.ids.append(row.hash_ids)
-        self._append_rare(number, row)
+        if row[N_COMMON:] != COMMON:
+            self._append_rare(number, row)
         return True
 
     @property
@@ -224,94 +222,16 @@ class Rows:
             return self.skipped_lines[number - n]
         if not self._files:
             return self.line[number]
-        return f"{self._files[self.file_of(number)]}, line {self.line[number]}"
+        return f"{self._files[self._file_of[number]]}, line {self.line[number]}"
 
     def file_of(self, row: int) -> int:
-        """Return which file a row is in."""
-        return bisect_right(self._files_start, row) - 1
+        """Return which of several files a row is in."""
+        return self._file_of[row]
 
     @property
     def files(self) -> tuple[str, ...]:
         """Names of files, if there are several."""
         return tuple(self._files)
-
-
-class RowRequests(Sequence[Request]):
-    """Rows as requests, each made when it is asked for: `order` are their rows, by index."""
-
-    def __init__(self, rows: Rows, order: "array[int]", origin: float, units_per_s: float) -> None:
-        self._rows = rows
-        self._order = order
-        self._origin = origin
-        self._units_per_s = units_per_s
-        self._index_of: dict[int, int] | None = None
-
-    @property
-    def lines(self) -> "array[int]":
-        """The line of each request in its file."""
-        lines = whole_numbers(self._rows.line)
-        return array("q", lines[whole_numbers(self._order)].tobytes())
-
-    @property
-    def file_of(self) -> Sequence[int]:
-        """Which file each request is in, if there are several."""
-        return array("i", map(self._rows.file_of, self._order)) if self._rows.files else ()
-
-    @property
-    def recorded(self) -> Sequence[Recorded]:
-        """What was measured of each request; empty if the rows say nothing of that."""
-        return [*map(self._rows.recorded, self._order)] if self._rows.has_recorded else ()
-
-    def __len__(self) -> int:
-        return len(self._order)
-
-    def __iter__(self) -> Iterator[Request]:
-        return map(self._request, range(len(self._order)))
-
-    @overload
-    def __getitem__(self, index: int) -> Request: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Request]: ...
-    def __getitem__(self, index: int | slice) -> Request | Sequence[Request]:
-        numbers = range(len(self._order))[index]
-        return self._request(numbers) if isinstance(numbers, int) else [*map(self._request, numbers)]
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Sequence):
-            return NotImplemented
-        return len(self) == len(other) and all(map(eq, self, other))
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def _request(self, index: int) -> Request:
-        rows, row = self._rows, self._order[index]
-        turn, timestamp, delay = rows.turn[row], rows.timestamp[row], rows.delay[row]
-        waits, answer, cancel = rows.waits_for(row), rows.answer(row), rows.cancel_after_s.get(row)
-        return Request(
-            index,
-            rows.session_name(row),
-            turn,
-            None if isnan(timestamp) else (timestamp - self._origin) / self._units_per_s,
-            None if isnan(delay) or (turn == 0 and not waits) else delay / self._units_per_s,
-            rows.input_length[row],
-            max(rows.output_length[row], 1),
-            rows.hash_ids(row),
-            self._indices(waits) if waits else (),
-            self._answer(answer) if answer is not None else None,
-            int(rows.priority.get(row)),
-            rows.model.get(row),
-            None if isnan(cancel) else cancel,
-        )
-
-    def _answer(self, answer: Answer) -> Answer | None:
-        request = self._indices((answer.request,))
-        return Answer(request[0], answer.start, answer.end) if request else None
-
-    def _indices(self, rows: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the requests that rows are; those that are not taken are none."""
-        if self._index_of is None:
-            self._index_of = {row: index for index, row in enumerate(self._order)}
-        return tuple([self._index_of[row] for row in rows if row in self._index_of])
 
 
 def _known(time: float) -> float | None:

@@ -11,6 +11,7 @@ from sim.base.units import Seconds, Tokens
 from sim.workload.agent import ProfileName, Window
 from sim.workload.formats import FormatName
 from sim.workload.lowering import BreakPrefix, Identity
+from sim.workload.request import Answers, Rounding
 
 NOT_BESIDE = {
     "path": frozenset({"profile", "turns", "window", "max_think_s", "start_gap_s", "max_context_tokens"}),
@@ -35,8 +36,9 @@ _Count = Annotated[int, Field(gt=0, le=10_000_000)]
 class WorkloadSettings(Settings):
     """Where the requests come from: a trace file, or the coding-agent generator. Never both."""
 
-    path: Path | None = None
-    """Trace file, JSONL, plain or gzipped; relative to the scenario's folder."""
+    path: Path | tuple[Path, ...] | None = None
+    """Trace: a file, plain or gzipped, a list of files, a folder, a pattern of names (`part-*.jsonl.gz`), or
+    "-" for standard input; relative to the scenario's folder."""
     profile: ProfileName | None = None
     """Sessions to generate: "talk" (the talk's: 213K tokens of context) or "kct" (the public ones: 100K)."""
     sessions: _Count | None = None
@@ -44,11 +46,13 @@ class WorkloadSettings(Settings):
 
     format: FormatName = "auto"
     """Format of the file. "auto" tells from its keys and timestamps; "mooncake-delta" (AIPerf's
-    mooncake_trace with sessions) has rows that hold only what a turn adds to prompt and answer before it."""
+    mooncake_trace with sessions) has rows that hold only what a turn adds to prompt and answer before it,
+    which "auto" takes them for only where nothing else is possible."""
     full_prompts: bool = False
     """Says that rows hold full prompts although most turns start with other hash ids than the turn before."""
-    hash_rounding: Literal["ceil", "floor"] = "ceil"
-    """Whether what is left of a prompt after its full chunks has an id; "floor" (kv-cache-tester): none."""
+    hash_rounding: Rounding | None = None
+    """Whether what is left of a prompt after its full chunks has an id ("ceil"), or none ("floor"); found
+    from the id counts if absent."""
     chunk_tokens: Count | None = None
     """Tokens that one hash id of the file stands for; found from the id counts if absent."""
     sec_multiplier: Factor | None = None
@@ -74,6 +78,11 @@ class WorkloadSettings(Settings):
     output_factor: Factor = 1.0
     """Output lengths are multiplied by this and rounded up; prompts stay as they are."""
 
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """All that `path` gives."""
+        return () if self.path is None else (self.path,) if isinstance(self.path, Path) else self.path
+
     @model_validator(mode="after")
     def _one_source(self) -> Self:
         if (self.path is None) == (self.profile is None):
@@ -84,6 +93,8 @@ class WorkloadSettings(Settings):
         }
         if misplaced:
             raise ValueError(f"{', '.join(sorted(misplaced))}: only beside {other}, but {source} is given")
+        if self.path == ():
+            raise ValueError("path = []: give at least one file")
         if self.profile and self.sessions is None:
             raise ValueError("sessions is missing: a profile generates as many as it says")
         return self
@@ -98,5 +109,9 @@ class ReplaySettings(Settings):
     """Limit of client "max-concurrency" on requests in flight; "sessions": the number of sessions."""
     speedup: Factor = 1.0
     """Timestamps are divided by this; think times are not."""
+    answers: Answers | None = None
+    """Whether prompts hold what was answered before ("returned"), and hit blocks that decode made, or other
+    tokens in its place ("fresh"), as those of a client that makes prompts from hash ids; unset: as the trace
+    says."""
     timeout_s: Annotated[Seconds, Field(gt=0)] | None = None
     """How long after it was sent a client gives a request up that has not ended; unset: never."""

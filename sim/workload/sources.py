@@ -1,12 +1,13 @@
 """Where a trace lies: a file, several, a folder, a pattern of names, or standard input."""
 
+import atexit
 import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from glob import glob, has_magic
 from itertools import islice
 from pathlib import Path
@@ -42,7 +43,7 @@ class Source:
     @property
     def is_one_trace(self) -> bool:
         """Whether the names of the files differ by numbers alone: parts of one trace, whose ids agree."""
-        parts = [_SHARD.fullmatch(file.name) for file in self.files]
+        parts = [_SHARD.fullmatch(file.name.removesuffix(".gz")) for file in self.files]
         return len({part and part.group("stem", "suffix") for part in parts}) == 1 and all(parts)
 
 
@@ -63,9 +64,8 @@ def why_no_trace(path: Path) -> str | None:
     return f"is not a file: {path} {reason}"
 
 
-@contextmanager
-def found(path: Path | Sequence[Path], name: FormatName) -> Iterator[Source]:
-    """Yield the files that a path, or several, mean; what a folder holds beside them is in the notes.
+def found(path: Path | Sequence[Path], name: FormatName) -> Source:
+    """Return the files that a path, or several, mean; what a folder holds beside them is in the notes.
 
     Raises:
         InputError: nothing is there, a folder holds traces of several formats, or none.
@@ -75,18 +75,33 @@ def found(path: Path | Sequence[Path], name: FormatName) -> Iterator[Source]:
     if STDIN in paths:
         if len(paths) > 1:
             raise InputError("-: standard input is a trace by itself, not one of several")
-        with tempfile.NamedTemporaryFile(suffix=".jsonl") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file)
-            file.flush()
-            yield Source(STDIN, "stdin", [Path(file.name)])
-        return
+        return Source(Path("standard input"), "stdin", [_stdin()])
     name_of_all = paths[0].name if len(paths) == 1 else f"{paths[0].name} and {len(paths) - 1} more"
     source = Source(paths[0] if len(paths) == 1 else paths[0].parent, name_of_all, [])
     files: list[Path] = []
     for each in dict.fromkeys(file for given in paths for file in _matching(given)):
         files += _in_folder(each, name, source.notes) if each.is_dir() else [each]
     source.files = files
-    yield source
+    return source
+
+
+def files_at(paths: Sequence[Path]) -> list[Path]:
+    """Return all files that paths mean, those that are no trace too, in a fixed order."""
+    found: list[Path] = []
+    for path in (_stdin() if each == STDIN else match for each in paths for match in _matching(each)):
+        inside = islice(path.rglob("*"), MOST_FILES) if path.is_dir() else [path]
+        found += sorted(file for file in inside if file.is_file())
+    return found
+
+
+@cache
+def _stdin() -> Path:
+    """Return a copy of standard input, which is gone when the process ends: it can be read only once."""
+    descriptor, name = tempfile.mkstemp(suffix=".jsonl")
+    atexit.register(Path(name).unlink, missing_ok=True)
+    with open(descriptor, "wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    return Path(name)
 
 
 def natural(path: Path) -> tuple[list[str | int], ...]:

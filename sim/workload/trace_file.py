@@ -9,7 +9,7 @@ from sim.base.errors import InputError
 from sim.workload.chunks import settle_chunks
 from sim.workload.deltas import settle_deltas
 from sim.workload.findings import Findings
-from sim.workload.formats import Format, FormatName, choose, told
+from sim.workload.formats import Format, FormatName, choose, is_row, told
 from sim.workload.formats.foreign import ForeignFormat
 from sim.workload.formats.log import LogFormat
 from sim.workload.formats.records import RecordFormat
@@ -73,27 +73,37 @@ def load_trace(
     asked = _Asked(
         format, full_prompts, hash_rounding, chunk_tokens, sessions, sec_multiplier, identity, break_prefix
     )
-    with found(path, format) as source:
-        chosen = _format(source, asked)
-        if isinstance(chosen, LogFormat):
-            return _log(chosen, source, asked)
-        return _rows(chosen, source, asked)
+    source = found(path, format)
+    chosen = _format(source, asked)
+    if isinstance(chosen, LogFormat):
+        return _log(chosen, source, asked)
+    return _rows(chosen, source, asked)
 
 
 def _format(source: Source, asked: _Asked) -> Format:
     path = source.files[0]
+    sample = [*records(path, told)]
     try:
-        return choose(asked.format, asked.sec_multiplier, [*records(path, told)])
+        chosen = choose(asked.format, asked.sec_multiplier, sample)
     except ForeignFormat as error:
         raise InputError(f"{path}, {error}") from error
+    if asked.format == "auto":
+        return chosen
+    for line, record in sample:
+        own = told(record)
+        if own is not None and own.name != chosen.name and not is_row(record):
+            raise InputError(
+                f'{path}, line {line}: is of format {own.name}, not {chosen.name}: set format = "{own.name}"'
+            )
+    return chosen
 
 
 def _log(log: LogFormat, source: Source, asked: _Asked) -> Trace:
     """Return the trace of a log: its calls as rows."""
     findings = Findings()
-    findings.notes += [f"read as {log.name}", *source.notes]
     chunk_tokens = CHUNK_TOKENS if asked.chunk_tokens is None else asked.chunk_tokens
     calls = log.calls([*source.files], findings)
+    findings.notes[:0] = [f"read as {log.name}", *source.notes]
     rows = rows_of(calls, chunk_tokens, asked.identity, asked.break_prefix)
     if not rows:
         raise InputError(f"{source.path}: holds no request")

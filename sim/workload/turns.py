@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from sim.base.bounds import LONGEST_S
 from sim.base.lines import Problems
 from sim.workload.findings import Findings
-from sim.workload.rows import NO_ROW, RowRequests, Rows, times, whole_numbers
+from sim.workload.row_requests import RowRequests
+from sim.workload.rows import NO_ROW, Rows, times, whole_numbers
 from sim.workload.waits import ranks_of_waits
 
 

@@ -117,7 +117,7 @@ def test_the_router_credits_no_more_than_the_attention_blocks_that_are_there(see
     cluster.frontend.pools[0].undelivered.open(inf)
     for record in rows(cluster):
         request = random.trace.requests[record["index"]]
-        blocks = cluster.frontend._prefixes.add(request.chunks, request.prompt_tokens).blocks
+        blocks = cluster.frontend.blocks_of(request)
         query = Query(request.index, request.prompt_tokens, blocks)
         for terms, worker in zip(
             cluster.frontend.pools[0].router.terms(query, cluster.clock.now), cluster.workers, strict=True

@@ -9,6 +9,7 @@ from sim.cluster.engine_request import whole
 from sim.cluster.front_door import FrontDoor, Listeners
 from sim.cluster.frontend import Frontend
 from sim.cluster.pool import DEVICE_ONLY, Pool
+from sim.cluster.prompts import Prompts
 from sim.cluster.recorder import Recorder
 from sim.cluster.stage import Desk, Stage
 from sim.engine.engine import Engine
@@ -63,7 +64,7 @@ class Door:
                     Desk(self.env, LazyUpdates(), self.recorder, 0),
                 )
             ],
-            self.prefixes,
+            Prompts(self.prefixes),
             self.recorder,
             door=FrontDoor(
                 FrontendCoefficients(alpha_in_s=0.25, alpha_in_s_per_token=1 / 128, alpha_out_s=0.5),

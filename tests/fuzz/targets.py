@@ -1,8 +1,6 @@
 """What is fuzzed: each target has files to start from and reads one that is damaged."""
 
 import random
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from sim.cluster.client import make_client
@@ -22,6 +20,8 @@ from sim.scenario.load import load_scenario
 from sim.workload.formats import FORMATS
 from sim.workload.settings import ReplaySettings
 from sim.workload.trace_file import load_trace
+from tests.fuzz import transcripts
+from tests.fuzz.target import Target
 from tests.published.recipe import FILES, write_cluster
 
 DATA = Path(__file__).parents[1] / "data"
@@ -96,16 +96,6 @@ OVERRIDES = (
 )
 
 
-@dataclass(frozen=True)
-class Target:
-    """One reader, and the files that it can read."""
-
-    seeds: Callable[[], Sequence[tuple[str, bytes]]]
-    """Names and contents; the name tells the reader what it is."""
-    read: Callable[[Path, random.Random], None]
-    """Reads the damaged file; may raise InputError and nothing else."""
-
-
 def _files(*paths: Path) -> list[tuple[str, bytes]]:
     return [(path.name, path.read_bytes()) for path in paths]
 
@@ -120,7 +110,7 @@ def _read_trace(path: Path, draw: random.Random) -> None:
         path,
         format=draw.choice(("auto", "auto", *FORMATS)),
         full_prompts=draw.random() < 0.3,
-        hash_rounding=draw.choice(("ceil", "ceil", "floor")),
+        hash_rounding=draw.choice((None, None, "ceil", "floor")),
         chunk_tokens=draw.choice((None, None, 16, 64, 512)),
         sessions=draw.choice((None, None, 1)),
     )
@@ -200,6 +190,7 @@ def _read_published(path: Path, draw: random.Random) -> None:
 
 TARGETS = {
     "traces": Target(_trace_seeds, _read_trace),
+    "transcripts": Target(transcripts.seeds, transcripts.read),
     "scenarios": Target(_scenario_seeds, _read_scenario),
     "measured": Target(_measured_seeds, _read_measured),
     "published": Target(_published_seeds, _read_published),

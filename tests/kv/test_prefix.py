@@ -160,3 +160,41 @@ def test_private_blocks_belong_to_no_prompt() -> None:
 def test_chunks_must_fit_the_tokens(n_chunks: int) -> None:
     with pytest.raises(ValueError, match=f"{n_chunks} chunks of 64 tokens do not make 100 tokens"):
         PrefixTable(64, 16).add([1] * n_chunks, 100)
+
+
+def test_blocks_of_an_earlier_prompt_and_answer_are_taken_over_under_any_chunks() -> None:
+    table = PrefixTable(64, 16)
+    blocks, required_tokens = table.add([1, 2], 100)
+    sequence = BlockRuns([*blocks.ranges, table.private_blocks(2)])  # up to token 128: 28 tokens of answer
+    assert [*sequence] == [0, 1, 2, 3, 4, 5, 6, 7]
+    grown = table.add([1, 3, 4], 192, sequence)
+    assert [*grown.blocks] == [0, 1, 2, 3, 4, 5, 6, 7, 12, 13, 14, 15]
+    assert (required_tokens, grown.required_tokens) == (100, 128), "whole chunks tell what is known"
+    assert table.add([1, 3, 4, 5], 256).blocks[:12] == grown.blocks
+    assert table.add([1, 2], 100).blocks == blocks
+
+
+def test_a_prompt_that_leaves_another_inside_what_that_took_over_shares_its_beginning() -> None:
+    table = PrefixTable(32, 16)
+    table.add([1], 20)
+    grown = table.add([2, 3, 4], 96, BlockRuns([range(1), range(50, 54)])).blocks
+    assert [*grown] == [0, 50, 51, 52, 53, 6]
+    assert [*table.add([2, 3, 9], 96).blocks] == [0, 50, 51, 52, 7, 8]
+    assert [*table.add([2, 3, 4, 5], 128).blocks] == [0, 50, 51, 52, 53, 6, 9, 10]
+    assert [*table.add([2, 7], 64).blocks] == [0, 50, 11, 12]
+
+
+def test_what_an_earlier_prompt_named_otherwise_keeps_its_names() -> None:
+    table = PrefixTable(16, 16)
+    table.add([1, 2], 32)
+    sequence = BlockRuns([range(1), range(70, 73)])
+    assert [*table.add([1, 2, 3], 48, sequence).blocks] == [0, 1, 2], "block 1 is not block 70"
+    assert [*table.add([1, 4, 5, 6], 64, sequence).blocks] == [0, 70, 71, 72]
+    assert [*table.add([1, 4, 9], 48, sequence).blocks] == [0, 70, 71], "one that is the same goes on"
+
+
+def test_to_inherit_less_than_is_known_adds_nothing() -> None:
+    table = PrefixTable(16, 16)
+    table.add([1, 2], 32)
+    assert [*table.add([1, 2, 3], 48, BlockRuns([range(1)])).blocks] == [0, 1, 2]
+    assert [*table.add([8], 16, BlockRuns([])).blocks] == [3]

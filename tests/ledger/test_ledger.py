@@ -328,3 +328,107 @@ def test_a_prompt_costs_by_its_runs_however_many_blocks_they_have():
 
     small, large = (min(seconds(blocks) for _ in range(3)) for blocks in (130, 13_000))
     assert large < 10 * small
+
+
+def answered(*, blocks=(1, 2), prompt_tokens=25, computed=40, workers=2):
+    """A prompt of 25 tokens in blocks of 10 that worker 0 computed; its answer returns, in blocks 3 to 5.
+
+    `computed` tokens of both were computed when it ended.
+    """
+    ledger = Ledger(block_tokens=10, hybrid=False, workers=workers)
+    sequence = BlockRuns([range(1, 6)])
+    ledger.sent(0, blocks, prompt_tokens, prompt_tokens)
+    ledger.returns(sequence, prompt_tokens)
+    prefill(ledger, 0, 0, 0, prompt_tokens)
+    ledger.kv(0, True, True, "device", range(1, computed // 10 + 1))
+    ledger.answered(sequence, prompt_tokens, computed)
+    return ledger
+
+
+def test_an_answer_that_is_hit_is_required_and_returned_and_nobodys_first():
+    ledger = answered()
+    ledger.sent(1, [1, 2, 3, 4, 9, 10], 65, 45, held_tokens=40, found_until=40)
+    prefill(ledger, 1, 0, 40, 65)
+
+    account = ledger.account(1)
+    assert (account.required_tokens, account.required_block_tokens) == (45, 45)
+    assert (account.returned_tokens, account.returned_block_tokens) == (20, 20)
+    assert (account.first_tokens, account.first_block_tokens) == (25, 25)
+    assert account.causes == causes()
+
+
+def test_an_answer_that_another_worker_decoded_is_computed_again_for_that_cause():
+    ledger = answered()
+    ledger.sent(1, [1, 2, 3, 4, 9, 10], 65, 45, held_tokens=40, found_until=40)
+    prefill(ledger, 1, 1, 0, 65)
+
+    account = ledger.account(1)
+    assert account.causes == causes(elsewhere=20, generated=20)
+    assert (account.returned_tokens, account.returned_block_tokens, account.first_tokens) == (20, 20, 25)
+
+
+def test_once_a_prefill_has_computed_an_answer_it_is_elsewhere_like_any_prompt():
+    ledger = answered(workers=3)
+    for index, worker in ((1, 1), (2, 2)):
+        ledger.sent(index, [1, 2, 3, 4, 9, 10], 65, 45 - 45 * (index == 2), held_tokens=40, found_until=40)
+        prefill(ledger, index, worker, 0, 65)
+
+    assert ledger.causes(2) == causes(elsewhere=40, gone=20, bound=5)
+    assert ledger.account(2).returned_tokens == 0
+
+
+def test_an_answer_evicted_where_it_was_decoded_is_gone_elsewhere_and_evicted_there():
+    for worker, cause in ((0, "evicted_here"), (1, "gone")):
+        ledger = answered()
+        ledger.kv(0, False, True, "device", range(4, 2, -1))
+        ledger.sent(1, [1, 2, 3, 4, 9, 10], 65, 45, held_tokens=40, found_until=40)
+        prefill(ledger, 1, worker, 20, 65)
+        assert ledger.causes(1) == causes(**{cause: 20})
+
+
+def test_the_last_tokens_of_an_answer_that_fill_no_block_are_bound():
+    ledger = answered(computed=37)
+    ledger.sent(1, [1, 2, 3, 8], 45, 25, held_tokens=37, found_until=38)
+    prefill(ledger, 1, 0, 30, 45)
+
+    account = ledger.account(1)
+    assert account.causes == causes(bound=7)
+    assert (account.returned_tokens, account.returned_block_tokens, account.first_tokens) == (17, 10, 8)
+
+
+def test_what_decode_makes_while_a_prompt_is_on_its_way_returns_only_as_far_as_it_is_hit():
+    ledger = Ledger(block_tokens=10, hybrid=False, workers=1)
+    sequence = BlockRuns([range(1, 6)])
+    ledger.sent(0, [1, 2], 25, 25)
+    ledger.returns(sequence, 25)
+    prefill(ledger, 0, 0, 0, 25)
+    ledger.sent(1, [1, 2, 3, 4, 9, 10], 65, 45, held_tokens=25, found_until=40)
+    ledger.kv(0, True, True, "device", range(1, 4))
+    prefill(ledger, 1, 0, 30, 65)
+    ledger.answered(sequence, 25, 40)
+
+    account = ledger.account(1)
+    assert (account.returned_tokens, account.returned_block_tokens, account.first_tokens) == (10, 10, 35)
+    assert account.recomputed_tokens == 0
+
+
+def test_a_preempted_request_returns_each_token_once():
+    ledger = answered()
+    ledger.sent(1, [1, 2, 3, 4, 9, 10], 65, 45, held_tokens=40, found_until=40)
+    ledger.admitted(1, 0, 30, 65, False)
+    ledger.computed(1, 5)
+    ledger.preempted(1)
+    ledger.admitted(1, 0, 20, 65, True)
+    assert ledger.account(1).returned_tokens == 15
+    ledger.computed(1, 45)
+
+    account = ledger.account(1)
+    assert (account.returned_tokens, account.returned_block_tokens) == (20, 20)
+    assert account.causes == causes(preempted=15, evicted_here=10)
+    assert (account.computed_tokens, account.first_tokens) == (50, 25)
+
+
+def test_a_request_that_never_starts_returns_nothing():
+    ledger = answered()
+    ledger.sent(1, [1, 2, 3, 4], 40, 20, held_tokens=40, found_until=40)
+    assert ledger.ended(1).returned_tokens == 0

@@ -181,6 +181,8 @@ def test_prefill_adds_up():
         "prompt_tokens": 200,
         "required_tokens": 40,
         "required_block_tokens": 50,
+        "returned_tokens": 0,
+        "returned_hit_tokens": 0,
         "computed_tokens": 80,
         "recomputed_output_tokens": 3,
         "recomputation": 1.0,

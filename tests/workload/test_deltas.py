@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from tests.workload.files import load
+from sim.workload.trace_file import load_trace
+from tests.workload.files import SHARED_TRACES, load, needs_shared
 
 
 def test_a_prompt_is_the_one_before_its_answer_and_what_the_row_adds(tmp_path: Path) -> None:
@@ -42,3 +43,26 @@ def test_chunks_that_cannot_be_split_stay(tmp_path: Path) -> None:
     rows = [{"session_id": "a", "timestamp": 0, "input_length": 90, "output_length": 1, "hash_ids": [1, 2]}]
     trace = load(tmp_path, *rows, format="mooncake-delta", chunk_tokens=50)
     assert (trace.chunk_tokens, list(trace.requests[0].chunks)) == (50, [0, 1])
+
+
+def test_rows_that_can_be_nothing_else_are_taken_as_deltas_and_that_is_said(tmp_path: Path) -> None:
+    rows = [
+        {"session_id": "a", "timestamp": 0, "input_length": tokens, "output_length": 8, "hash_ids": ids}
+        for tokens, ids in ((1000, [1, 2]), (300, [7]), (400, [8]))
+    ]
+    trace = load(tmp_path, *rows, chunk_tokens=512)
+    assert trace.format == "mooncake-delta"
+    assert [r.prompt_tokens for r in trace.requests] == [1000, 1308, 1716]
+    assert any("2 of 2 later turns start with another hash id" in note for note in trace.notes)
+    stated = load(tmp_path, *rows, chunk_tokens=512, format="mooncake-delta")
+    assert stated.requests == trace.requests
+    full = load(tmp_path, *rows, chunk_tokens=512, full_prompts=True)
+    assert (full.format, [r.prompt_tokens for r in full.requests]) == ("mooncake", [1000, 300, 400])
+
+
+@needs_shared
+def test_the_synthetic_deltas_of_aiperf() -> None:
+    trace = load_trace(SHARED_TRACES / "aiperf" / "agentic_code_1131s_seed42.delta.jsonl.gz")
+    assert (trace.format, len(trace.requests), len(trace.sessions)) == ("mooncake-delta", 14_056, 1_205)
+    lengths = sorted(request.prompt_tokens for request in trace.requests)
+    assert round(lengths[len(lengths) // 2], -3) == 98_000

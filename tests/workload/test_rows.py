@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from sim.workload.formats.row import Row
 from sim.workload.request import Request
-from sim.workload.rows import RowRequests, Rows
+from sim.workload.row_requests import RowRequests
+from sim.workload.rows import Rows
 
 TIMES = st.none() | st.integers(-(10**15), 10**15) | st.floats(-1e15, 1e15)
 ROWS = st.lists(

@@ -31,7 +31,7 @@ def test_a_workload_comes_from_a_file_or_from_a_profile() -> None:
         ({"path": "a", "sessions": 0}, "greater than 0"),
         ({"path": "a", "chunk_tokens": -1}, "greater than 0"),
         ({"path": "a", "sec_multiplier": float("nan")}, "finite number|greater than 0"),
-        ({"path": "a", "format": "csv"}, "'auto', 'mooncake', 'mooncake-delta' or 'timed_trace'"),
+        ({"path": "a", "format": "csv"}, "must be 'auto', .*'mooncake', 'mooncake-delta', .*'timed_trace'"),
         ({"profile": "kct", "sessions": 1, "max_think_s": "60 parsecs"}, "is not a time"),
     ],
 )

@@ -74,10 +74,11 @@ def _check_capacity(stream: Stream, direction: str, worker: int, now_s: float) -
 
 
 class Transfers:
-    """What decode workers have read from prefill workers."""
+    """What decode workers have read from prefill workers, and these of their host memory."""
 
-    def __init__(self, block_bytes: int) -> None:
+    def __init__(self, block_bytes: int, host_block_bytes: int) -> None:
         self._block_bytes = block_bytes
+        self._host_block_bytes = host_block_bytes
         self._under_way: dict[int, tuple[int, int, float]] = {}
         """Target, bytes and start in seconds, by request."""
         self._done = 0
@@ -89,6 +90,13 @@ class Transfers:
         if index in self._under_way:
             raise InvariantError(RULE, "read twice at once", request=index, worker=worker, now_s=now_s)
         self._under_way[index] = worker, pull.blocks * self._block_bytes, now_s
+
+    def planned(self, plan: StepPlan) -> None:
+        """Count what a step asks of other workers' host memory: it is read to the end."""
+        for job in plan.moves:
+            if job.peer is not None:
+                self._done += 1
+                self._n_bytes += len(job.blocks) * self._host_block_bytes
 
     def ended(self, index: int, n_bytes: int, start_s: float, end_s: float) -> None:
         """A read has ended."""

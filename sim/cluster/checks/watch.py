@@ -7,6 +7,7 @@ from math import fsum
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.cluster.checks.answers import check_answers
 from sim.cluster.checks.blocks import Blocks
 from sim.cluster.checks.flight import Flight
 from sim.cluster.checks.index import Index
@@ -60,7 +61,7 @@ class Watch:
         self._tokens = Tokens(count, recorder.records)
         self._flight = Flight(count)
         self._tier_copies = TierCopies(block_bytes.host)
-        self._transfers = Transfers(block_bytes.pulled)
+        self._transfers = Transfers(block_bytes.pulled, block_bytes.host)
         self._blocks = [Blocks(worker, SCAN_EVERY) for worker in range(workers)]
         self._queues = [WorkerQueues(worker) for worker in range(workers)]
         self._dead: set[int] = set()
@@ -166,6 +167,7 @@ class Watch:
         self._tokens.planned(worker, plan, now_s)
         self._queues[worker].planned(plan, self._records, now_s)
         self._tier_copies.planned(worker, plan)
+        self._transfers.planned(plan)
         self._recorder.planned(worker, plan, events, now_s)
 
     def processed(self, worker: int, output: StepOutput, events: list[KvEvent], now_s: float) -> None:
@@ -300,6 +302,7 @@ class Watch:
         self._requests.check_rows(table, now_s)
         check_lives(table)
         self._tokens.check_rows(table, recorder.itl_s.n, now_s)
+        check_answers(table, self._cluster.answers, now_s)
         queues = [(queues.waiting.area(now_s), queues.running.area(now_s)) for queues in self._queues]
         self._flight.check_rows(table, fsum(chain.from_iterable(queues)), now_s)
         levels = recorder.rows.tables.get("workers")

@@ -5,6 +5,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from sim.scenario.scenario import Scenario
+from sim.workload.sources import files_at
 
 _BYTES = 16
 _SOURCES = Path(__file__).parents[2]
@@ -13,9 +14,9 @@ _SOURCES = Path(__file__).parents[2]
 def fingerprint(scenario: Scenario) -> str:
     """Return the fingerprint of a run: resolved scenario with its seed, trace, step times, and code."""
     content = scenario.model_dump(mode="json")
-    path = scenario.workload.path
-    if path is not None:
-        content["workload"]["path"] = _of_file(path, path.stat().st_mtime_ns)
+    if scenario.workload.path is not None:
+        files = files_at(scenario.workload.paths)
+        content["workload"]["path"] = [_of_file(file, file.stat().st_mtime_ns) for file in files]
     return _digest(repr((content, scenario.coefficients(), code())).encode())
 
 

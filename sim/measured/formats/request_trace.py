@@ -10,8 +10,6 @@ from pathlib import Path
 from sim.base.errors import InputError
 from sim.measured.formats.records import Record, read_lines
 
-SCHEMA = "dynamo.request.trace.v1"
-
 
 @dataclass(frozen=True, slots=True)
 class TracedRequest:

@@ -51,6 +51,8 @@ def _asked(request: Values, block_tokens: int) -> Text:
     says = f"{words.count(request['prompt_tokens'])} prompt tokens"
     if request["required_tokens"] is not None:
         says += f", {words.count(request['required_tokens'])} of them in no earlier prompt"
+    if request["returned_tokens"]:
+        says += f", {words.count(request['returned_tokens'])} of these in an earlier answer"
     return Text(f"{says}; blocks of {block_tokens} tokens")
 
 

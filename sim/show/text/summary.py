@@ -41,7 +41,7 @@ def render(summary: Mapping[str, Any], title: str, notes: Sequence[str] = ()) ->
         Text(),
         Beside(
             _shares("Prompt tokens, by source", prefill["by_source"], SOURCE_LABELS, "cyan"),
-            _shares("Recomputed, by cause", prefill["by_cause"], CAUSE_LABELS, "yellow"),
+            _shares("Recomputed, by cause", _causes(prefill["by_cause"]), CAUSE_LABELS, "yellow"),
         ),
         Text(),
         Beside(_pairs(routing_facts(summary)), _pairs(engine_facts(summary))),
@@ -164,7 +164,28 @@ def recomputation_line(prefill: Mapping[str, Any]) -> Text:
         f"{words.count(prefill['required_tokens'])} required "
         f"({words.count(prefill['required_block_tokens'])} in whole blocks)\n",
         (counters, "dim"),
+        *_returned(prefill),
     )
+
+
+def _returned(prefill: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return a line on answers in later prompts, if there were any."""
+    tokens = prefill.get("returned_tokens")
+    if not tokens:
+        return []
+    hit = prefill["returned_hit_tokens"]
+    return [
+        (
+            f"\nanswers in prompts {words.count(tokens)} tokens: {words.count(hit)} hit, "
+            f"{words.count(tokens - hit)} computed again",
+            "dim",
+        )
+    ]
+
+
+def _causes(by_cause: Mapping[str, int]) -> dict[str, int]:
+    """Return what there is to show: not the cause that only answers have, where it has nothing."""
+    return {cause: tokens for cause, tokens in by_cause.items() if tokens or cause != "generated"}
 
 
 def _shares(title: str, tokens: Mapping[str, int], labels: Mapping[str, str], colour: str) -> PageTable:
@@ -172,6 +193,8 @@ def _shares(title: str, tokens: Mapping[str, int], labels: Mapping[str, str], co
     rows.columns[-1].justify = "left"
     total = sum(tokens.values())
     for name, label in labels.items():
+        if name not in tokens:
+            continue
         share = tokens[name] / total if total else None
         filled = Text(words.bar(share or 0.0, 8), style=colour)
         style = "" if tokens[name] else "dim"
@@ -220,6 +243,7 @@ def engine_facts(summary: Mapping[str, Any]) -> dict[str, str]:
         **pools,
         "CPU tier filled": _full(occupancy["cpu_tier"]),
         **_pulls(summary["pulls"]),
+        **_kv_returned(summary),
         "Preemptions": f"{words.count(summary['preemptions'])}, {again} output tokens redone",
         "Output": f"{words.number(summary['throughput']['output_tokens_per_s'])} tokens/s",
         "GPU time": f"{words.number(summary['gpu_hours'])} h",
@@ -232,6 +256,17 @@ def _pulls(pulls: Mapping[str, Any] | None) -> dict[str, str]:
     expired = f", {words.count(pulls['leases_expired'])} leases expired" if pulls["leases_expired"] else ""
     took = f"{words.seconds(pulls['mean_s'])} mean, {words.seconds(pulls['max_s'])} max"
     return {"KV pulled": f"{words.count(pulls['n_bytes'])}B, {took}{expired}"}
+
+
+def _kv_returned(summary: Mapping[str, Any]) -> dict[str, str]:
+    """Return what prefill workers read of decode workers' host memory, where they may."""
+    back = summary.get("kv_returned")
+    if back is None:
+        return {}
+    return {
+        "KV returned": f"{words.count(back['n_bytes'])}B, {words.count(back['tokens'])} tokens",
+        "Decode CPU tier": _full(summary["occupancy"]["decode_cpu_tier"]),
+    }
 
 
 def _full(occupancy: Mapping[str, float | None] | None) -> str:

@@ -24,7 +24,15 @@ class RecordedTransfers:
         """Of those under way, in the order in which they started."""
 
     def start(
-        self, transfer_id: int, n_bytes: int, descriptors: int, source: int, target: int, *, now_s: float
+        self,
+        transfer_id: int,
+        n_bytes: int,
+        descriptors: int,
+        source: int,
+        target: int,
+        *,
+        now_s: float,
+        of_host: bool = False,
     ) -> None:
         """See `Transport`."""
         self._started.add(transfer_id)

@@ -7,6 +7,7 @@ and `request_kind` say only what happened.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from math import isnan
 from typing import Any
 
 from sim.base.errors import InputError, shown
@@ -61,6 +62,7 @@ class AgenticReader(RowReader):
     def finish(self, rows: Rows, problems: Problems) -> None:
         """Let rows wait for each other; for those that are not kept, nobody does."""
         super().finish(rows, problems)
+        orphans: list[int] = []
         for line, waits, number in self._waits.values():
             found = [self._waits.get(each) for each in waits]
             for each, other in zip(waits, found, strict=True):
@@ -69,6 +71,16 @@ class AgenticReader(RowReader):
             kept = tuple([other[2] for other in found if other is not None and other[2] != NO_ROW])
             if number != NO_ROW and kept:
                 rows.wait(number, kept)
+            elif number != NO_ROW and waits and rows.before[number] == NO_ROW:
+                orphans.append(number)
+        self._start(rows, [each for each in orphans if isnan(rows.timestamp[each])])
+
+    def _start(self, rows: Rows, orphans: list[int]) -> None:
+        """Let rows that waited for none that is kept leave with the first of all others."""
+        start = min((each for each in rows.timestamp if not isnan(each)), default=0.0)
+        for number in orphans:
+            rows.timestamp[number] = start
+        self.findings.fix("rows that waited for sessions that are not taken, sent at the start", len(orphans))
 
 
 def _names(value: Any) -> tuple[str, ...]:

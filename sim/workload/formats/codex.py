@@ -30,7 +30,7 @@ from sim.workload.formats.logged import (
     unique,
 )
 
-KINDS = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
+KINDS = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
 COPIED_WITHIN_US = 2 * US
 """Events this soon after the start of a fork are copies, where its parent is in no file."""
 

@@ -84,6 +84,17 @@ FORMATS: tuple[Foreign, ...] = (
         (("startTime", "endTime", "total_tokens"), ("startTime", "completionStartTime")),
         _USAGE,
     ),
+    Foreign(
+        "GuideLLM's benchmarks",
+        (("benchmarks",),),
+        "it is what was measured, with lengths and times and no hash ids; give the data that drove the run, "
+        f"as rows; {ROWS}",
+    ),
+    Foreign(
+        "the result of vllm bench serve",
+        (("request_throughput", "completed"),),
+        "it is what was measured, not what was sent; give the file that drove the run (its --dataset-path)",
+    ),
     Foreign("ShareGPT's conversations", (("conversations",),), _TEXT),
 )
 

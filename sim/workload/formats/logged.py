@@ -8,11 +8,12 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from sim.base.bounds import MOST
 from sim.base.errors import InputError, is_inert
 from sim.base.reading import lines
 from sim.workload.calls import Call
 
+MOST_TOKENS = 20_000_000
+"""Of a request: twenty times the longest context that any model has; more is no number of tokens."""
 LONGEST_NAME = 200
 """Characters of an id; most have up to 40."""
 MOST_FILES = 1_000_000
@@ -103,7 +104,7 @@ def tokens(record: Mapping[str, Any], *keys: str) -> int | None:
             value = int(value)
         if type(value) is float and value.is_integer():
             value = int(value)
-        if type(value) is int and 0 <= value <= MOST:
+        if type(value) is int and 0 <= value <= MOST_TOKENS:
             return value
     return None
 

@@ -15,6 +15,8 @@ class Reader:
     def __init__(self, findings: Findings) -> None:
         self.findings = findings
         """What is to be said of the trace."""
+        self.file = 0
+        """Which file is read."""
         self.number = NO_ROW
         """Where the row is that was handed out last: its number, `NO_ROW` if it is not kept."""
         self.chunk_tokens: int | None = None

@@ -38,6 +38,9 @@ class RequestTraceReader(Reader):
         """When each was received and had ended, and what it belongs to."""
         self._n_tools = 0
         self._n_others = 0
+        self._n_repeats = 0
+        self._first: dict[str | None, Row] = {}
+        """By request id."""
         self._parents: dict[str, str] = {}
 
     def rows(self, record: Mapping[str, Any], line: int) -> Iterable[Row]:
@@ -82,28 +85,42 @@ class RequestTraceReader(Reader):
         prompt = replay.get("input_length", request.get("input_tokens"))
         ttft, model = request.get("ttft_ms"), request.get("model")
         worker = _table(request.get("worker") or {}, "event.request.worker")
-        self._rows.append(
-            Row(
-                line,
-                session,
-                name_of("event.request.request_id", request.get("request_id")),
-                received,
-                None,
-                length(f"{key}input_length", prompt, 1),
-                length("event.request.output_tokens", request.get("output_tokens"), 0),
-                self._ids.read(f"{key}input_sequence_hashes", replay.get("input_sequence_hashes")),
-                model=None if model is None else name_of("event.request.model", model),
-                recorded=Recorded(
-                    (ended - received) / 1e3,
-                    None if ttft is None else time("event.request.ttft_ms", ttft, 0) / 1e3,
-                    _count("event.request.cached_tokens", request.get("cached_tokens")),
-                    _count("event.request.queue_depth", request.get("queue_depth")),
-                    _count("event.request.worker.prefill_worker_id", worker.get("prefill_worker_id")),
-                    _count("event.request.worker.decode_worker_id", worker.get("decode_worker_id")),
-                ),
-            )
+        row = Row(
+            line,
+            session,
+            name_of("event.request.request_id", request.get("request_id")),
+            received,
+            None,
+            length(f"{key}input_length", prompt, 1),
+            length("event.request.output_tokens", request.get("output_tokens"), 0),
+            self._ids.read(f"{key}input_sequence_hashes", replay.get("input_sequence_hashes")),
+            model=None if model is None else name_of("event.request.model", model),
+            recorded=Recorded(
+                (ended - received) / 1e3,
+                None if ttft is None else time("event.request.ttft_ms", ttft, 0) / 1e3,
+                _count("event.request.cached_tokens", request.get("cached_tokens")),
+                _count("event.request.queue_depth", request.get("queue_depth")),
+                _count("event.request.worker.prefill_worker_id", worker.get("prefill_worker_id")),
+                _count("event.request.worker.decode_worker_id", worker.get("decode_worker_id")),
+            ),
+            file=self.file,
         )
-        self._spans.append(Span(session, received, ended))
+        self._keep(row, Span(session, received, ended))
+
+    def _keep(self, row: Row, span: Span) -> None:
+        """Keep a request, unless it is there already."""
+        first = self._first.setdefault(row.request_id, row)
+        if first is not row:
+            if first._replace(line=row.line, file=row.file) != row:
+                where = "" if first.file == row.file else " of another file"
+                raise InputError(
+                    f'event.request.request_id = "{row.request_id}" is that of line {first.line}{where}, '
+                    "with other content"
+                )
+            self._n_repeats += 1
+            return
+        self._rows.append(row)
+        self._spans.append(span)
 
     def rest(self) -> Iterable[Row]:
         """Yield the requests as they were received, and remember where they are kept."""
@@ -113,6 +130,7 @@ class RequestTraceReader(Reader):
             yield self._rows[number]._replace(session=join.stream, delay=join.think)
             self._numbers.append(self.number)
         self._rows.clear()
+        self._first.clear()
 
     def finish(self, rows: Rows, problems: Problems) -> None:
         """Say who waited for whom, as far as times tell."""
@@ -121,6 +139,7 @@ class RequestTraceReader(Reader):
             self.findings.notes.append(
                 f"tool events, whose times are part of the think times: {self._n_tools}"
             )
+        self.findings.drop("rows dropped that repeat an earlier one, request_id and all", self._n_repeats)
         self.findings.drop("events that are neither requests nor tools", self._n_others)
 
 

@@ -112,7 +112,7 @@ class RowReader(Reader):
             length(keys[5], output_length, 0),
             hash_ids,
         )
-        if model is None and not self._has_rare(record):
+        if model is None and "priority" not in record and "block_size" not in record:
             return row
         return row._replace(**self._rare(record))
 
@@ -127,9 +127,6 @@ class RowReader(Reader):
         if self.unknown_keys:
             keys = sorted(map(_named, self.unknown_keys))
             self.findings.notes.append(f"keys without a meaning here, left out: {_listed(keys)}")
-
-    def _has_rare(self, record: Mapping[str, Any]) -> bool:
-        return "priority" in record or "block_size" in record
 
     def _rare(self, record: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields of a row that few files have, where the format has keys for them."""

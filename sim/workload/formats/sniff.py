@@ -21,6 +21,10 @@ MOST_ROW_BYTES = 64 << 20
 HEAD_LINES = 100
 HEAD_BYTES = 4 << 20
 
+_PICKLE = (
+    "a Python pickle, such as SGLang's request dumps, which can run code and is never loaded: in the program "
+    f"that wrote it, write its rows as JSONL; {ROWS}"
+)
 _PACKED = {
     b"\x28\xb5\x2f\xfd": "compressed with zstd: unpack it (zstd -d)",
     b"BZh": "compressed with bzip2: unpack it, or pack it with gzip",
@@ -29,8 +33,7 @@ _PACKED = {
     b"PAR1": f"Parquet: write its rows as JSONL; {ROWS}",
     b"ARROW1": f"Arrow: write its rows as JSONL; {ROWS}",
     b"SQLite format 3": f"an SQLite database: write its rows as JSONL; {ROWS}",
-    b"\x80\x04": "a Python pickle, which can run code and is never loaded: write its rows as JSONL",
-    b"\x80\x05": "a Python pickle, which can run code and is never loaded: write its rows as JSONL",
+    **{bytes([0x80, protocol]): _PICKLE for protocol in range(2, 6)},
     b"version https://git-lfs": "a Git LFS pointer, not the file: fetch it (git lfs pull)",
 }
 
@@ -45,6 +48,7 @@ _LENGTHS_ONLY = (
     "it has arrivals and lengths and no hash ids, so that no reuse can be known; give each request ids of "
     "its own, and read nothing about caches from such a run"
 )
+_SERVER_LOG = re.compile(r"(\(.{1,60}\) )?(DEBUG|INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d")
 _CSV = (
     _Csv("Azure's trace", frozenset({"contexttokens", "generatedtokens"}), _LENGTHS_ONLY),
     _Csv("Azure's trace (Splitwise)", frozenset({"num_prefill_tokens", "num_decode_tokens"}), _LENGTHS_ONLY),
@@ -147,6 +151,11 @@ def _check_shape(path: Path, head: list[tuple[int, bytes]]) -> None:
             if text[-1:] in "{[,:" and second and second[0][:1] == b'"':
                 raise _pretty(path, head, "JSON over many lines", ".") from None
         return
+    if _SERVER_LOG.match(text):
+        raise InputError(
+            f"{path}: is a log of vLLM's server, which has lengths of requests at best and nothing of what "
+            f"they share: record the traffic with Dynamo's request trace (DYN_REQUEST_TRACE=1); {ROWS}"
+        )
     _check_csv(path, text)
 
 

@@ -145,6 +145,7 @@ def _replay(file: Path) -> list[Call]:
         found.append(call)
     if not found:
         raise InputError(f"{file}: holds no round")
+    unique(found)
     return found
 
 
@@ -152,7 +153,11 @@ def _csv(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the rows of a CSV by the names of its columns."""
     columns: list[str] = []
     for number, line in lines(file):
-        fields = next(csv.reader([line.decode("utf-8-sig", "replace").replace("\0", "").strip()]), [])
+        text_of = line.decode("utf-8-sig", "replace").replace("\0", "").strip()
+        try:
+            fields = next(csv.reader([text_of]), [])
+        except csv.Error as error:
+            raise InputError(f"{file}, line {number}: is no CSV: {error}") from error
         if not fields:
             continue
         if not columns:

@@ -57,9 +57,10 @@ def name_of(key: str | None, value: Any) -> str:
 class Ids:
     """Reads the hash ids of a trace: whole numbers, or strings, in all of it alike."""
 
-    __slots__ = ("_numbers",)
+    __slots__ = ("_has_whole", "_numbers")
 
     def __init__(self) -> None:
+        self._has_whole = False
         self._numbers: dict[str, int] | None = None
         """Of strings, by first appearance; None: ids are whole numbers, or there was none yet."""
 
@@ -80,8 +81,10 @@ class Ids:
         kinds = set(map(type, value))
         if kinds <= {int} and (self._numbers is None or not value):  # True is an int, but no id
             with suppress(OverflowError):
-                return array("Q", value)
-        if kinds == {str} and self._numbers is None:
+                found = array("Q", value)
+                self._has_whole = self._has_whole or len(found) > 0
+                return found
+        if kinds == {str} and not self._has_whole and self._numbers is None:
             self._numbers = {}
         if kinds == {str} and self._numbers is not None:
             numbers = self._numbers

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from sim.base.errors import InputError
-from sim.scenario.load import load_scenario
 from sim.workload.formats.foreign import FORMATS, foreign_format
 from sim.workload.trace_file import load_trace
 from tests.workload.files import ROW, SHARED_TRACES, load, needs_shared, refusal
@@ -18,18 +17,25 @@ RECORDS: dict[str, list[dict[str, Any]]] = {
     "AIPerf's profile_export.jsonl": [
         {"metadata": {"x_request_id": "r", "conversation_id": "c", "turn_index": 0}, "metrics": {}}
     ],
-    "Dynamo's request trace": [{"timestamp": 5, "event": {"schema": "dynamo.request.trace.v1"}}],
-    "Bailian": [ROW | {"chat_id": 4, "parent_chat_id": -1, "turn": 1}],
-    "kv-cache-tester (Weka)": [{"id": "t", "block_size": 64, "requests": []}, {"t": 0.0, "in": 9, "out": 1}],
     "LiteLLM's spend log": [{"startTime": "a", "endTime": "b", "total_tokens": 5}],
-    "vllm-vcr's tap": [{"meta": {"block_size": 16}}, {"prompt_tokens": 5, "block_hashes": [1]}],
     "ShareGPT's conversations": [{"id": "a", "conversations": []}],
     "AIPerf's trace with text": [{"text_input": "hello"}, {"messages": []}],
     "AIPerf's inputs.json": [{"data": [{"session_id": "s", "payloads": []}]}],
-    "Dynamo's agentic_mooncake": [ROW | {"wait_for": ["r"]}],
     "Dynamo's applied_compute_agentic": [{"num_turns": 2}],
     "AIPerf's summary (profile_export_aiperf.json)": [{"input_config": {}, "request_throughput": {}}],
+    "GuideLLM's benchmarks": [{"metadata": {}, "benchmarks": []}],
+    "the result of vllm bench serve": [{"request_throughput": 1.5, "completed": 10}],
 }
+READ: dict[str, dict[str, Any]] = {
+    "claude-code": {"type": "user", "uuid": "u", "parentUuid": None, "sessionId": "S", "message": {}},
+    "codex": {"timestamp": "2026-01-01T00:00:00Z", "type": "session_meta", "payload": {}},
+    "tracelab": {"session_id": "s", "round_index": 0, "input_tokens_total": 9, "prefix_tokens": 4},
+    "otel": {"resourceSpans": []},
+    "dynamo": {"timestamp": 5, "event": {"schema": "dynamo.request.trace.v1"}},
+    "kv-cache-tester": {"id": "t", "block_size": 64, "requests": []},
+    "vllm-vcr": {"meta": {"block_size": 16}},
+}
+"""A record of each format that is told by it and has no rows."""
 CASES = [(name, record) for name, records in RECORDS.items() for record in records]
 
 
@@ -46,6 +52,15 @@ def test_a_foreign_record_is_named_with_the_way_out(
     way_out = next(foreign.way_out for foreign in FORMATS if foreign.name == name)
     assert message.startswith("line 1: key")
     assert message.endswith(f"to {name} format, which is not read yet: {way_out}")
+
+
+@pytest.mark.parametrize(("name", "record"), READ.items(), ids=READ)
+def test_a_record_of_another_format_than_the_stated_one_is_named(
+    tmp_path: Path, name: str, record: dict[str, Any]
+) -> None:
+    assert refusal(tmp_path, record, format="mooncake") == (
+        f'line 1: is of format {name}, not mooncake: set format = "{name}"'
+    )
 
 
 @pytest.mark.parametrize(("name", "record"), CASES)
@@ -88,7 +103,13 @@ def test_one_foreign_row_after_many_is_named_with_its_line_alone(tmp_path: Path)
         ("a,b\n1,2\n", "is CSV with columns 'a, b', and a trace is JSONL: convert it"),
         (b"\x28\xb5\x2f\xfd1234", "is compressed with zstd"),
         (b"PAR1....", "is Parquet"),
-        (b"\x80\x04\x95", "is a Python pickle, which can run code and is never loaded"),
+        (b"\x80\x02\x95", "is a Python pickle, such as SGLang's request dumps, which can run code"),
+        (b"\x80\x04\x95", "is a Python pickle, such as SGLang's request dumps, which can run code"),
+        (
+            "INFO 12-01 10:00:00 [logger.py:39] Received request cmpl-1: prompt: 'a'",
+            "is a log of vLLM's server",
+        ),
+        ("(APIServer pid=7) INFO 12-01 10:00:00 [api.py:1] x", "is a log of vLLM's server"),
     ],
 )
 def test_what_is_no_jsonl_is_named_with_the_way_out(
@@ -104,23 +125,6 @@ def test_what_is_no_jsonl_is_named_with_the_way_out(
     with pytest.raises(InputError) as again:
         load_trace(path)
     assert message in str(again.value)
-
-
-def test_a_folder_is_named_by_what_it_holds(tmp_path: Path) -> None:
-    def complaint() -> str:
-        with pytest.raises(InputError) as caught:
-            load_scenario("agg8", {"workload.path": tmp_path})
-        return str(caught.value)
-
-    assert complaint().endswith(f"is not a file: {tmp_path} is a folder; it holds no JSONL")
-    (tmp_path / "part-000.jsonl").write_text(json.dumps(ROW) + "\n")
-    (tmp_path / "part-001.jsonl").write_text(json.dumps(ROW) + "\n")
-    assert (
-        f"it holds 2 of JSONL: parts of one trace become one file with cat {tmp_path}/*.jsonl" in complaint()
-    )
-    (tmp_path / "a").mkdir()
-    (tmp_path / "a" / "s.jsonl").write_text(json.dumps(RECORDS["Claude Code's transcript"][1]) + "\n")
-    assert "Claude Code's transcript" in complaint()
 
 
 def test_a_part_of_a_trace_says_that_there_are_others(tmp_path: Path) -> None:
@@ -144,14 +148,10 @@ def test_models_of_rows_are_counted_where_there_are_several(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("file", "name"),
     [
-        ("dynamo/pi_request_trace.jsonl.gz", "Dynamo's request trace"),
-        ("kv-cache-tester/raw_trace_0003.json.gz", "kv-cache-tester (Weka)"),
-        ("kv-cache-tester/traces_710_rle.jsonl.gz", "kv-cache-tester (Weka)"),
         ("azure-splitwise/splitwise_conv.csv", "Azure's trace (Splitwise)"),
-        ("aiperf/agentic_code_1131s_seed42.delta.jsonl.gz", 'set format = "mooncake-delta"'),
     ],
 )
-def test_recorded_files_of_other_formats_are_named(file: str, name: str) -> None:
+def test_recorded_files_that_are_not_read_are_named(file: str, name: str) -> None:
     for stated in ("auto", "mooncake"):
         with pytest.raises(InputError) as caught:
             load_trace(SHARED_TRACES / file, format=stated)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from sim.workload.calls import Call
 from sim.workload.formats.claude_code.identity import answer_tokens
 from sim.workload.formats.claude_code.responses import Response
+from sim.workload.formats.logged import unique
 
 US = 10**6
 
@@ -38,6 +39,7 @@ def calls_of(turns: Sequence[Response], agent_types: Mapping[str, str]) -> list[
                 by_tool=turn.by_tool,
             )
         )
+    unique(calls)
     return calls
 
 

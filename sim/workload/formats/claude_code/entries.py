@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from sim.workload.formats.claude_code.usage import Usage, usage_of
-from sim.workload.formats.logged import inside, text_id, time_us
+from sim.workload.formats.logged import MOST_TOKENS, inside, text_id, time_us
 
 SYNTHETIC = "<synthetic>"
 MISS_REASONS = {
@@ -200,7 +200,7 @@ def _boundary(record: Mapping[str, Any]) -> Boundary:
     told = inside(record, "compactMetadata")
     before, duration_ms = told.get("preTokens"), told.get("durationMs")
     return Boundary(
-        before if type(before) is int and 0 < before <= 10**9 else None,
+        before if type(before) is int and 0 < before <= MOST_TOKENS else None,
         round(duration_ms * 1000)
         if isinstance(duration_ms, int | float) and 0 <= duration_ms <= 10**9
         else None,

@@ -132,9 +132,12 @@ def _root(uuid: str, parent_of: dict[str, str | None]) -> str:
 def _response(key: object, rows: list[_Row]) -> Response | None:
     """Return the response that rows are of, None if none of them has a count."""
     counted = [row.reply.usage for row in rows if row.reply.usage is not None]
-    if not counted:
+    prompts = [each for each in counted if each.total]
+    if not prompts:
         return None
-    usage = max(counted, key=lambda each: (each.output, each.total))
+    # A late row may have zeros in place of the prompt.
+    output = max(each.output for each in counted)
+    usage = max(prompts, key=lambda each: (each.output, each.total))._replace(output=output)
     owner = min(rows, key=lambda row: (row.entry.sidechain, row.stream.is_copy(row.entry), row.stream.rank))
     own = sorted((row for row in rows if row.stream is owner.stream), key=lambda row: row.place)
     first = own[0]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from sim.base.bounds import MOST
+from sim.workload.formats.logged import MOST_TOKENS
 
 
 class Usage(NamedTuple):
@@ -39,7 +39,7 @@ def usage_of(value: object) -> Usage | None:
         return None
     keys = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
     counts = [value.get(key) or 0 for key in keys]
-    if not all(type(count) is int and 0 <= count <= MOST for count in counts) or not any(counts):
+    if not all(type(count) is int and 0 <= count <= MOST_TOKENS for count in counts) or not any(counts):
         return None
     created = value.get("cache_creation")
     hour = created.get("ephemeral_1h_input_tokens") if isinstance(created, Mapping) else None

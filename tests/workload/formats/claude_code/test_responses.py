@@ -33,6 +33,19 @@ def test_rows_of_one_response_are_counted_once_by_the_best_of_their_counts(tmp_p
     assert not findings.fixed
 
 
+def test_a_late_row_with_the_output_alone_leaves_the_prompt(tmp_path: Path) -> None:
+    rows = [
+        user("u1", None, "10:00:00"),
+        reply("a1", "u1", "10:00:03", "m1", (10, 990, 0, 1)),
+        reply("a2", "a1", "10:00:04", "m1", (0, 0, 0, 70)),
+        user("u2", "a2", "10:00:05"),
+        reply("a3", "u2", "10:00:06", "m2", (0, 0, 0, 70)),
+    ]
+    (call,), findings = read(tmp_path, {"S.jsonl": rows})
+    assert (call.prompt_tokens, call.output_tokens) == (1000, 70)
+    assert findings.dropped["rows of the assistant without counts, or with zeros alone"] == 1
+
+
 def test_an_output_that_no_row_ends_is_counted_as_perhaps_too_short(tmp_path: Path) -> None:
     rows = [user("u1", None, "10:00:00"), reply("a1", "u1", "10:00:03", "m1", (10, 990, 0, 1), stop=None)]
     (call,), findings = read(tmp_path, {"S.jsonl": rows})
