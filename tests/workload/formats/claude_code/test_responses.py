@@ -182,6 +182,21 @@ def test_who_went_on_first_had_the_lines_first(tmp_path: Path) -> None:
     assert {call.name: call.stream for call in found} == {"m1": "B", "m2": "B", "m9": "B", "m3": "A"}
 
 
+@pytest.mark.parametrize(
+    ("session", "more"), [("B", {}), ("A", {"forkedFrom": {"sessionId": "B", "messageUuid": "u1"}})]
+)
+def test_copies_that_say_so_stay_copies_though_the_first_session_went_on_later(
+    tmp_path: Path, session: str, more: Line
+) -> None:
+    files = copies(session, **more)
+    files["B.jsonl"] += [
+        user("u3", "a2", "11:10:00"),
+        reply("a3", "u3", "11:10:05", "m9", (2, 98, 1088, 9)),
+    ]
+    found, _ = read(tmp_path, files)
+    assert {call.name: call.stream for call in found} == {"m1": "B", "m2": "B", "m9": "B", "m3": "A"}
+
+
 def test_who_was_copied_as_a_whole_does_not_take_what_it_copied_itself(tmp_path: Path) -> None:
     files = copies("A")
     files["B.jsonl"] += [
