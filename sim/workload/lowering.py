@@ -43,15 +43,18 @@ def rows_of(
     chains = _Chains(calls, chunk_tokens)
     rows = Rows()
     last: dict[str, int] = {}
+    ended_s: list[float | None] = []
     for number, call in enumerate(calls):
         before = call.waits_for or ((last[call.stream],) if call.stream in last else ())
+        ready_s = [ended_s[each] for each in before]
+        ended_s.append(_latest_s(call, ready_s))
         rows.append(
             Row(
                 call.line,
                 call.stream,
                 call.name,
                 call.send_s,
-                _delay_s(call, [calls[each] for each in before]),
+                _delay_s(call, ready_s),
                 call.prompt_tokens,
                 call.output_tokens,
                 chains.ids(number),
@@ -92,10 +95,18 @@ def _as_cached(call: Call, calls: Sequence[Call]) -> Call:
     return replace(call, kept_tokens=kept, answer_tokens=call.answer_tokens if kept == parent else 0)
 
 
-def _delay_s(call: Call, before: Sequence[Call]) -> float | None:
-    """Return how long after the last of those that it waits for a call was sent; None where nobody says."""
-    ends = [each.end_s for each in before if each.end_s is not None]
-    if call.delay_s is not None or call.send_s is None or not before or len(ends) < len(before):
+def _latest_s(call: Call, ready_s: Sequence[float | None]) -> float | None:
+    """Return when a call and all that it waited for had ended; None where its own end is not known.
+
+    One that was called before the answer was complete may have ended before that.
+    """
+    return None if call.end_s is None else max([call.end_s, *(each for each in ready_s if each is not None)])
+
+
+def _delay_s(call: Call, ready_s: Sequence[float | None]) -> float | None:
+    """Return how long after all that it waits for a call was sent; None where nobody says."""
+    ends = [each for each in ready_s if each is not None]
+    if call.delay_s is not None or call.send_s is None or not ready_s or len(ends) < len(ready_s):
         return call.delay_s
     return max(round(call.send_s - max(ends), CLOCK_DIGITS), 0.0)
 

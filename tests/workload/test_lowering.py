@@ -81,6 +81,16 @@ def test_rows_have_times_waits_answers_and_what_was_recorded() -> None:
     assert (rows.line[0], rows.model.get(0), rows.session_name(1)) == (3, "m", "t")
 
 
+def test_a_delay_begins_when_all_that_it_waits_for_has_ended() -> None:
+    asks = call("asks", 0.0, 20)
+    asks.end_s = 10.0
+    agent = call("agent", 2.0, 20, stream="agent", waits_for=(0,))
+    agent.end_s = 9.0
+    goes_on = call("goes on", 10.5, 40, waits_for=(1,))
+    rows = rows_of([asks, agent, goes_on], 10)
+    assert [rows.delay[1], rows.delay[2]] == [0.0, 0.5]
+
+
 def test_a_delay_that_was_recorded_stands() -> None:
     first = call("a", 0.5, 35, end_s=None)
     rows = rows_of([first, replace(first, name="b", send_s=None, delay_s=0.75)], 10)

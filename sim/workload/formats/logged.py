@@ -32,7 +32,8 @@ def object_of(line: bytes) -> dict[str, Any] | None:
         value = from_json(line)
     except ValueError:
         try:
-            value = json.loads(line)
+            # Bytes that are no UTF-8 are in texts, which nobody reads.
+            value = json.loads(line.decode("utf-8-sig", "replace"))
         except (ValueError, RecursionError):
             return None
     return value if isinstance(value, dict) else None

@@ -66,7 +66,7 @@ def calls(paths: Sequence[Path], findings: Findings) -> list[Call]:
     set_times(streams, responses, findings)
     compactions = compactions_of(streams, responses, findings)
     set_predecessors(streams, responses, compactions, findings)
-    agent_types = link_agents(streams, responses, findings)
+    agent_types = link_agents(streams, [*responses, *compactions], findings)
     mend_sums(responses, findings)
     turns = ordered([*responses, *compactions], findings)
     set_kept(turns, findings)

@@ -34,9 +34,7 @@ def compactions_of(
     found, n_copied = [], 0
     guessed: Counter[str] = Counter()
     for held in holders.values():
-        stream, place = min(
-            held, key=lambda each: (each[0].is_copy(each[0].entries[each[1]]), each[0].order())
-        )
+        stream, place = min(held, key=_first)
         found.append(_compaction(stream, place, places.get(stream.name, []), guessed))
         n_copied += len(held) - 1
     findings.drop("boundaries of a compaction copied from other files", n_copied)
@@ -46,9 +44,9 @@ def compactions_of(
     return found
 
 
-def _first(held: tuple[Stream, int]) -> tuple[bool, tuple[int, str]]:
+def _first(held: tuple[Stream, int]) -> tuple[bool, int]:
     stream, place = held
-    return stream.is_copy(stream.entries[place]), stream.order()
+    return stream.is_copy(stream.entries[place]), stream.rank
 
 
 def _compaction(stream: Stream, place: int, others: Sequence[Response], guessed: Counter[str]) -> Response:
@@ -61,6 +59,7 @@ def _compaction(stream: Stream, place: int, others: Sequence[Response], guessed:
         guessed["compactions that do not say how long they took, taken as 0 s"] += 1
     if characters is None:
         guessed["compactions without a summary, whose output is taken as 1 token"] += 1
+    since = stream.entries[before.place if before is not None else 0 : place]
     tokens = boundary.before_tokens if boundary is not None else None
     if tokens is None:
         guessed["compactions that do not say what they read, taken as the prompt and answer before"] += 1
@@ -80,6 +79,7 @@ def _compaction(stream: Stream, place: int, others: Sequence[Response], guessed:
         version=before.version if before is not None else None,
         send_us=end_us - (boundary.duration_us or 0 if boundary is not None else 0),
         end_us=end_us,
+        results=[tool for each in since if each.prompt is not None for tool in each.prompt.results],
         why="compaction",
     )
 

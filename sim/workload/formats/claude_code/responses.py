@@ -138,9 +138,7 @@ def _response(key: object, rows: list[_Row]) -> Response | None:
     # A late row may have zeros in place of the prompt.
     output = max(each.output for each in counted)
     usage = max(prompts, key=lambda each: (each.output, each.total))._replace(output=output)
-    owner = min(
-        rows, key=lambda row: (row.entry.sidechain, row.stream.is_copy(row.entry), row.stream.order())
-    )
+    owner = min(rows, key=lambda row: (row.entry.sidechain, row.stream.is_copy(row.entry), row.stream.rank))
     own = sorted((row for row in rows if row.stream is owner.stream), key=lambda row: row.place)
     first = own[0]
     name = key if isinstance(key, str) else first.entry.uuid

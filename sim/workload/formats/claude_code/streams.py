@@ -1,6 +1,5 @@
 """Streams: the lines of a session or of a sub-agent, in the order of the file."""
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -23,17 +22,19 @@ class Stream:
     """Where it begins."""
     entries: list[Entry] = field(default_factory=list)
     """Every line once."""
-    own_from_us: int = NEVER
-    """When the first of its lines was written that no other stream has; if others have all, before all."""
+    rank: int = 0
+    """Of streams with the same lines, the one with the least had them first."""
 
     def is_copy(self, entry: Entry) -> bool:
         """Whether a line says that it was written in another session first."""
         session = None if self.agent is not None else self.transcript.path.name.partition(".jsonl")[0]
         return entry.forked or (None not in (session, entry.session) and entry.session != session)
 
-    def order(self) -> tuple[int, str]:
-        """Return what streams with the same lines are sorted by: whoever went on first had them first."""
-        return self.own_from_us, self.name
+    def times_us(self) -> list[int]:
+        """Return when its lines with ids were written, in their order."""
+        return [
+            NEVER if each.time_us is None else each.time_us for each in self.entries if each.uuid is not None
+        ]
 
 
 def streams_of(transcripts: Sequence[Transcript]) -> list[Stream]:
@@ -56,10 +57,9 @@ def streams_of(transcripts: Sequence[Transcript]) -> list[Stream]:
     streams = sorted(found.values(), key=lambda each: each.name)
     for stream in streams:
         stream.entries = _once(stream.entries)
-    holders = Counter(entry.uuid for stream in streams for entry in stream.entries if entry.uuid is not None)
-    for stream in streams:
-        own = (each.time_us for each in stream.entries if each.uuid is not None and holders[each.uuid] == 1)
-        stream.own_from_us = next((time for time in own if time is not None), NEVER)
+    # Of two that begin alike, whoever ended there or went on earlier had those lines first.
+    for rank, stream in enumerate(sorted(streams, key=Stream.times_us)):
+        stream.rank = rank
     return streams
 
 

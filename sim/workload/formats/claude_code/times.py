@@ -33,7 +33,11 @@ def set_times(streams: Sequence[Stream], responses: Sequence[Response], findings
 def _windows(
     stream: Stream, own: dict[int, Response], owner: dict[str, Response]
 ) -> Iterator[tuple[Response, list[Entry]]]:
-    """Yield the responses of a stream in order, and what was written since the one before began."""
+    """Yield the responses of a stream in order, and what was written since the one before began.
+
+    That something had ended while a request ran is told to the next one: who is yielded a response gives it
+    its time before going on.
+    """
     seen: set[int] = set()
     since: list[Entry] = []
     for place, entry in enumerate(stream.entries):
@@ -44,20 +48,31 @@ def _windows(
             continue
         if id(response) not in seen:
             seen.add(id(response))
+            late: list[Entry] = []
             if response.stream is stream:
                 yield response, since
-            since = []
+                late = [each for each in since if each.kind == "notice" and _is_behind(each, response)]
+            since = late
+
+
+def _is_behind(entry: Entry, response: Response) -> bool:
+    return entry.time_us is not None and entry.time_us > response.send_us
 
 
 def _set(response: Response, since: Sequence[Entry]) -> bool:
     """Give a response what its window says; return whether all of that was written after its first row."""
     prompts = [(entry, entry.prompt) for entry in since if entry.prompt is not None]
     response.results = [tool for _, prompt in prompts for tool in prompt.results]
-    response.ended = [tool for _, prompt in prompts for tool in prompt.ended]
     written = [row.time_us or 0 for row in response.rows]
     first_us, response.end_us = written[0], max(written)
     sent = [entry.time_us or 0 for entry, prompt in prompts if prompt.sends]
     if sent:
         response.by_tool = bool(response.results)
     response.send_us = max((time for time in sent if time <= first_us), default=first_us)
+    response.ended = [
+        tool
+        for entry, prompt in prompts
+        if entry.kind != "notice" or not _is_behind(entry, response)
+        for tool in prompt.ended
+    ]
     return bool(sent) and min(sent) > first_us

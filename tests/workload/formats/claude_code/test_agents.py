@@ -5,7 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.workload.formats.claude_code.lines import Line, by_name, notice, pair, read, reply, side, user
+from tests.workload.formats.claude_code.lines import (
+    Line,
+    boundary,
+    by_name,
+    notice,
+    pair,
+    read,
+    reply,
+    side,
+    user,
+)
 
 AGENT = [
     user("s1", None, "10:00:26"),
@@ -44,6 +54,17 @@ def test_a_sub_agent_waits_for_who_called_it_and_its_result_is_waited_for(
     else:
         files["S.jsonl"] = [*session(toolUseResult={"agentId": "X"})]
     assert waits(tmp_path, files) == {"m5": ["m2"], "m3": ["m6"]}
+
+
+def test_a_compaction_behind_the_result_of_a_sub_agent_waits_for_it(tmp_path: Path) -> None:
+    rows = [
+        *session(toolUseResult={"agentId": "X"})[:-1],
+        boundary("b", "u3", "10:01:00", preTokens=1300, durationMs=10_000),
+        user("u4", "b", "10:01:00", isCompactSummary=True),
+        reply("a3", "u4", "10:01:05", "m3", (10, 490, 200, 9)),
+    ]
+    files: dict[str, list[Line | str]] = {"S.jsonl": [*rows], "agent-X.jsonl": [*side(AGENT, "X")]}
+    assert waits(tmp_path, files) == {"m5": ["m2"], "compact:m3": ["m6"]}
 
 
 def test_two_at_once_are_both_waited_for(tmp_path: Path) -> None:
@@ -90,6 +111,19 @@ def test_one_in_the_background_is_waited_for_where_it_is_said_to_have_ended(tmp_
     content = "<task-notification><tool-use-id>t1</tool-use-id></task-notification>"
     said = user("x", "a3", "10:00:36", message={"role": "user", "content": content})
     assert waits(tmp_path, background(said)) == {"m5": ["m2"], "m4": ["m3", "m6"]}
+
+
+def test_one_that_ends_while_a_request_runs_is_waited_for_by_the_next(tmp_path: Path) -> None:
+    rows = [
+        *pair(second=(10, 190, 990, 60), tool="t1"),
+        user("u3", "a2", "10:00:27", result="t1", **BACKGROUND),
+        notice("10:00:36", "t1"),
+        reply("a3", "u3", "10:00:50", "m3", (10, 90, 1180, 9)),
+        user("u4", "a3", "10:01:00"),
+        reply("a4", "u4", "10:01:05", "m4", (10, 90, 1270, 9)),
+    ]
+    files: dict[str, list[Line | str]] = {"S.jsonl": [*rows], "agent-X.jsonl": [*side(AGENT, "X")]}
+    assert waits(tmp_path, files) == {"m5": ["m2"], "m4": ["m3", "m6"]}
 
 
 def test_one_in_the_background_that_is_never_heard_of_is_not_waited_for(tmp_path: Path) -> None:

@@ -5,7 +5,19 @@ from pathlib import Path
 import pytest
 
 from sim.base.errors import InputError
-from tests.workload.formats.claude_code.lines import SECRET, Line, by_name, pair, read, reply, side, user
+from sim.workload.findings import Findings
+from sim.workload.formats.claude_code import calls
+from tests.workload.formats.claude_code.lines import (
+    SECRET,
+    Line,
+    by_name,
+    pair,
+    read,
+    reply,
+    side,
+    user,
+    write,
+)
 
 
 def test_rows_of_one_response_are_counted_once_by_the_best_of_their_counts(tmp_path: Path) -> None:
@@ -170,6 +182,37 @@ def test_who_went_on_first_had_the_lines_first(tmp_path: Path) -> None:
     assert {call.name: call.stream for call in found} == {"m1": "B", "m2": "B", "m9": "B", "m3": "A"}
 
 
+@pytest.mark.parametrize(
+    ("session", "more"), [("B", {}), ("A", {"forkedFrom": {"sessionId": "B", "messageUuid": "u1"}})]
+)
+def test_copies_that_say_so_stay_copies_though_the_first_session_went_on_later(
+    tmp_path: Path, session: str, more: Line
+) -> None:
+    files = copies(session, **more)
+    files["B.jsonl"] += [
+        user("u3", "a2", "11:10:00"),
+        reply("a3", "u3", "11:10:05", "m9", (2, 98, 1088, 9)),
+    ]
+    found, _ = read(tmp_path, files)
+    assert {call.name: call.stream for call in found} == {"m1": "B", "m2": "B", "m9": "B", "m3": "A"}
+
+
+def test_who_was_copied_as_a_whole_does_not_take_what_it_copied_itself(tmp_path: Path) -> None:
+    files = copies("A")
+    files["B.jsonl"] += [
+        user("u3", "a2", "10:10:00"),
+        reply("a3", "u3", "10:10:05", "m9", (2, 98, 1088, 9)),
+    ]
+    files["0.jsonl"] = [
+        *(each | {"sessionId": "0"} for each in files["A.jsonl"]),
+        user("w1", "b1", "10:40:00") | {"sessionId": "0"},
+        reply("c1", "w1", "10:40:05", "m4", (2, 98, 1590, 12)) | {"sessionId": "0"},
+    ]
+    found, _ = read(tmp_path, files)
+    owners = {"m1": "B", "m2": "B", "m9": "B", "m3": "A", "m4": "0"}
+    assert {call.name: call.stream for call in found} == owners
+
+
 def test_a_fork_that_leaves_out_what_it_goes_on_from_is_linked_over_files(tmp_path: Path) -> None:
     files = copies("A")
     files["A.jsonl"] = files["A.jsonl"][4:]
@@ -192,6 +235,14 @@ def test_lines_that_are_cut_are_counted_and_what_is_behind_them_is_linked_by_ord
         "responses that go on from a line in no file, taken to go on from the one before them": 1,
         "requests that answer nothing, sent when the first row of their answer was written": 1,
     }
+
+
+def test_texts_that_are_no_utf_8_leave_the_counts(tmp_path: Path) -> None:
+    path = write(tmp_path, {"S.jsonl": pair(second=(2, 98, 990, 9))}) / "S.jsonl"
+    path.write_bytes(path.read_bytes().replace(SECRET.encode(), b"\xff\xfe\xe4"))
+    findings = Findings()
+    assert [call.prompt_tokens for call in calls([path], findings)] == [1000, 1090]
+    assert not findings.dropped
 
 
 def test_progress_rows_and_failed_requests_are_counted_and_never_sent(tmp_path: Path) -> None:
