@@ -281,7 +281,7 @@ SOURCE_DIES = {"kind": "worker-dies", "worker": 0, "at_s": 1.1}
 def test_a_read_that_goes_on_when_its_source_is_gone_is_seen():
     def tamper(cluster):
         cluster.pulls.network.cancel = lambda transfer_id, now_s: None
-        cluster.pulls._finish = lambda: cluster.pulls.network.finish(cluster.clock.now)
+        cluster.pulls.wires._finish = lambda: cluster.pulls.network.finish(cluster.clock.now)
 
     error = found(tamper, joined(SOURCE_DIES), ONE)
     assert error.rule == links.RULE
