@@ -84,7 +84,7 @@ def test_comparisons_sweeps_and_repeats_say_it(source: str) -> None:
     other.write_text(SCENARIO)
     assert says in words(call("compare", source, str(other), *WARM, *FIRST))
     assert says in words(call("sweep", source, *WARM, *FIRST, "--set", "replay.speedup=1,2"))
-    assert says in words(call("run", source, *WARM, *FIRST, "--seeds", "2"))
+    assert says in words(call("run", source, *WARM, *FIRST, "--repeat", "2"))
 
 
 def test_a_smaller_run_of_too_many_sessions_ends_with_status_2(source: str) -> None:

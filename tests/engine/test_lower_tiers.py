@@ -30,6 +30,7 @@ class Tiers:
             self.below,
             search=TierSearch(even_groups(1)),
             full_group=0,
+            full_tokens=16,
             jobs=self.book,
             events=self.events,
         )
