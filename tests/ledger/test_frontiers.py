@@ -43,6 +43,27 @@ def test_an_earlier_prompt_that_branches_off_inside_a_block_has_the_tokens_befor
     assert frontiers.advance(branch, 13, 30) == [(14, 20), (20, 30)]
 
 
+def test_what_decode_made_is_nobodys_first_and_stays_its_until_a_prefill_computes_it():
+    frontiers, blocks = Frontiers(10), BlockRuns([range(5)])
+    frontiers.answered([range(2, 4)])
+    assert frontiers.sent(blocks, 40) == [range(4, 5)]
+    assert [*frontiers.made(0, 5)] == [(False, 0, 2), (True, 2, 4), (False, 4, 5)]
+
+    assert frontiers.advance(blocks, 20, 35) == []
+    assert [*frontiers.made(2, 4)] == [(False, 2, 3), (True, 3, 4)]
+    assert frontiers.advance(blocks, 35, 45) == [(40, 45)]
+    assert [*frontiers.made(2, 4)] == [(False, 2, 4)]
+
+
+def test_a_prompt_that_was_sent_before_the_answer_was_made_is_still_to_compute_it():
+    frontiers, blocks = Frontiers(10), BlockRuns([range(3)])
+    frontiers.sent(blocks, 0)
+    frontiers.answered([range(1, 5)])
+
+    assert [*frontiers.made(0, 5)] == [(False, 0, 3), (True, 3, 5)]
+    assert frontiers.advance(blocks, 0, 30) == [(0, 30)]
+
+
 spans = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 20), st.integers(0, 20)), max_size=20)
 
 
