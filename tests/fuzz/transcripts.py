@@ -13,6 +13,7 @@ from sim.workload.trace_file import load_trace
 from tests.workload.formats.claude_code.lines import Line, boundary, notice, pair, reply, side, user
 from tests.workload.formats.test_codex import FORK, meta, session
 from tests.workload.formats.test_otel import CHAT, NEW, THEN, otlp, span
+from tests.workload.formats.test_aiperf import RECORDS
 from tests.workload.formats.test_tracelab import HEADER, ROUNDS
 
 LOGS = {name: each for name, each in FORMATS.items() if isinstance(each, LogFormat)}
@@ -55,6 +56,7 @@ def seeds() -> list[tuple[str, bytes]]:
         ("otel-spans.jsonl", _text(spans)),
         ("tracelab-rounds.jsonl", _text(ROUNDS)),
         ("tracelab-replay.csv", replay),
+        ("aiperf-export.jsonl", _text(RECORDS)),
     ]
 
 

@@ -58,20 +58,16 @@ FORMATS: tuple[Foreign, ...] = (
         f"spans are read (resourceSpans, a span a request); {_USAGE}",
     ),
     Foreign(
-        "AIPerf's profile_export.jsonl",
-        (("metadata.x_request_id", "metrics"), ("metadata.request_start_ns",), ("metadata.session_num",)),
-        "it is what AIPerf measured, not what it sent; give the file that drove the run (its --input-file)",
-    ),
-    Foreign(
         "AIPerf's summary (profile_export_aiperf.json)",
         (("input_config", "request_throughput"), ("input_config", "error_summary")),
-        "it is what AIPerf measured, not what it sent; give the file that drove the run (its --input-file)",
+        "it has no single request; profile_export.jsonl beside it is read, and so is the file that drove the "
+        "run (its --input-file)",
     ),
     Foreign(
         "AIPerf's inputs.json",
         (("data.payloads", "data.session_id"), ("data.payloads",)),
         "it holds prompts as text; give the file that drove the run (AIPerf's --input-file) if it has "
-        f"hash_ids, else hash the text; {ROWS}",
+        f"hash_ids, else profile_export.jsonl beside it, whose lengths are read, or hash the text; {ROWS}",
     ),
     Foreign("AIPerf's trace with text", (("text_input",), ("messages",), ("payload",)), _TEXT),
     Foreign(

@@ -14,9 +14,6 @@ from tests.workload.files import ROW, SHARED_TRACES, load, needs_shared, refusal
 
 RECORDS: dict[str, list[dict[str, Any]]] = {
     "OpenTelemetry's metrics or logs": [{"resourceMetrics": []}, {"resourceLogs": []}],
-    "AIPerf's profile_export.jsonl": [
-        {"metadata": {"x_request_id": "r", "conversation_id": "c", "turn_index": 0}, "metrics": {}}
-    ],
     "LiteLLM's spend log": [{"startTime": "a", "endTime": "b", "total_tokens": 5}],
     "ShareGPT's conversations": [{"id": "a", "conversations": []}],
     "AIPerf's trace with text": [{"text_input": "hello"}, {"messages": []}],
@@ -29,6 +26,7 @@ RECORDS: dict[str, list[dict[str, Any]]] = {
 READ: dict[str, dict[str, Any]] = {
     "claude-code": {"type": "user", "uuid": "u", "parentUuid": None, "sessionId": "S", "message": {}},
     "codex": {"timestamp": "2026-01-01T00:00:00Z", "type": "session_meta", "payload": {}},
+    "aiperf": {"metadata": {"session_num": 0, "request_start_ns": 5}, "metrics": {}},
     "tracelab": {"session_id": "s", "round_index": 0, "input_tokens_total": 9, "prefix_tokens": 4},
     "otel": {"resourceSpans": []},
     "dynamo": {"timestamp": 5, "event": {"schema": "dynamo.request.trace.v1"}},
