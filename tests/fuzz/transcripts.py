@@ -11,9 +11,9 @@ from sim.workload.formats.log import LogFormat
 from sim.workload.lowering import rows_of, with_identity
 from sim.workload.trace_file import load_trace
 from tests.workload.formats.claude_code.lines import Line, boundary, notice, pair, reply, side, user
+from tests.workload.formats.test_aiperf import RECORDS
 from tests.workload.formats.test_codex import FORK, meta, session
 from tests.workload.formats.test_otel import CHAT, NEW, THEN, otlp, span
-from tests.workload.formats.test_aiperf import RECORDS
 from tests.workload.formats.test_tracelab import HEADER, ROUNDS
 
 LOGS = {name: each for name, each in FORMATS.items() if isinstance(each, LogFormat)}
