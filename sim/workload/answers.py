@@ -11,17 +11,19 @@ NONE: Final[Mapping[int, Answer]] = {}
 def answers_of(trace: Trace, wanted: Answers | None) -> Mapping[int, Answer]:
     """Return which answer the prompts of a replay hold, by index of the request; empty where all are fresh.
 
-    `wanted` is what the replay is asked for; None: what the trace records. Where the trace marks no answer,
-    marks are told from lengths and hash ids.
+    `wanted` is what the replay is asked for; None: what the trace records. Where the trace marks no answer
+    and does not know of any, they are told from lengths and hash ids.
     """
     if (wanted or trace.answers) == "fresh":
         return NONE
     marked = {request.index: request.answer for request in trace.requests if request.answer is not None}
-    return marked or _told(trace)
+    return marked if marked or trace.marks_answers else _told(trace)
 
 
-def describe(trace: Trace, answers: Mapping[int, Answer]) -> str:
-    """Return a sentence on what a replay does with answers."""
+def describe(trace: Trace, answers: Mapping[int, Answer], wanted: Answers | None) -> str:
+    """Return a sentence on what a replay does with answers; `wanted` as in `answers_of`."""
+    if not answers and (wanted or trace.answers) == "returned":
+        return "answers would return in later prompts, but none holds one"
     if not answers:
         return "answers are fresh: no prompt holds what was answered before"
     how = "as the trace marks them"

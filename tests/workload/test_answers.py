@@ -52,10 +52,16 @@ def test_marks_of_the_trace_are_taken_as_they_are():
     assert found == {1: Answer(0, 40, 45)}
 
 
+def test_a_trace_that_knows_its_answers_and_marks_none_has_none():
+    """A turn taken back: its prompt is sent again, with another one behind it and no answer."""
+    assert answers_of(replace(TWO, marks_answers=True), "returned") == {}
+
+
 def test_what_becomes_of_answers_is_said():
-    assert describe(TWO, {}) == "answers are fresh: no prompt holds what was answered before"
-    assert describe(TWO, answers_of(TWO, "returned")) == (
+    assert describe(TWO, {}, None) == "answers are fresh: no prompt holds what was answered before"
+    assert describe(TWO, {}, "returned") == "answers would return in later prompts, but none holds one"
+    assert describe(TWO, answers_of(TWO, "returned"), "returned") == (
         "answers return in later prompts, told from lengths and hash ids: 1 of 2 requests hold one, 9 tokens"
     )
     marked = replace(TWO, requests=(TWO.requests[0], replace(TWO.requests[1], answer=Answer(0, 40, 49))))
-    assert "as the trace marks them: 1 of 2" in describe(marked, answers_of(marked, "returned"))
+    assert "as the trace marks them: 1 of 2" in describe(marked, answers_of(marked, "returned"), None)
