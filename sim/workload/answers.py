@@ -21,18 +21,23 @@ def answers_of(trace: Trace, wanted: Answers | None) -> Mapping[int, Answer]:
 
 
 def describe(trace: Trace, answers: Mapping[int, Answer], wanted: Answers | None) -> str:
-    """Return a sentence on what a replay does with answers; `wanted` as in `answers_of`."""
+    """Return a sentence on what a replay does with answers; `wanted` as in `answers_of`.
+
+    Only requests of the trace are counted, not those that a warm-up or a session begun anew adds.
+    """
     if not answers and (wanted or trace.answers) == "returned":
         return "answers would return in later prompts, but none holds one"
     if not answers:
         return "answers are fresh: no prompt holds what was answered before"
     how = "as the trace marks them"
-    if not any(trace.requests[index].answer for index in answers):
+    own = range(trace.first_index, trace.first_index + len(trace.requests))
+    held = [answers[index] for index in own if index in answers]
+    if not any(request.answer for request in trace.requests):
         how = "told from lengths and hash ids"
-    tokens = sum(answer.end - answer.start for answer in answers.values())
+    tokens = sum(answer.end - answer.start for answer in held)
     return (
-        f"answers return in later prompts, {how}: {len(answers):,} of {len(trace.requests):,} requests hold "
-        f"one, {tokens:,} tokens"
+        f"answers return in later prompts, {how}: {len(held):,} of {len(own):,} requests hold one, "
+        f"{tokens:,} tokens"
     )
 
 

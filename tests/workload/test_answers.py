@@ -65,3 +65,9 @@ def test_what_becomes_of_answers_is_said():
     )
     marked = replace(TWO, requests=(TWO.requests[0], replace(TWO.requests[1], answer=Answer(0, 40, 49))))
     assert "as the trace marks them: 1 of 2" in describe(marked, answers_of(marked, "returned"), None)
+
+
+def test_requests_that_are_not_of_the_trace_are_not_counted():
+    """Those of a smaller run before it, and of sessions that begin anew, come behind its own."""
+    more = {**answers_of(TWO, "returned"), 3: Answer(2, 40, 49)}
+    assert describe(TWO, more, "returned") == describe(TWO, answers_of(TWO, "returned"), "returned")
