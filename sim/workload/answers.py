@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from sim.workload.request import Answer, Answers, Request, Trace
+from sim.workload.settings import ReplaySettings
+from sim.workload.wait_graph import Waits
 
 NONE: Final[Mapping[int, Answer]] = {}
 
@@ -18,6 +20,15 @@ def answers_of(trace: Trace, wanted: Answers | None) -> Mapping[int, Answer]:
         return NONE
     marked = {request.index: request.answer for request in trace.requests if request.answer is not None}
     return marked if marked or trace.marks_answers else _told(trace)
+
+
+def may_overtake(trace: Trace, answers: Mapping[int, Answer], settings: ReplaySettings) -> bool:
+    """Return whether a prompt may be sent before the answer that it holds has ended."""
+    if not answers or settings.client != "turn-dependent":
+        return bool(answers)
+    waits = Waits(trace)
+    own = range(trace.first_index, trace.first_index + len(trace.requests))
+    return any(index not in waits.after(answers[index].request) for index in own if index in answers)
 
 
 def describe(trace: Trace, answers: Mapping[int, Answer], wanted: Answers | None) -> str:

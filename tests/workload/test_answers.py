@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from sim.workload.answers import answers_of, describe
+from sim.workload.answers import answers_of, describe, may_overtake
 from sim.workload.request import Answer
+from sim.workload.settings import ReplaySettings
 from tests.clusters import trace, turn
 
 TWO = trace(turn(0, 40, 9, (1, 2, 3)), turn(1, 64, 2, (1, 2, 4, 5)))
@@ -71,3 +72,12 @@ def test_requests_that_are_not_of_the_trace_are_not_counted():
     """Those of a smaller run before it, and of sessions that begin anew, come behind its own."""
     more = {**answers_of(TWO, "returned"), 3: Answer(2, 40, 49)}
     assert describe(TWO, more, "returned") == describe(TWO, answers_of(TWO, "returned"), "returned")
+
+
+def test_only_a_prompt_that_waits_for_the_answer_it_holds_cannot_overtake_it():
+    told, waits = answers_of(TWO, "returned"), ReplaySettings(client="turn-dependent")
+    assert not may_overtake(TWO, {}, ReplaySettings(client="open-loop"))
+    assert may_overtake(TWO, told, ReplaySettings(client="open-loop"))
+    assert not may_overtake(TWO, told, waits)
+    fork = trace(*TWO.requests, turn(2, 64, 2, (1, 2, 7, 8), "fork"))
+    assert may_overtake(fork, {2: Answer(0, 40, 49)}, waits)
