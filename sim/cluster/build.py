@@ -42,6 +42,7 @@ from sim.links.tier_links import TierLinks
 from sim.results.transfers import LinkRow, PullCounts
 from sim.router import Policy
 from sim.scenario.scenario import Scenario
+from sim.workload.answers import may_overtake
 from sim.workload.request import Request, Trace
 
 Progress = Callable[[float, int, int], None]
@@ -128,6 +129,9 @@ class Cluster:
         self._prefixes = PrefixTable(trace.chunk_tokens, hash_tokens(self._groups))
         self.answers = self.replay.answers
         """Which prompts hold the answer to which earlier request; none where all are fresh."""
+        self._tells_growth = scenario.router.track_output_blocks or may_overtake(
+            trace, self.answers, scenario.replay
+        )
         self.pulls = self._transfers(transport) if scenario.workers.prefill else None
         """Transfers between workers; None in an aggregated cluster."""
         self._pins: dict[int, int] = {}
@@ -249,7 +253,7 @@ class Cluster:
 
     def _add_worker(self, kind: WorkerKind) -> None:
         scenario, index, tiers = self.scenario, len(self.workers), kind.tiers
-        make = partial(make_engine, scenario, kind)
+        make = partial(make_engine, scenario, kind, tells_growth=self._tells_growth)
         worker = Worker(
             self.clock,
             index,

@@ -108,8 +108,8 @@ def worker_kinds(
     ]
 
 
-def make_engine(scenario: Scenario, kind: WorkerKind) -> Engine:
-    """Return a new engine of a kind, as it is when it has started."""
+def make_engine(scenario: Scenario, kind: WorkerKind, *, tells_growth: bool) -> Engine:
+    """Return a new engine of a kind, as it is when it has started; `tells_growth` as `Engine` has it."""
     capacity = kind.capacity
     settings = scenario.engine.model_copy(update={"max_model_len": scenario.max_model_len})
     speculation = speculation_of(settings.speculative, scenario.seed)
@@ -132,6 +132,6 @@ def make_engine(scenario: Scenario, kind: WorkerKind) -> Engine:
         connector,
         nixl,
         offload_first=kind.stage != "decode" and scenario.disaggregation.connector_order[0] == "offload",
-        tells_growth=scenario.router.track_output_blocks,
+        tells_growth=tells_growth,
         speculation=speculation,
     )

@@ -84,7 +84,7 @@ def run(
     own_law, own_policy = step_time is not None, policy is not None
     notes = _hangs(cluster)
     notes += _notes(trace, times, scenario.timing.draw, own_law=own_law, own_policy=own_policy)
-    notes.append(describe(trace, cluster.answers))
+    notes.append(describe(trace, cluster.answers, scenario.replay.answers))
     notes += _decode_times(scenario, times, own_law=own_law)
     notes += [
         *startup,

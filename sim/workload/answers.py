@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from sim.workload.request import Answer, Answers, Request, Trace
+from sim.workload.settings import ReplaySettings
+from sim.workload.wait_graph import Waits
 
 NONE: Final[Mapping[int, Answer]] = {}
 
@@ -11,26 +13,42 @@ NONE: Final[Mapping[int, Answer]] = {}
 def answers_of(trace: Trace, wanted: Answers | None) -> Mapping[int, Answer]:
     """Return which answer the prompts of a replay hold, by index of the request; empty where all are fresh.
 
-    `wanted` is what the replay is asked for; None: what the trace records. Where the trace marks no answer,
-    marks are told from lengths and hash ids.
+    `wanted` is what the replay is asked for; None: what the trace records. Where the trace marks no answer
+    and does not know of any, they are told from lengths and hash ids.
     """
     if (wanted or trace.answers) == "fresh":
         return NONE
     marked = {request.index: request.answer for request in trace.requests if request.answer is not None}
-    return marked or _told(trace)
+    return marked if marked or trace.marks_answers else _told(trace)
 
 
-def describe(trace: Trace, answers: Mapping[int, Answer]) -> str:
-    """Return a sentence on what a replay does with answers."""
+def may_overtake(trace: Trace, answers: Mapping[int, Answer], settings: ReplaySettings) -> bool:
+    """Return whether a prompt may be sent before the answer that it holds has ended."""
+    if not answers or settings.client != "turn-dependent":
+        return bool(answers)
+    waits = Waits(trace)
+    own = range(trace.first_index, trace.first_index + len(trace.requests))
+    return any(index not in waits.after(answers[index].request) for index in own if index in answers)
+
+
+def describe(trace: Trace, answers: Mapping[int, Answer], wanted: Answers | None) -> str:
+    """Return a sentence on what a replay does with answers; `wanted` as in `answers_of`.
+
+    Only requests of the trace are counted, not those that a warm-up or a session begun anew adds.
+    """
+    if not answers and (wanted or trace.answers) == "returned":
+        return "answers would return in later prompts, but none holds one"
     if not answers:
         return "answers are fresh: no prompt holds what was answered before"
     how = "as the trace marks them"
-    if not any(trace.requests[index].answer for index in answers):
+    own = range(trace.first_index, trace.first_index + len(trace.requests))
+    held = [answers[index] for index in own if index in answers]
+    if not any(request.answer for request in trace.requests):
         how = "told from lengths and hash ids"
-    tokens = sum(answer.end - answer.start for answer in answers.values())
+    tokens = sum(answer.end - answer.start for answer in held)
     return (
-        f"answers return in later prompts, {how}: {len(answers):,} of {len(trace.requests):,} requests hold "
-        f"one, {tokens:,} tokens"
+        f"answers return in later prompts, {how}: {len(held):,} of {len(own):,} requests hold one, "
+        f"{tokens:,} tokens"
     )
 
 

@@ -82,6 +82,8 @@ class Trace:
     """How many requests the file holds, taken or not; None if the trace is from no file."""
     answers: Answers = "fresh"
     """How the traffic was that it records: what a replay does unless it is told otherwise."""
+    marks_answers: bool = False
+    """Whether it knows of every prompt what it holds of answers: what is not marked then is none."""
     format: str | None = None
     """The format of its file."""
     recorded: Sequence[Recorded] = field(default=(), compare=False)

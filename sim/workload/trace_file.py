@@ -192,6 +192,7 @@ def _trace(
         file_of=requests.file_of,
         in_file=rows.in_file,
         answers="fresh" if isinstance(chosen, RowFormat) else chosen.answers,
+        marks_answers=isinstance(chosen, LogFormat),
         format=chosen.name,
         recorded=requests.recorded,
         dropped=dict(findings.dropped),

@@ -55,6 +55,15 @@ def test_the_router_knows_of_decoded_blocks_by_their_events():
     assert sorted(credited.values()) == [0, 4]
 
 
+@pytest.mark.parametrize("fast_forward", [True, False])
+def test_the_router_knows_of_an_answer_that_is_still_being_decoded(fast_forward):
+    """At 60.5 s, 60 of the first answer are there, 59 of them computed: with the prompt 99, 6 blocks."""
+    turns = trace(turn(0, 40, 100, (1, 2, 3)), turn(60.5, 160, 4, (1, 2, *range(4, 12))))
+    settings = one_worker(engine={"fast_forward": fast_forward, "async_scheduling": False})
+    credit = {row["index"]: row["credit_tokens"] for row in rows(run_cluster(settings, turns))}
+    assert credit == {0: 0, 1: 96}
+
+
 def test_of_a_pair_the_decode_worker_has_the_answer_and_prefill_computes_it():
     settings = pair()
     settings = settings.model_copy(

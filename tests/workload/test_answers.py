@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from sim.workload.answers import answers_of, describe
+from sim.workload.answers import answers_of, describe, may_overtake
 from sim.workload.request import Answer
+from sim.workload.settings import ReplaySettings
 from tests.clusters import trace, turn
 
 TWO = trace(turn(0, 40, 9, (1, 2, 3)), turn(1, 64, 2, (1, 2, 4, 5)))
@@ -52,10 +53,31 @@ def test_marks_of_the_trace_are_taken_as_they_are():
     assert found == {1: Answer(0, 40, 45)}
 
 
+def test_a_trace_that_knows_its_answers_and_marks_none_has_none():
+    """A turn taken back: its prompt is sent again, with another one behind it and no answer."""
+    assert answers_of(replace(TWO, marks_answers=True), "returned") == {}
+
+
 def test_what_becomes_of_answers_is_said():
-    assert describe(TWO, {}) == "answers are fresh: no prompt holds what was answered before"
-    assert describe(TWO, answers_of(TWO, "returned")) == (
+    assert describe(TWO, {}, None) == "answers are fresh: no prompt holds what was answered before"
+    assert describe(TWO, {}, "returned") == "answers would return in later prompts, but none holds one"
+    assert describe(TWO, answers_of(TWO, "returned"), "returned") == (
         "answers return in later prompts, told from lengths and hash ids: 1 of 2 requests hold one, 9 tokens"
     )
     marked = replace(TWO, requests=(TWO.requests[0], replace(TWO.requests[1], answer=Answer(0, 40, 49))))
-    assert "as the trace marks them: 1 of 2" in describe(marked, answers_of(marked, "returned"))
+    assert "as the trace marks them: 1 of 2" in describe(marked, answers_of(marked, "returned"), None)
+
+
+def test_requests_that_are_not_of_the_trace_are_not_counted():
+    """Those of a smaller run before it, and of sessions that begin anew, come behind its own."""
+    more = {**answers_of(TWO, "returned"), 3: Answer(2, 40, 49)}
+    assert describe(TWO, more, "returned") == describe(TWO, answers_of(TWO, "returned"), "returned")
+
+
+def test_only_a_prompt_that_waits_for_the_answer_it_holds_cannot_overtake_it():
+    told, waits = answers_of(TWO, "returned"), ReplaySettings(client="turn-dependent")
+    assert not may_overtake(TWO, {}, ReplaySettings(client="open-loop"))
+    assert may_overtake(TWO, told, ReplaySettings(client="open-loop"))
+    assert not may_overtake(TWO, told, waits)
+    fork = trace(*TWO.requests, turn(2, 64, 2, (1, 2, 7, 8), "fork"))
+    assert may_overtake(fork, {2: Answer(0, 40, 49)}, waits)

@@ -171,15 +171,15 @@ def recomputation_line(prefill: Mapping[str, Any]) -> Text:
 
 
 def _returned(prefill: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return a line on answers in later prompts, if there were any."""
+    """Return a line on what prompts held of earlier prompts and answers, if there was any."""
     tokens = prefill.get("returned_tokens")
     if not tokens:
         return []
     hit = prefill["returned_hit_tokens"]
     return [
         (
-            f"\nanswers in prompts {words.count(tokens)} tokens: {words.count(hit)} hit, "
-            f"{words.count(tokens - hit)} computed again",
+            f"\n{words.count(tokens)} required tokens are of earlier answers and prompt ends before them: "
+            f"{words.count(hit)} hit, {words.count(tokens - hit)} computed again",
             "dim",
         )
     ]

@@ -126,3 +126,11 @@ def test_what_no_run_has_is_left_out_of_the_summary_of_seeds():
     text = lines(render_repeats(combine([0, 1], [summary(completed())] * 2), "agg8"))
 
     assert not any(line.startswith(("Goodput", "CPU tier filled")) for line in text)
+
+
+def test_what_returns_with_answers_is_on_a_line_of_its_own():
+    """A hit of 90 tokens where 80 are known from prompts: 10 of the 15 that return."""
+    row = completed(local_hit_tokens=80, returned_tokens=15)
+    said = "15 required tokens are of earlier answers and prompt ends before them: 10 hit, 5 computed again"
+    assert said in lines(render(summary(row), "agg8"))
+    assert not any("earlier answers" in line for line in lines(render(summary(completed()), "agg8")))

@@ -5,9 +5,21 @@ from typing import Any
 
 import pytest
 
+from sim.workload.answers import answers_of
 from sim.workload.calls import Call
 from sim.workload.lowering import with_identity
-from tests.workload.formats.claude_code.lines import Line, boundary, by_name, pair, read, reply, side, user
+from sim.workload.trace_file import load_trace
+from tests.workload.formats.claude_code.lines import (
+    Line,
+    boundary,
+    by_name,
+    pair,
+    read,
+    reply,
+    side,
+    user,
+    write,
+)
 
 HOUR = {"cache_creation": {"ephemeral_1h_input_tokens": 990}}
 
@@ -262,3 +274,12 @@ def test_a_fork_begins_with_the_whole_prompt_of_who_started_it(tmp_path: Path) -
     # What the provider read does not matter, unless the prompt is shorter.
     assert by_name(read(tmp_path, forked((10, 1290, 0, 15)))[0])["m5"].kept_tokens == 1200
     assert by_name(read(tmp_path, forked((10, 290, 0, 15)))[0])["m5"].kept_tokens == 0
+
+
+def test_an_answer_that_was_not_sent_again_is_not_told_from_lengths(tmp_path: Path) -> None:
+    """A turn taken back: the only other request goes on from its prompt, and has room for its answer."""
+    rows = [*pair(second=(10, 290, 990, 9))]
+    rows[2]["parentUuid"] = "u1"
+    trace = load_trace(write(tmp_path, {"S.jsonl": rows}))
+    assert [request.answer for request in trace.requests] == [None, None]
+    assert answers_of(trace, "returned") == {}
