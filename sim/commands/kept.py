@@ -8,7 +8,7 @@ import typer
 
 from sim.base.building import building, real
 from sim.base.disk_room import refusing, room_for
-from sim.base.errors import KeptElsewhereError, NoRoomError, Stopped
+from sim.base.errors import InputError, KeptElsewhereError, NoRoomError, Stopped
 from sim.base.folder import new_folder
 from sim.base.whole_file import check_regular, new_file
 
@@ -118,6 +118,8 @@ def out_file(out: Path, *, force: bool) -> Iterator[Path]:
         Stopped: Ctrl-C.
 
     """
+    if out == Path("-"):
+        raise InputError("--out -: nothing is written to standard output; give a file")
     with keeping_nothing(), new_file(out, replace=force, option="--out ", on_removed=say_removed) as file:
         yield file
 

@@ -33,7 +33,8 @@ def _lost(request: Request, before: int | None, writer: Writer) -> list[str]:
     own = () if before is None else (before,)
     facts = {
         "turns": before is not None and "turns" not in writer.carries,
-        "times": request.timestamp_s is None and "turns" not in writer.carries,
+        "times": request.timestamp_s is None
+        and ("turns" not in writer.carries or (before is None and "waits" not in writer.carries)),
         "waits": _waits(request, own) and before is None and "waits" not in writer.carries,
         "several": _waits(request, own) and before is not None and "waits" not in writer.carries,
         "answer": request.answer is not None,

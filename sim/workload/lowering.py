@@ -43,9 +43,12 @@ def rows_of(
     chains = _Chains(calls, chunk_tokens)
     rows = Rows()
     last: dict[str, int] = {}
+    started_by: dict[str, str] = {}
     ended_s: list[float | None] = []
     for number, call in enumerate(calls):
         before = call.waits_for or ((last[call.stream],) if call.stream in last else ())
+        if call.stream not in last and before:
+            started_by[call.stream] = calls[before[0]].stream
         ready_s = [ended_s[each] for each in before]
         ended_s.append(_latest_s(call, ready_s))
         rows.append(
@@ -61,6 +64,7 @@ def rows_of(
                 call.waits_for,
                 _answer(call, calls),
                 model=call.model,
+                belongs_to=started_by.get(call.stream),
                 recorded=Recorded(
                     service_s=_service_s(call),
                     ttft_s=call.ttft_s,

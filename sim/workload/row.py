@@ -31,6 +31,8 @@ class Row(NamedTuple):
     """Which file it is in; None: the one that is being read."""
     block_size: int = 0
     """How many tokens one of its ids stands for, where the row says so; else 0."""
+    belongs_to: str | None = None
+    """The session, of an earlier row, that its own is a sub-agent of: taken with that, and not counted."""
 
 
 N_COMMON = 8

@@ -25,7 +25,7 @@ class Rows:
     """
 
     def __init__(self, most_sessions: int | None = None) -> None:
-        """`most_sessions`: how many are kept, the first; rows of others are only counted."""
+        """`most_sessions`: how many are kept, the first, with their sub-agents; others are only counted."""
         self._most_sessions = most_sessions
         self.line = array("q")
         self.session = array("q")
@@ -38,7 +38,11 @@ class Rows:
         self.output_length = array("q")
         self.ids = HashIds()
         self.n_sessions = 0
-        """Of the file, kept or not."""
+        """Of the file, kept or not, and sub-agents."""
+        self._n_agents = 0
+        """Sessions that belong to another."""
+        self._heads: dict[int, int] = {}
+        """The session that each of those that are kept belongs to."""
         self.skipped_lengths = array("q")
         """Prompts of rows that are not kept."""
         self.skipped_counts = array("q")
@@ -91,6 +95,7 @@ class Rows:
         if before == NO_ROW:
             if row.session is not None:
                 self._names[self.n_sessions] = row.session
+                self._join(row)
             self.session.append(self.n_sessions)
             self.turn.append(0)
             self.n_sessions += 1
@@ -111,6 +116,22 @@ class Rows:
         return True
 
     @property
+    def n_counted(self) -> int:
+        """How many sessions the file has, kept or not; sub-agents are part of theirs."""
+        return self.n_sessions - self._n_agents
+
+    def of_first(self, sessions: int) -> NDArray[np.intp]:
+        """Return the rows of the first so many sessions, with those of their sub-agents."""
+        session = whole_numbers(self.session)
+        if not self._heads:
+            return np.flatnonzero(session < sessions)
+        head = np.arange(self.n_sessions)
+        is_counted = np.ones(self.n_sessions, bool)
+        is_counted[[*self._heads]] = False
+        head[[*self._heads]] = [*self._heads.values()]
+        return np.flatnonzero(is_counted.cumsum()[head[session]] <= sessions)
+
+    @property
     def in_file(self) -> int:
         """How many rows the file has, kept or not."""
         return len(self.line) + len(self.skipped_lines)
@@ -119,14 +140,16 @@ class Rows:
         """Return a row with ids and a session that no other file has, but for chance among hashes."""
         ids = np.frombuffer(row.hash_ids, np.uint64) ^ np.uint64((self._scope or 0) << SCOPE_BIT)
         session = None if row.session is None else f"{self._files[-1]}: {row.session}"
-        return row._replace(hash_ids=array("Q", ids.tobytes()), session=session)
+        head = None if row.belongs_to is None else f"{self._files[-1]}: {row.belongs_to}"
+        return row._replace(hash_ids=array("Q", ids.tobytes()), session=session, belongs_to=head)
 
     def _skips(self, row: Row) -> bool:
         most = self._most_sessions
         if (
             most is None
-            or self.n_sessions < most
+            or self.n_counted < most
             or (row.session is not None and row.session in self._latest)
+            or (row.belongs_to in self._latest and row.session not in self._skipped_names)
         ):
             return False
         if row.session is None:
@@ -135,10 +158,18 @@ class Rows:
         elif row.session not in self._skipped_names:
             self._skipped_names.add(row.session)
             self.n_sessions += 1
+            self._n_agents += row.belongs_to in self._skipped_names
         self.skipped_lines.append(row.line)
         self.skipped_lengths.append(row.input_length)
         self.skipped_counts.append(len(row.hash_ids))
         return True
+
+    def _join(self, row: Row) -> None:
+        """Let a new session belong to the one that its first row names, if that is there."""
+        if row.belongs_to in self._latest and row.belongs_to != row.session:
+            head = self.session[self._latest[row.belongs_to]]
+            self._heads[self.n_sessions] = self._heads.get(head, head)
+            self._n_agents += 1
 
     def _append_rare(self, number: int, row: Row) -> None:
         if row.priority:

@@ -42,7 +42,8 @@ class WorkloadSettings(Settings):
     profile: ProfileName | None = None
     """Sessions to generate: "talk" (the talk's: 213K tokens of context) or "kct" (the public ones: 100K)."""
     sessions: _Count | None = None
-    """Take the first so many sessions of a file (all if absent), or generate so many."""
+    """Take the first so many sessions of a file, with their sub-agents (all if absent), or generate so many.
+    """
 
     format: FormatName = "auto"
     """Format of the file. "auto" tells from its keys and timestamps; "mooncake-delta" (AIPerf's

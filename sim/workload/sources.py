@@ -1,6 +1,7 @@
 """Where a trace lies: a file, several, a folder, a pattern of names, or standard input."""
 
 import atexit
+import multiprocessing
 import re
 import shutil
 import sys
@@ -96,7 +97,14 @@ def files_at(paths: Sequence[Path]) -> list[Path]:
 
 @cache
 def _stdin() -> Path:
-    """Return a copy of standard input, which is gone when the process ends: it can be read only once."""
+    """Return a copy of standard input, which is gone when the process ends: it can be read only once.
+
+    Raises:
+        InputError: this is one of several processes, which do not have it.
+
+    """
+    if multiprocessing.parent_process() is not None:
+        raise InputError("-: standard input is there for one process alone: give a file, or --jobs 1")
     descriptor, name = tempfile.mkstemp(suffix=".jsonl")
     atexit.register(Path(name).unlink, missing_ok=True)
     with open(descriptor, "wb") as file:

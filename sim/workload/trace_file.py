@@ -62,7 +62,7 @@ def load_trace(
         full_prompts: says that rows hold full prompts although most turns begin otherwise than the last.
         hash_rounding: whether the end of a prompt has an id; found from the id counts if absent.
         chunk_tokens: tokens that an id stands for; found from the id counts if absent.
-        sessions: takes the first that many, and keeps no others.
+        sessions: takes the first that many with their sub-agents, and keeps no others.
         sec_multiplier: the unit of a `timed_trace` timestamp in seconds.
         identity: what prompts of a log share.
         break_prefix: what breaks the prefixes of a log.
@@ -173,13 +173,16 @@ def _trace(
     rows: Rows, chosen: Format, source: Source, asked: _Asked, findings: Findings, *, chunk_tokens: int
 ) -> Trace:
     sessions = asked.sessions
-    if sessions is not None and sessions > rows.n_sessions:
+    if sessions is not None and sessions > rows.n_counted:
         raise InputError(
-            f"{source.path}: sessions = {sessions}, but the file holds {rows.n_sessions}; without sessions "
+            f"{source.path}: sessions = {sessions}, but the file holds {rows.n_counted}; without sessions "
             "(--set workload.sessions=none) all are taken"
         )
-    if sessions is not None and sessions < rows.n_sessions:
-        findings.notes.append(f"sessions taken, the first of {rows.n_sessions:,} in the file: {sessions:,}")
+    if sessions is not None and sessions < rows.n_counted:
+        agents = ", with their sub-agents" if rows.n_counted < rows.n_sessions else ""
+        findings.notes.append(
+            f"sessions taken, the first of {rows.n_counted:,} in the file{agents}: {sessions:,}"
+        )
     units_per_s = 1.0 if isinstance(chosen, LogFormat) else chosen.units_per_s
     requests = in_order(rows, sessions or rows.n_sessions, units_per_s, findings)
     return Trace(

@@ -71,12 +71,13 @@ def check_times(rows: Rows, timestamp_key: str, delay_key: str, units_per_s: flo
 
 
 def in_order(rows: Rows, sessions: int, units_per_s: float, findings: Findings) -> RowRequests:
-    """Return the requests of the first so many sessions, sorted by timestamp, stably, the first at 0.
+    """Return the requests of the first so many sessions and their sub-agents, by timestamp, the first at 0.
 
+    The order is stable.
     A row without a timestamp is placed at the earliest moment it could leave: its delay after the turn before
     it. An output of 0 tokens becomes 1, the least that an engine generates.
     """
-    order = np.flatnonzero(whole_numbers(rows.session) < sessions)
+    order = rows.of_first(sessions)
     _note_defaults(rows, order, findings)
     ranks = ranks_of_waits(rows)
     moments = times(_moments(rows, ranks))[order]

@@ -230,3 +230,11 @@ def test_names_of_projects_are_numbered() -> None:
         "project-0/S1/subagents/agent-x",
         "S2",
     )
+
+
+def test_no_file_is_called_as_standard_output_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = call("generate", "-", "--profile", "kct", "--sessions", "1", "--turns", "2")
+    assert result.exit_code == 2
+    assert "--out -: nothing is written to standard output; give a file" in result.output
+    assert not [*tmp_path.iterdir()]

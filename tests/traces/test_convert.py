@@ -67,7 +67,7 @@ def test_rows_of_a_timed_trace_have_times_in_seconds(tmp_path: Path) -> None:
     assert rows == [
         {"timestamp": 0.0, "input_length": 150, "output_length": 5, "hash_ids": [1, 2]},
         {"timestamp": 1.5, "input_length": 100, "output_length": 5, "hash_ids": [1]},
-        {"timestamp": 0.125, "input_length": 250, "output_length": 5, "hash_ids": [1, 3, 4]},
+        {"timestamp": 1.625, "input_length": 250, "output_length": 5, "hash_ids": [1, 3, 4]},
     ]
 
 
@@ -185,6 +185,18 @@ def test_what_is_read_again_is_what_was_written(
         assert [one.delay_s for one in again.requests if one.turn] == delays
     if to in {"dynamo", "agentic_mooncake"}:
         assert [one.priority for one in again.requests] == [one.priority for one in trace.requests]
+
+
+@pytest.mark.parametrize("to", ["mooncake", "dynamo"])
+def test_sub_agents_without_a_timestamp_begin_when_what_they_wait_for_lets_them(
+    tmp_path: Path, to: str
+) -> None:
+    untimed = replace(TWO.requests[1], timestamp_s=None)
+    trace = replace(TWO, requests=(replace(TWO.requests[0], timestamp_s=4.0), untimed))
+    said = convert(trace, tmp_path / "out.jsonl", to)
+    assert "requests without a timestamp, which got the earliest at which they could leave: 1" in said
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [(row["timestamp"], row.get("delay")) for row in rows] == [(4000, None), (4500, None)]
 
 
 def by_session(trace: Trace) -> Trace:

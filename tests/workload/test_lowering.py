@@ -160,3 +160,18 @@ def test_prompts_share_the_full_chunks_that_they_keep_and_no_others(
             assert own[:shared] == found[before][:shared]
         assert seen.isdisjoint(own[shared:])
         seen.update(own)
+
+
+def test_streams_that_a_call_started_are_taken_with_its_session() -> None:
+    calls = [
+        call("a", 0, 20),
+        call("x", 1, 20, stream="t"),
+        call("b", 2, 20, stream="agent", waits_for=(0,)),
+        call("y", 3, 20, stream="its", waits_for=(1,)),
+        call("c", 4, 20, stream="nested", waits_for=(2,)),
+        call("d", 5, 20, waits_for=(0, 4)),
+    ]
+    rows = rows_of(calls, 10)
+    assert (rows.n_sessions, rows.n_counted) == (5, 2)
+    assert rows.of_first(1).tolist() == [0, 2, 4, 5]
+    assert rows.of_first(2).tolist() == [*range(6)]

@@ -147,6 +147,13 @@ def test_a_scenario_gives_a_list_a_folder_or_a_pattern_relative_to_itself(tmp_pa
         load_scenario(path)
 
 
+def test_standard_input_is_of_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    sources._stdin.cache_clear()
+    monkeypatch.setattr(sources.multiprocessing, "parent_process", object)
+    with pytest.raises(InputError, match="-: standard input is there for one process alone: give a file"):
+        load_trace(Path("-"))
+
+
 @needs_shared
 def test_folders_of_recorded_traces() -> None:
     trace = load_trace(SHARED_TRACES / "kv-cache-tester" / "raw_trace_*")

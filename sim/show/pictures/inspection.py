@@ -90,7 +90,7 @@ def _ecdf(
 ) -> None:
     """Draw shares of what is at most so large, on a logarithmic axis; what is 0 stands at its left end."""
     import seaborn as sns  # noqa: PLC0415 - slow to import
-    from matplotlib.ticker import EngFormatter, PercentFormatter  # noqa: PLC0415
+    from matplotlib.ticker import EngFormatter, NullFormatter, PercentFormatter  # noqa: PLC0415
 
     found = {label: drawn[name] for name, label in labels.items() if len(drawn[name])}
     positive = [values[values > 0].min() for values in found.values() if (values > 0).any()]
@@ -104,6 +104,8 @@ def _ecdf(
         shares = np.arange(1, len(ordered) + 1) / len(ordered)
         panel.step([least, *ordered], [0.0, *shares], where="post", label=label, color=colour)
     panel.set_xscale("log")
+    left, right = panel.get_xlim()
+    panel.xaxis.set_minor_formatter(EngFormatter(sep="") if right < 10 * left else NullFormatter())
     panel.xaxis.set_major_formatter(EngFormatter(sep=""))
     panel.yaxis.set_major_formatter(PercentFormatter(1))
     panel.set(xlabel=unit, ylabel=f"{what} with at most", ylim=(0, 1.02))
@@ -164,7 +166,7 @@ def _context(panel: "Axes", found: Inspection) -> None:
 def _whole_ticks(panel: "Axes") -> None:
     from matplotlib.ticker import MaxNLocator  # noqa: PLC0415
 
-    panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+    panel.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
 
 
 def _by_turn(walked: Walk, value: Callable[[NDArray[Any]], Any]) -> tuple[list[float], list[Any]]:

@@ -4,11 +4,13 @@ Mooncake's keys, and `session_id`, `delay`, `request_id`, `priority` (Dynamo 1.4
 for the difference of two timestamps where a later turn has no delay.
 """
 
-from sim.traces.writers.writer import Writer, dynamo_row
+from sim.traces.writers.writer import Writer, dynamo_row, timed
 
 WRITER = Writer(
     name="dynamo",
-    row=lambda request, hash_ids, place: dynamo_row(request, hash_ids, waits=place.before is not None),
+    row=lambda request, hash_ids, place: dynamo_row(
+        timed(request, place), hash_ids, waits=place.before is not None
+    ),
     carries=frozenset({"turns", "priority"}),
     hint=lambda trace: f"Dynamo's replay takes it with --trace-block-size {trace.chunk_tokens}",
 )

@@ -1,7 +1,7 @@
 """What a format of files is that a trace can be written in."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from sim.traces.moments import Place
@@ -29,6 +29,13 @@ def milliseconds(seconds: float) -> float | int:
     """Return a time in milliseconds, to the nanosecond: a whole number where it is one."""
     ms = round(seconds * 1e3, 6)
     return int(ms) if ms.is_integer() else ms
+
+
+def timed(request: Request, place: Place) -> Request:
+    """Return a request, with a timestamp if it begins a session: nothing but that starts a row there."""
+    if place.before is not None or request.timestamp_s is not None:
+        return request
+    return replace(request, timestamp_s=place.moment_s)
 
 
 def mooncake_row(request: Request, hash_ids: Sequence[int], *, waits: bool) -> dict[str, Any]:

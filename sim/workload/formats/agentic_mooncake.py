@@ -42,6 +42,8 @@ class AgenticReader(RowReader):
         super().__init__(_ROWS, findings)
         self._waits: dict[str, tuple[int, tuple[str, ...], int]] = {}
         """By request id: its line, whom it waits for, and the number of its row."""
+        self._sessions: dict[str, str | None] = {}
+        """Of each request."""
 
     def rows(self, record: Mapping[str, Any], line: int) -> Iterable[Row]:
         """Yield the row of an object; raises InputError."""
@@ -56,7 +58,9 @@ class AgenticReader(RowReader):
         _, before, _ = self._waits.get(name, (line, waits, NO_ROW))
         if before != waits:
             raise InputError(f'request_id = "{name}" is that of an earlier line, which waits for others')
-        yield row
+        head = next((self._sessions[each] for each in waits if each in self._sessions), None)
+        yield row._replace(belongs_to=head)
+        self._sessions.setdefault(name, row.session)
         self._waits.setdefault(name, (line, waits, self.number))
 
     def finish(self, rows: Rows, problems: Problems) -> None:

@@ -101,7 +101,8 @@ class SessionReader(Reader):
         self._count_repeat(streams)
         for stream in streams:
             for call in stream.calls:
-                yield self._row(stream.name, call, mask, line)
+                row = self._row(stream.name, call, mask, line)
+                yield row if stream is streams[0] else row._replace(belongs_to=streams[0].name)
                 call.number = self.number
         for call in (call for stream in streams for call in stream.calls):
             numbers = tuple([each.number for each in call.waits if each.number != NO_ROW])

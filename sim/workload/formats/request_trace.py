@@ -127,7 +127,9 @@ class RequestTraceReader(Reader):
         order = sorted(range(len(self._rows)), key=lambda number: self._spans[number].start)
         self._joins = joins([self._spans[number] for number in order], self._parents)
         for number, join in zip(order, self._joins, strict=True):
-            yield self._rows[number]._replace(session=join.stream, delay=join.think)
+            session = self._spans[number].session or ""
+            head = self._parents.get(session) if join.stream == session else session or None
+            yield self._rows[number]._replace(session=join.stream, delay=join.think, belongs_to=head)
             self._numbers.append(self.number)
         self._rows.clear()
         self._first.clear()

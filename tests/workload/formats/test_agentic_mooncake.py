@@ -38,6 +38,25 @@ def test_who_is_not_taken_is_waited_for_by_none(tmp_path: Path) -> None:
     assert [r.waits_for for r in trace.requests] == [(), (0,)]
 
 
+def test_sub_agents_are_taken_with_the_session_that_started_them(tmp_path: Path) -> None:
+    rows = [
+        A,
+        A | {"request_id": "other", "session_id": "t"},
+        A | {"request_id": "agent", "session_id": "u", "wait_for": ["a"]},
+        A | {"request_id": "nested", "session_id": "v", "wait_for": ["agent"]},
+        A | {"request_id": "its", "session_id": "w", "wait_for": ["other"]},
+        A | {"request_id": "both", "session_id": "s", "wait_for": ["nested", "other"]},
+    ]
+    trace = load(tmp_path, *rows, sessions=1)
+    assert [(r.session, r.waits_for) for r in trace.requests] == [
+        ("s", ()),
+        ("u", (0,)),
+        ("v", (1,)),
+        ("s", (2,)),
+    ]
+    assert load(tmp_path, *rows, sessions=2).sessions == ("s", "t", "u", "w", "v")
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from sim.base.errors import InputError
 from sim.workload.recorded import Recorded
 from sim.workload.request import Trace
 from sim.workload.trace_file import load_trace
@@ -137,11 +138,16 @@ def test_sub_agents_of_sub_agents_are_streams_too(tmp_path: Path) -> None:
     assert by_name(trace)["s/x#1"].waits_for == (1, 2)
 
 
-def test_sessions_that_are_not_taken_are_waited_for_by_none(tmp_path: Path) -> None:
-    trace = load_trace(FILE, sessions=1)
-    assert trace.sessions == ("one",)
-    assert [r.waits_for for r in trace.requests] == [(), (0,)]
-    assert trace.in_file == 8
+def test_a_session_that_is_taken_brings_its_sub_agents_along() -> None:
+    whole, first = load_trace(FILE), load_trace(FILE, sessions=1)
+    assert {*first.sessions} == {"one", "one/a1", "one/a2"}
+    found = by_name(first)
+    assert found["one#1"].waits_for == (found["one#0"].index, found["one/a1#1"].index)
+    assert first.in_file == 8
+    assert "sessions taken, the first of 2 in the file, with their sub-agents: 1" in first.notes
+    assert load_trace(FILE, sessions=2).requests == whole.requests
+    with pytest.raises(InputError, match="sessions = 3, but the file holds 2;"):
+        load_trace(FILE, sessions=3)
 
 
 @pytest.mark.parametrize("packed", [False, True])
