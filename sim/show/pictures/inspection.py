@@ -170,10 +170,14 @@ def _whole_ticks(panel: "Axes") -> None:
 
 
 def _by_turn(walked: Walk, value: Callable[[NDArray[Any]], Any]) -> tuple[list[float], list[Any]]:
-    """Return turns, several together where there are many, and a value of the requests of each."""
+    """Return turns, several together where there are many, and a value of the requests of each.
+
+    Turns that few sessions come to are left out, unless those have most of the requests.
+    """
     sessions = np.bincount(walked.turn)
-    several = np.flatnonzero(sessions >= min(_LEAST_SESSIONS, sessions[0]))
-    most = int(several[-1]) + 1
+    most = int(np.flatnonzero(sessions >= min(_LEAST_SESSIONS, sessions[0]))[-1]) + 1
+    if 2 * sessions[:most].sum() < sessions.sum():
+        most = len(sessions)
     width = -(-most // _TURNS_ALONE)
     order = np.argsort(walked.turn, kind="stable")
     ends = np.searchsorted(walked.turn[order], range(0, most + width, width))
