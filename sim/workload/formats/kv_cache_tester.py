@@ -98,12 +98,12 @@ class SessionReader(Reader):
         mask = self._n << SCOPE_BIT if scope == "local" else 0
         self._n += 1
         streams = self._streams(self._name(record), record, "", 0.0)
-        self._count_repeat(streams)
         for stream in streams:
             for call in stream.calls:
                 row = self._row(stream.name, call, mask, line)
                 yield row if stream is streams[0] else row._replace(belongs_to=streams[0].name)
                 call.number = self.number
+        self._count_repeat(streams)
         for call in (call for stream in streams for call in stream.calls):
             numbers = tuple([each.number for each in call.waits if each.number != NO_ROW])
             if call.joins and numbers and call.number != NO_ROW:
