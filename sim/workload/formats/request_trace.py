@@ -22,7 +22,7 @@ from sim.workload.spans import Join, Span, joins, link
 
 SCHEMAS = ("dynamo.request.trace.v1", "dynamo.agent.trace.v1")
 LARGEST_COUNT = 2**64 - 1
-TOOLS = frozenset({"tool_start", "tool_end", "tool_error"})
+TOOLS = ("tool_start", "tool_end", "tool_error")
 
 
 class RequestTraceReader(Reader):
