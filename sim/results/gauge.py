@@ -23,7 +23,7 @@ class Gauge:
         """Let `seen` count only a window, which begins after the last change."""
         self._windowed = True
         self._from_s, self._until_s, self._window_area = from_s, until_s, 0.0
-        self.max = 0
+        self.max = 0.0
 
     def set(self, level: float, now_s: float) -> None:
         """The level is this from now on."""
@@ -45,7 +45,7 @@ class Gauge:
         if not self._windowed:
             return self.area(until_s), self.max
         held_s = self._held_s(until_s)
-        return self._window_area + self._level * held_s, max(self.max, self._level if held_s > 0 else 0)
+        return self._window_area + self._level * held_s, max(self.max, self._level if held_s > 0 else 0.0)
 
     def _see(self, now_s: float) -> None:
         """Enter the level that has held since the last change."""
