@@ -4,7 +4,7 @@ Client and front door, front door and workers tell each other things: what comes
 filled later, or a method of the cluster, and nothing is set on a part that is built.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from math import inf
 
@@ -43,7 +43,7 @@ from sim.results.transfers import LinkRow, PullCounts
 from sim.router import Policy
 from sim.scenario.scenario import Scenario
 from sim.workload.answers import may_overtake
-from sim.workload.request import Request, Trace
+from sim.workload.request import Answer, Request, Trace
 
 Progress = Callable[[float, int, int], None]
 """Called with simulated seconds, requests done, and requests in all."""
@@ -106,7 +106,9 @@ class Cluster:
         self._on_progress: Progress | None = None
         self._links_before: Sequence[LinkRow] | None = None
         """What had gone over links when the measured part began, after a warm start."""
-        self.replay = Replay(self.clock, trace, scenario.replay, self._send, self._cut)
+        self.replay = Replay(
+            self.clock, trace, scenario.replay, self._send, self._cut, expect_answers=self._expect_answers
+        )
         self.recorder = Recorder(
             scenario.workers.ranks,
             len(self._groups) - 1 if full is None else full,
@@ -136,12 +138,8 @@ class Cluster:
         """Transfers between workers; None in an aggregated cluster."""
         self._pins: dict[int, int] = {}
         """Workers that warm-up requests are to go to, by index."""
-        first_tiers, decode_tiers = self.tiers, tuple[Tier, ...]()
         self.returns = self._returns()
         """KV that flows back to prefill workers; None: none does."""
-        if self.returns is not None:
-            first_tiers = (*self.tiers, self.returns.tier())
-            decode_tiers = tiers_of(scenario, self.decode_capacity)
         desk = Desk(
             self.clock,
             self._lazy_updates,
@@ -154,10 +152,11 @@ class Cluster:
         heard = router_tiers(self.tiers)
         stages, bypass = lay_out(scenario, self._prefixes, self.workers, policies, desk, router_tiers=heard)
         ended = self._ended if watcher is None else watcher.ends(self._ended)
+        self._prompts = self._make_prompts()
         self.frontend = Frontend(
             self.clock,
             stages,
-            self._prompts(),
+            self._prompts,
             self.recorder,
             door=self._front_door(times),
             delays=self._delays,
@@ -172,8 +171,8 @@ class Cluster:
             capacities,
             times,
             self._groups,
-            first_tiers,
-            decode_tiers=decode_tiers,
+            self.tiers if self.returns is None else (*self.tiers, self.returns.tier()),
+            decode_tiers=() if self.returns is None else tiers_of(scenario, self.decode_capacity),
             step_time=step_time,
         ):
             for _ in range(kind.ranks):
@@ -222,11 +221,9 @@ class Cluster:
             listeners=listeners,
         )
 
-    def _prompts(self) -> Prompts:
+    def _make_prompts(self) -> Prompts:
         scale = self.capacity.block_tokens // hash_tokens(self._groups)
-        prompts = Prompts(self._prefixes, self.answers, scale)
-        self.replay.expect_answers = prompts.expect
-        return prompts
+        return Prompts(self._prefixes, self.answers, scale)
 
     def _returns(self) -> Returns | None:
         scenario, capacity = self.scenario, self.decode_capacity
@@ -342,6 +339,9 @@ class Cluster:
         if self.replay.leaves_out:
             self.replay.left_out.sent(request.index, self.clock.now_s)
         self._submit(request)
+
+    def _expect_answers(self, answers: Mapping[int, Answer]) -> None:
+        self._prompts.expect(answers)
 
     def _cut(self, index: int) -> None:
         self._clients.cut(index)

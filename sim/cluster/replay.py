@@ -43,8 +43,19 @@ class Part(NamedTuple):
 class Replay:
     """All that is sent in a run, by whom, and what of it counts."""
 
-    def __init__(self, clock: Clock, trace: Trace, settings: ReplaySettings, send: Act, cut: Cut) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        trace: Trace,
+        settings: ReplaySettings,
+        send: Act,
+        cut: Cut,
+        *,
+        expect_answers: Callable[[Mapping[int, Answer]], None] = lambda _: None,
+    ) -> None:
         """Make the clients; `send` is called for each request, `cut` for one that is to be given up.
+
+        `expect_answers` is told of answers that prompts hold of requests that begin anew.
 
         Raises:
             InputError: the trace cannot be sent so.
@@ -58,8 +69,7 @@ class Replay:
         """Which answer prompts hold, by index of their request; of requests that begin anew once they do."""
         for part in warm:
             self.answers.update(answers_of(part.trace, settings.answers))
-        self.expect_answers: Callable[[Mapping[int, Answer]], None] = lambda _: None
-        """Is told of answers of requests that begin anew."""
+        self._expect_answers = expect_answers
         self.left_out = LeftOut(settings)
         self.settings = settings
         self.measured = Part(
@@ -153,7 +163,7 @@ class Replay:
                 found[first + place + shift] = answer._replace(request=answer.request + shift)
         if found:
             self.answers.update(found)
-            self.expect_answers(found)
+            self._expect_answers(found)
 
     def window(self, end_s: float) -> tuple[float, float]:
         """Return between which times rates are counted in a run that ended so."""

@@ -71,9 +71,9 @@ class RequestState:
         self.request_id = request.index
         """What engines call it: another number each time that it is tried."""
         self.sequence: BlockRuns | None = None
-        """Identities of the full blocks of prompt and answer, once an engine was asked for both, or"""
+        """Identities of the full blocks of prompt and answer; None until an engine was asked for both."""
         self.returns = False
-        """from its sending on, as a later prompt holds the answer."""
+        """Whether a later prompt holds its answer: `sequence` is there from its sending on."""
         self.retries = 0
         """How often it was tried again, its worker having been lost."""
         self.generated = 0

@@ -109,8 +109,8 @@ def out_folder(out: Path | None, *, force: bool) -> Iterator[OutFolder]:
 
 
 @contextmanager
-def out_file(out: Path, *, force: bool) -> Iterator[Path]:
-    """Yield the file of `--out`, checked before the work, whole after it.
+def out_file(out: Path, *, force: bool, option: str = "--out") -> Iterator[Path]:
+    """Yield the file of `--out`, or what messages call it, checked before the work, whole after it.
 
     Raises:
         InputError: no file can be made there, or it exists and `force` is not given.
@@ -119,8 +119,8 @@ def out_file(out: Path, *, force: bool) -> Iterator[Path]:
 
     """
     if out == Path("-"):
-        raise InputError("--out -: nothing is written to standard output; give a file")
-    with keeping_nothing(), new_file(out, replace=force, option="--out ", on_removed=say_removed) as file:
+        raise InputError(f"{option} -: nothing is written to standard output; give a file")
+    with keeping_nothing(), new_file(out, replace=force, option=f"{option} ", on_removed=say_removed) as file:
         yield file
 
 

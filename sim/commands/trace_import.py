@@ -34,4 +34,4 @@ def import_logs(
     paths = folders_of(log, folders or [])
     typer.echo(f"Reads {', '.join(map(str, paths))}", err=True)
     trace = without_folders(load(paths, log, overrides))
-    write(trace, out or Path(f"{log}.jsonl"), to, force=force)
+    write(trace, out or Path(f"{log}.jsonl"), to, force=force, option="--out")

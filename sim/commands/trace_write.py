@@ -107,7 +107,9 @@ def sample(
     write(some, out, to, force=force, also=["ideal hit {} before, {} after".format(*hits)])
 
 
-def write(trace: "Trace", out: Path, to: str, *, force: bool, also: Sequence[str] = ()) -> None:
+def write(
+    trace: "Trace", out: Path, to: str, *, force: bool, also: Sequence[str] = (), option: str = "OUT"
+) -> None:
     """Write a trace to a file; print what is in it, what is not, and how to run it."""
     from sim.base.shown import WIDTH
     from sim.commands.console import console
@@ -117,6 +119,6 @@ def write(trace: "Trace", out: Path, to: str, *, force: bool, also: Sequence[str
     from sim.traces.writers import writer
 
     target = writer(to)
-    with out_file(out, force=force) as file:
+    with out_file(out, force=force, option=option) as file:
         lost = write_trace(trace, file, target, packed=out.suffix == ".gz")
     console(WIDTH).print(render_written(trace, out, target, lost, also))

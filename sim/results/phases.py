@@ -85,6 +85,8 @@ def left_out_lines(summary: Mapping[str, Any]) -> list[str]:
         )
     if first := found["first"]:
         lines.append(f"left out: the first {_said(first, 'request')}")
+        if not summary["requests"]["total"]:
+            lines.append("! no request counts: all of the measured part are left out")
     return lines
 
 

@@ -150,8 +150,8 @@ def _in_folder(folder: Path, name: FormatName, notes: list[str]) -> list[Path]:
     if len(of) > 1:
         counts = ", ".join(f"{each} ({len(these)}, such as {these[0].name})" for each, these in of.items())
         raise InputError(
-            f"{folder}: holds traces of several formats: {counts}; set format to one of them, or give the "
-            "files"
+            f"{folder}: holds traces of several formats: {counts}; set format to one of them (--from in "
+            "sim trace), or give the files"
         )
     [(_, trace)] = of.items()
     notes.append(f"files read, in the order of their names: {len(trace)}")

@@ -5,12 +5,15 @@ them is what the engines keep, on every tier and in every group of blocks, and r
 rule of our own for that would be a second engine, and wrong where the first one evicts.
 """
 
+from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import NamedTuple
 
 from sim.base.errors import InputError
 from sim.base.units import plural
+from sim.workload.groups import session_groups
 from sim.workload.request import Request, Trace
 from sim.workload.settings import ReplaySettings
 from sim.workload.shared_prefixes import SharedPrefixes
@@ -87,16 +90,16 @@ def _warm(index: int, session: str, prompt_tokens: int, chunks: Sequence[int]) -
 
 def _smaller_runs(trace: Trace, settings: ReplaySettings) -> list[WarmPart]:
     runs = settings.smaller_runs
-    names = trace.sessions
-    if max(runs) > len(names):
+    groups = session_groups(trace)
+    if max(runs) > len(groups):
         raise InputError(
-            f"replay.warm_sessions = {max(runs)}: {trace.source} has {len(names)} "
-            f"{plural(len(names), 'session')}"
+            f"replay.warm_sessions = {max(runs)}: {trace.source} has {len(groups)} "
+            f"{plural(len(groups), 'session')}"
         )
     parts: list[WarmPart] = []
     first = trace.first_index + len(trace.requests)
     for number, n in enumerate(runs, start=1):
-        part = _first_sessions(trace, n, f" (run {number})", first)
+        part = _first_sessions(trace, groups[:n], f" (run {number})", first)
         lanes = None if settings.lanes is None else min(settings.lanes, n)
         unset = ("warm_start", "warm_sessions", "warm_up_requests", "warm_up_s", "duration_s", "at_end")
         own = settings.model_copy(update={**dict.fromkeys(unset), "lanes": lanes})
@@ -109,20 +112,9 @@ def _smaller_runs(trace: Trace, settings: ReplaySettings) -> list[WarmPart]:
     return parts
 
 
-def _first_sessions(trace: Trace, n: int, suffix: str, first: int) -> Trace:
-    """Return the requests of the first sessions, and of those that they wait for, numbered from `first`."""
-    requests, start = trace.requests, trace.first_index
-    taken = set(trace.sessions[:n])
-    size = 0
-    while size < len(taken):  # what is waited for may wait for others
-        size = len(taken)
-        taken |= {
-            requests[other - start].session
-            for request in requests
-            if request.waits_for and request.session in taken
-            for other in request.waits_for
-        }
-    chosen = [request for request in requests if request.session in taken]
+def _first_sessions(trace: Trace, groups: "Sequence[array[int]]", suffix: str, first: int) -> Trace:
+    """Return the requests of sessions with their sub-agents, numbered from `first`."""
+    chosen = [trace.requests[place] for place in sorted(chain.from_iterable(groups))]
     numbers = {request.index: first + place for place, request in enumerate(chosen)}
     renamed = tuple(_renumbered(request, numbers, suffix) for request in chosen)
     return replace(trace, requests=renamed, lines=(), notes=(), in_file=None)

@@ -12,6 +12,7 @@ from sim.ledger.account import CAUSES
 from sim.results.metrics import to_json
 from sim.scenario.scenario import Scenario
 from sim.simulation.run import summary_of
+from sim.workload.groups import session_groups
 from tests.cluster.faults.random_faults import random_faults
 from tests.cluster.test_disaggregated import pair, some_turns
 from tests.clusters import (
@@ -176,6 +177,13 @@ def test_a_smaller_run_has_the_sub_agents_of_its_sessions():
         ("a (run 1)", 4.0),
     ]
     assert by_index(cluster, "send_s")[:4] == [(15.0,), (17.0,), (19.0,), (115.0,)]
+    both = play(whole, replay={"client": "turn-dependent", "warm_sessions": 2})
+    assert [name for (name,) in by_index(both, "session")[4:]] == [
+        "a (run 1)",
+        "sub (run 1)",
+        "a (run 1)",
+        "z (run 1)",
+    ]
 
 
 def test_a_smaller_run_of_more_sessions_than_there_are_is_refused():
@@ -330,7 +338,7 @@ def test_a_request_that_ended_before_is_not_cancelled():
 def any_replay(random: Random, requests) -> dict:
     """Return settings of a replay of a trace, at random."""
     chosen = {"client": random.choice(["open-loop", "max-concurrency", "turn-dependent"])}
-    sessions = len(requests.sessions)
+    sessions = len(session_groups(requests))
     warm = random.choice([None, "first-contexts", "shared-prefixes", "smaller-run"])
     if warm is not None:
         chosen["warm_start"] = warm

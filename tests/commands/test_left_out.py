@@ -72,6 +72,11 @@ def test_json_has_it_and_a_folder_keeps_it(source: str, tmp_path: Path) -> None:
     assert "left out: 1 warm-up request (160 prompt tokens" in report.read_text()
 
 
+def test_a_run_of_which_nothing_counts_says_so(source: str) -> None:
+    result = CliRunner().invoke(app, ["run", source, "--set", "replay.warm_up_requests=9"])
+    assert "! no request counts: all of the measured part are left out" in result.stdout
+
+
 def test_a_run_that_leaves_nothing_out_says_nothing(source: str) -> None:
     assert "left out" not in call("run", source).stdout
     result = json.loads(call("run", source, "--format", "json").stdout)

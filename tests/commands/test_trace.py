@@ -236,5 +236,5 @@ def test_no_file_is_called_as_standard_output_is(tmp_path: Path, monkeypatch: py
     monkeypatch.chdir(tmp_path)
     result = call("generate", "-", "--profile", "kct", "--sessions", "1", "--turns", "2")
     assert result.exit_code == 2
-    assert "--out -: nothing is written to standard output; give a file" in result.output
+    assert "OUT -: nothing is written to standard output; give a file" in result.output
     assert not [*tmp_path.iterdir()]
