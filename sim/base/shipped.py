@@ -105,6 +105,11 @@ def coefficients_named(path_or_name: str) -> Path:
     return files[path_or_name]
 
 
+def session_profile(name: str) -> dict[str, Any]:
+    """Return the fitted numbers of a profile of coding-agent sessions."""
+    return read_toml(shipped_root() / "calibration" / "sessions" / f"{name}.toml")
+
+
 def published_names() -> list[str]:
     """Return the names of the shipped published clusters, sorted: folders with a file cluster.toml."""
     return sorted(path.parent.name for path in _published().glob("*/cluster.toml"))

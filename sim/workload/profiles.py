@@ -33,6 +33,8 @@ Fitted for windows of 200,000 tokens; larger windows are taken to behave alike a
 COMPACTED_TOKENS = Lognorm(0.612, 38_290)
 
 SMALL_WINDOW_TOKENS, LARGE_WINDOW_TOKENS = 200_000, 1_000_000
+FRESH_TOKENS = 45_000
+"""A session whose first prompt has fewer tokens starts anew; the others were resumed."""
 
 
 @dataclass(frozen=True, slots=True)

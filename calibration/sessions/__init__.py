@@ -1,0 +1,1 @@
+"""Profiles of coding-agent sessions: recorded sessions, the fit, and what is generated beside them."""
