@@ -22,7 +22,7 @@ from sim.router.cost import CostTerms, Weights, WorkerState, cost_columns
 from sim.scenario.scenario import Scenario
 from sim.workload.agent import ProfileName
 from sim.workload.conversation import Conversation
-from sim.workload.profiles import PROFILES
+from sim.workload.profiles import profile_named
 
 _BLOCK = 16
 """Tokens of a block of an example; any number gives the same costs."""
@@ -193,7 +193,7 @@ def _generated(profile: ProfileName, sessions: int, sets: int) -> tuple[Medians,
 def _lengths(profile: ProfileName, sessions: int, seed: int) -> tuple[list[int], list[int]]:
     prompts, new = [], []
     for session in range(sessions):
-        for number, turn in enumerate(Conversation(PROFILES[profile], seed, session).turns()):
+        for number, turn in enumerate(Conversation(profile_named(profile), seed, session).turns()):
             prompts.append(turn.prompt_tokens)
             if number:
                 new.append(turn.prompt_tokens - turn.kept_tokens)

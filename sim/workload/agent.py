@@ -1,7 +1,6 @@
 """The coding-agent generator: conversations as a trace, with chunk ids and nominal timestamps."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from operator import attrgetter
 from typing import Literal
@@ -10,8 +9,8 @@ from sim.base.errors import InputError
 from sim.base.units import plural
 from sim.kv.runs import BlockRuns
 from sim.workload.conversation import Conversation, Turn
-from sim.workload.profiles import PROFILES, recorded_service_s
-from sim.workload.request import Request, Trace
+from sim.workload.profiles import profile_named, recorded_service_s
+from sim.workload.request import Answer, Request, Trace
 
 ProfileName = Literal["talk", "kct"]
 Window = Literal["first", "middle"]
@@ -19,6 +18,8 @@ Window = Literal["first", "middle"]
 CHUNK_TOKENS = 64
 _FIRST_OWN_SCOPE = 1_000
 """Chunk ids are (scope, number): scopes below this are prefix groups, the others sessions."""
+_PARTIAL = 1 << 31
+"""Numbers of partial last chunks start here."""
 
 
 def generate(
@@ -47,7 +48,7 @@ def generate(
     requests: list[Request] = []
     n_short = n_cut = n_empty = 0
     for session in range(sessions):
-        conversation = Conversation(PROFILES[profile], seed, session)
+        conversation = Conversation(profile_named(profile), seed, session)
         most = _turns_within(conversation, max_context_tokens)
         n_cut += most < conversation.n_turns
         n_empty += most == 0
@@ -68,8 +69,7 @@ def generate(
             f"workload.max_context_tokens = {max_context_tokens}: every generated prompt is longer; give "
             "more or, for a model that serves no more, another profile or a trace"
         )
-    ordered = tuple(replace(request, index=index) for index, request in enumerate(requests))
-    return Trace(ordered, CHUNK_TOKENS, profile, (note,))
+    return Trace(_with_indices(requests), CHUNK_TOKENS, profile, (note,))
 
 
 def _turns_within(conversation: Conversation, max_context_tokens: int | None) -> int:
@@ -85,16 +85,19 @@ def _turns_within(conversation: Conversation, max_context_tokens: int | None) ->
 def _with_chunks(conversation: Conversation, session: int) -> Iterator[tuple[Turn, BlockRuns]]:
     """Yield every turn with its chunk ids: those of the tokens kept, and fresh ones.
 
-    A partial last chunk has an id of its own, which the next turn's full chunk does not repeat.
+    A partial last chunk has an id of its own, which the next turn's full chunk does not repeat: those of full
+    chunks count up, so that a prompt of many turns is few runs.
     """
-    shared = conversation.group << 32
+    shared, scope = conversation.group << 32, _FIRST_OWN_SCOPE + session << 32
+    own = scope
     chunks = BlockRuns([range(shared, shared + conversation.prefix_tokens // CHUNK_TOKENS)])
-    fresh = _FIRST_OWN_SCOPE + session << 32
-    for turn in conversation.turns():
+    for number, turn in enumerate(conversation.turns()):
+        n_full, tail = divmod(turn.prompt_tokens, CHUNK_TOKENS)
         n_kept = turn.kept_tokens // CHUNK_TOKENS
-        n_fresh = -(-turn.prompt_tokens // CHUNK_TOKENS) - n_kept
-        chunks = BlockRuns([*chunks.between(0, n_kept), range(fresh, fresh + n_fresh)])
-        fresh += n_fresh
+        last = scope + _PARTIAL + number
+        full = [*chunks.between(0, n_kept), range(own, own + n_full - n_kept)]
+        chunks = BlockRuns([*full, range(last, last + 1)] if tail else full)
+        own += n_full - n_kept
         yield turn, chunks
 
 
@@ -115,5 +118,24 @@ def _timed(
             prompt_tokens=turn.prompt_tokens,
             output_tokens=turn.output_tokens,
             chunks=chunks,
+            answer=_answer(turn, number) if number else None,
         )
         now_s += recorded_service_s(turn.prompt_tokens, turn.output_tokens)
+
+
+def _answer(turn: Turn, number: int) -> Answer | None:
+    """Return the answer in a prompt; its request, which has no index yet, by the number of the turn."""
+    if not turn.answer_tokens:
+        return None
+    return Answer(number - 1, turn.kept_tokens, turn.kept_tokens + turn.answer_tokens)
+
+
+def _with_indices(requests: Sequence[Request]) -> tuple[Request, ...]:
+    """Return sorted requests with their indices, and answers that say whose they are."""
+    indices = {(request.session, request.turn): index for index, request in enumerate(requests)}
+    for index, request in enumerate(requests):
+        request.index = index
+        if request.answer is not None:
+            answered = indices[request.session, request.answer.request]
+            request.answer = request.answer._replace(request=answered)
+    return tuple(requests)

@@ -1,11 +1,12 @@
 """The workload of a scenario: a trace from a file or from the generator."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil
 from pathlib import Path
 
 from sim.workload.agent import generate
-from sim.workload.request import Trace
+from sim.workload.request import Answer, Trace
 from sim.workload.settings import WorkloadSettings
 from sim.workload.sources import STDIN
 from sim.workload.trace_file import load_trace
@@ -51,7 +52,16 @@ def _load(settings: WorkloadSettings, seed: int, base_dir: Path) -> Trace:
 
 
 def _with_outputs(trace: Trace, factor: float) -> Trace:
+    outputs = [ceil(request.output_tokens * factor) for request in trace.requests]
     requests = tuple(
-        replace(request, output_tokens=ceil(request.output_tokens * factor)) for request in trace.requests
+        replace(request, output_tokens=output, answer=_within(request.answer, outputs))
+        for request, output in zip(trace.requests, outputs, strict=True)
     )
     return replace(trace, requests=requests, notes=(*trace.notes, f"output lengths multiplied by {factor:g}"))
+
+
+def _within(answer: Answer | None, outputs: Sequence[int]) -> Answer | None:
+    """Return as much of an answer in a prompt as is given out."""
+    if answer is None:
+        return None
+    return answer._replace(end=min(answer.end, answer.start + outputs[answer.request]))

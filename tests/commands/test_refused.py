@@ -11,7 +11,7 @@ from sim.cli import app
 from tests.scenarios import MINIMAL
 
 # Coding-agent sessions grow far beyond this model's limit.
-SESSIONS = MINIMAL + "\n[engine]\nmax_model_len = 20_000\n"
+SESSIONS = MINIMAL + "\n[engine]\nmax_model_len = 23_000\n"
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def words(result: Result) -> str:
     return " ".join(result.stdout.split())
 
 
-LIMIT = "longer than max_model_len 20,000, the longest prompt "
+LIMIT = "longer than max_model_len 23,000, the longest prompt "
 HELPS = "what helps: raise engine.max_model_len"
 
 
@@ -48,7 +48,7 @@ def test_a_run_says_how_many_why_and_what_helps(source: str) -> None:
 
 def test_repeats_say_it_over_all_runs_and_that_their_means_are_of_unlike_shares(source: str) -> None:
     shown = words(call("run", source, "--repeat", "3"))
-    assert "prompts of 3 runs, with the answer, are longer than max_model_len 20,000" in shown
+    assert "prompts of 3 runs, with the answer, are longer than max_model_len 23,000" in shown
     assert "were not completed: means are over what each run completed" in shown
 
 

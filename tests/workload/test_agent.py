@@ -9,9 +9,10 @@ import pytest
 
 from sim.base.errors import InputError
 from sim.kv.prefix import PrefixTable
+from sim.kv.runs import BlockRuns
 from sim.workload.agent import CHUNK_TOKENS, generate
 from sim.workload.conversation import Conversation
-from sim.workload.profiles import PROFILES, recorded_service_s
+from sim.workload.profiles import profile_named, recorded_service_s
 from sim.workload.request import Request, Trace
 
 
@@ -37,9 +38,10 @@ def test_the_talks_run_is_28_sessions_of_20_turns(trace: Trace) -> None:
 def test_the_middle_turns_have_the_contexts_of_whole_sessions_and_the_first_turns_do_not(
     trace: Trace,
 ) -> None:
+    """Of the 53 recorded sessions the middle 20 turns have 269K tokens, the first 20 have 216K."""
     first = generate("talk", sessions=28, seed=0, turns=20, window="first")
-    assert np.median([r.prompt_tokens for r in trace.requests]) == pytest.approx(213_000, rel=0.15)
-    assert np.median([r.prompt_tokens for r in first.requests]) == pytest.approx(107_000, rel=0.20)
+    assert np.median([r.prompt_tokens for r in trace.requests]) == pytest.approx(269_000, rel=0.15)
+    assert np.median([r.prompt_tokens for r in first.requests]) == pytest.approx(216_000, rel=0.20)
 
 
 def test_ideal_reuse_is_that_of_recorded_windows(trace: Trace) -> None:
@@ -54,9 +56,9 @@ def test_ideal_reuse_is_that_of_recorded_windows(trace: Trace) -> None:
 def test_a_turn_repeats_the_full_chunks_that_it_keeps_and_no_other() -> None:
     """Seed 3 draws a long first session with compactions and breaks."""
     requests = generate("kct", sessions=1, seed=3).requests
-    turns = list(Conversation(PROFILES["kct"], 3, 0).turns())
-    assert sum(turn.prompt_tokens < before.prompt_tokens for before, turn in pairwise(turns)) == 4
-    assert sum(turn.kept_tokens < before.prompt_tokens for before, turn in pairwise(turns)) == 8
+    turns = list(Conversation(profile_named("kct"), 3, 0).turns())
+    assert sum(turn.prompt_tokens < before.prompt_tokens for before, turn in pairwise(turns)) == 3
+    assert sum(turn.kept_tokens < before.prompt_tokens for before, turn in pairwise(turns)) == 6
     for before, request, turn in zip(requests, requests[1:], turns[1:], strict=False):
         n_kept = turn.kept_tokens // CHUNK_TOKENS
         assert request.chunks[:n_kept] == before.chunks[:n_kept]
@@ -117,8 +119,35 @@ def test_think_times_are_cut_only_where_asked() -> None:
 def test_smaller_sets_are_part_of_larger_ones(trace: Trace) -> None:
     few = generate("talk", sessions=4, seed=0, turns=20)
     assert few.sessions == trace.sessions[:4]
-    of_few = [replace(request, index=0) for request in trace.requests if request.session in few.sessions]
-    assert [replace(request, index=0) for request in few.requests] == of_few
+    of_few = [request for request in trace.requests if request.session in few.sessions]
+    assert list(map(without_indices, few.requests)) == list(map(without_indices, of_few))
+
+
+def without_indices(request: Request) -> Request:
+    answer = request.answer and request.answer._replace(request=0)
+    return replace(request, index=0, answer=answer)
+
+
+def test_an_answer_stands_behind_the_prompt_that_the_next_one_repeats(trace: Trace) -> None:
+    for profile, sessions in (("talk", 28), ("kct", 12)):
+        made = generate(profile, sessions=sessions, seed=0, turns=20)
+        for number, session in enumerate(sessions_of(made)):
+            assert session[0].answer is None
+            turns = list(Conversation(profile_named(profile), 0, number).turns())
+            first = (len(turns) - len(session)) // 2
+            for turn, before, request in zip(turns[first + 1 :], session, session[1:], strict=False):
+                if turn.kept_tokens < before.prompt_tokens:
+                    assert request.answer is None
+                else:
+                    end = min(before.prompt_tokens + before.output_tokens, request.prompt_tokens)
+                    assert request.answer == (before.index, before.prompt_tokens, end)
+    assert trace.answers == "fresh"
+
+
+def test_a_prompt_of_many_turns_is_few_runs() -> None:
+    for request in generate("talk", sessions=10, seed=0).requests:
+        assert isinstance(request.chunks, BlockRuns)
+        assert len(request.chunks.ranges) < 15
 
 
 def test_sessions_shorter_than_asked_are_whole_and_that_is_said() -> None:

@@ -42,3 +42,17 @@ def test_outputs_are_multiplied_and_prompts_are_not() -> None:
     plain, longer = lengths(), lengths(output_factor=1.5)
     assert longer == [(prompt, -(-3 * output // 2)) for prompt, output in plain]
     assert plain == lengths(output_factor=1)
+
+
+def test_an_answer_in_a_prompt_is_no_longer_than_what_is_given_out(tmp_path: Path) -> None:
+    def answers(output_factor: float) -> list[tuple[int, int]]:
+        settings = WorkloadSettings(profile="kct", sessions=2, turns=9, output_factor=output_factor)
+        requests = load_workload(settings, seed=1, base_dir=tmp_path).requests
+        return [
+            (answer.end - answer.start, requests[answer.request].output_tokens)
+            for answer in (request.answer for request in requests)
+            if answer is not None
+        ]
+
+    assert any(tokens < output for tokens, output in answers(3))
+    assert all(tokens == output for tokens, output in answers(0.1))
