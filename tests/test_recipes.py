@@ -11,7 +11,7 @@ import pytest
 from tests.recipes import Step, commands, copied, steps
 
 TOUCHED = {
-    "A routing policy": ["sim/router/policies.py"],
+    "A routing policy": ["sim/router/policies/most_overlap.py"],
     "A trace format": ["sim/workload/formats/mine.py"],
     "An eviction policy": ["sim/kv/offload.py"],
     "A tier": ["sim/cluster/tiers.py", "sim/scenario/sections.py"],

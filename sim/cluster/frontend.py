@@ -13,6 +13,7 @@ prompt's blocks and generates.
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import pairwise
+from math import inf
 from typing import Final, Literal
 
 from sim.cluster.bypass import Bypass
@@ -24,7 +25,7 @@ from sim.cluster.prompts import Prompts
 from sim.cluster.recorder import Recorder
 from sim.cluster.request_row import Status
 from sim.cluster.request_state import RequestState, Visit
-from sim.cluster.stage import Stage
+from sim.cluster.stage import Refused, Stage
 from sim.engine.active import ActiveRequest
 from sim.engine.plan import StepOutput, StepPlan
 from sim.events.clock import Clock, Phase
@@ -111,14 +112,19 @@ class Frontend:
             return
         rank = self._bypass.rank(record) if self._bypass is not None else None
         if self._bypass is None or rank is None:
-            self._enter(record, self.stages[0], self.stages[0].admit(record))
+            self._admit(record, self.stages[0])
         else:
-            self._enter(record, self._bypass.local, self._bypass.local.admit(record, pinned=rank))
+            self._admit(record, self._bypass.local, pinned=rank)
 
-    def _enter(self, record: RequestState, stage: Stage, visit: Visit | None) -> None:
-        """Send a request on its way to the worker that was chosen; None: no worker may serve it."""
-        if visit is None:
-            self.end(record, "failed" if record.retries else "rejected", "no_eligible_worker")
+    def _admit(
+        self, record: RequestState, stage: Stage, *, pinned: int | None = None, heard: float = inf
+    ) -> None:
+        stage.admit(record, partial(self._enter, record, stage), pinned, heard)
+
+    def _enter(self, record: RequestState, stage: Stage, visit: Visit | Refused) -> None:
+        """Send a request on its way to the worker that was chosen, or back."""
+        if isinstance(visit, Refused):
+            self.end(record, "failed" if record.retries else "rejected", visit.reason)
             return
         request_id = record.request_id
 
@@ -192,7 +198,7 @@ class Frontend:
     def _progress(self, record: RequestState, active: ActiveRequest, tokens: int) -> None:
         visit = record.visit
         if visit is not None and record.served_as(active):
-            visit.pool.router.output_tokens(visit.booking, tokens, self._clock.now_s)
+            visit.router.output_tokens(visit.booking, tokens, self._clock.now_s)
 
     def _first_token(self, record: RequestState, active: ActiveRequest) -> None:
         if record.over:
@@ -201,7 +207,7 @@ class Frontend:
             record.first_token_s = self._clock.now_s
         visit = record.visit
         if visit is not None and record.served_as(active):
-            visit.pool.router.first_token(visit.booking, self._clock.now_s)
+            visit.first_token(self._clock.now_s)
 
     def _prefilled(self, record: RequestState, active: ActiveRequest) -> None:
         """The prefill worker's answer is here: release its booking, and enter the next stage."""
@@ -210,11 +216,10 @@ class Frontend:
             return
         now_s = self._clock.now_s
         record.prefilled_s = now_s
-        visit.pool.router.first_token(visit.booking, now_s)
-        visit.pool.router.free(visit.booking, now_s)
-        stage = self._next[visit.stage]
+        visit.first_token(now_s)
+        visit.free(now_s)
         # Answers come before the KV events of an instant.
-        self._enter(record, stage, stage.admit(record, heard=-1))
+        self._admit(record, self._next[visit.stage], heard=-1)
 
     def _finish(
         self,
@@ -225,7 +230,7 @@ class Frontend:
     ) -> None:
         visit = record.visit
         if visit is not None and record.served_as(active):
-            visit.pool.router.free(visit.booking, self._clock.now_s)
+            visit.free(self._clock.now_s)
             self.end(record, status, reason)
 
     def end(self, record: RequestState, status: Status, reason: str | None) -> None:

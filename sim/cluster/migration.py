@@ -131,7 +131,7 @@ class Migration:
     def _let_go(self, record: RequestState) -> None:
         """Take a request off the router's books."""
         if record.visit is not None:
-            record.visit.pool.router.free(record.visit.booking, self._clock.now_s)
+            record.visit.free(self._clock.now_s)
 
     def _abort(self, record: RequestState) -> None:
         """Tell the engine that serves a request to let it go, and nobody to keep blocks for it."""

@@ -3,18 +3,28 @@
 from sim.cluster.pool import Pool, PoolWorker
 from sim.engine.active import ActiveRequest
 from sim.kv.runs import BlockRuns
-from sim.router import Booking
+from sim.router import Booking, Router
 from sim.workload.request import Request
 
 
 class Visit:
-    """A stage that serves a request: with which worker, and what it is booked for."""
+    """A stage that serves a request: with which worker, and what it is booked for at which router."""
 
-    __slots__ = ("active", "booking", "decode", "pool", "rank", "stage")
+    __slots__ = ("active", "booking", "decode", "pool", "rank", "router", "stage")
 
-    def __init__(self, stage: str, pool: Pool, rank: int, booking: Booking, *, decode: bool = False) -> None:
+    def __init__(
+        self,
+        stage: str,
+        pool: Pool,
+        router: Router,
+        rank: int,
+        booking: Booking,
+        *,
+        decode: bool = False,
+    ) -> None:
         self.stage = stage
         self.pool = pool
+        self.router = router
         self.rank = rank
         self.booking = booking
         self.decode = decode
@@ -26,6 +36,14 @@ class Visit:
     def worker(self) -> PoolWorker:
         """The worker."""
         return self.pool.worker(self.rank)
+
+    def first_token(self, now_s: float) -> None:
+        """The prompt is computed: its tokens are off the router's books."""
+        self.router.first_token(self.booking, now_s)
+
+    def free(self, now_s: float) -> None:
+        """The request has ended here: nothing of it is on the router's books."""
+        self.router.free(self.booking, now_s)
 
 
 class RequestState:

@@ -18,6 +18,18 @@ Booked = Callable[[RequestState, Pool, Decision, Booking], None]
 """Is told of every booking, right after it was made."""
 
 
+class Refused(NamedTuple):
+    """No worker serves the request."""
+
+    reason: str
+    """As in the table of requests."""
+
+
+NO_WORKER = Refused("no_eligible_worker")
+Go = Callable[[Visit | Refused], None]
+"""Is told what became of a request that a stage was to admit."""
+
+
 class Desk(NamedTuple):
     """What all stages of a cluster have in common."""
 
@@ -89,22 +101,23 @@ class Stage:
         except NoEligibleWorkerError:
             return None
 
-    def admit(self, record: RequestState, pinned: int | None = None, heard: float = inf) -> Visit | None:
+    def admit(self, record: RequestState, go: Go, pinned: int | None = None, heard: float = inf) -> None:
         """Choose a worker and put the request on its books in one instant: the stage serves it from now on.
 
-        Arguments and None as for `choose`.
+        `go` is told of it then, or that the request is refused. Other arguments as for `choose`.
         """
         decision = self.choose(record, pinned, heard)
         if decision is None:
-            return None
+            go(NO_WORKER)
+            return
         pool, now_s = self.pool, self._clock.now_s
         self._recorder.routed(record, decision, self.name, pool.members, now_s)
         booking = pool.router.book(self._query(record), decision.chosen, now_s)
         if self._booked is not None:
             self._booked(record, pool, decision, booking)
-        visit = Visit(self.name, pool, decision.chosen.rank, booking, decode=self.decode)
+        visit = Visit(self.name, pool, pool.router, decision.chosen.rank, booking, decode=self.decode)
         record.booked(visit, decision.ties, now_s)
-        return visit
+        go(visit)
 
     def _query(self, record: RequestState, pinned: int | None = None) -> Query:
         request = record.request

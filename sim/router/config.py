@@ -6,9 +6,12 @@ from pydantic import Field, model_validator
 
 from sim.base.bounds import LONGEST_S, Weight
 from sim.base.known_name import KnownName
-from sim.base.settings import Settings
+from sim.router.affinity import AffinitySettings
+from sim.router.busy import BusySettings
 from sim.router.overrides import replace_alias
 from sim.router.policies import POLICIES
+from sim.router.queue.settings import QueueSettings
+from sim.router.replicas import ReplicaSettings
 
 PolicyName = Annotated[str, KnownName(lambda: [*POLICIES])]
 """A name in `sim.router.policies.POLICIES`."""
@@ -17,9 +20,11 @@ WorkerType = Literal["aggregated", "decode", "prefill"]
 of an aggregated pool too; only its SelectionService has "aggregated" ones."""
 
 
-class RouterConfig(Settings):
+class RouterConfig(QueueSettings, AffinitySettings, BusySettings, ReplicaSettings):
     """What one router is told at its start. Weights and scales are finite; blocks are router blocks."""
 
+    version: Literal["1.5", "1.6"] = "1.5"
+    """Whose rules hold where releases of Dynamo differ."""
     policy: PolicyName = "kv"
     """Who chooses: `kv` takes the least of Dynamo's costs. An index of what workers hold is kept for it, and
     for every other policy that reads caches."""

@@ -19,7 +19,7 @@ from sim.router.expiry import Expiry, SecondChance
 from sim.router.index import Overlap, PrefixIndex
 from sim.router.load import Booking, Loads
 from sim.router.overrides import Overrides
-from sim.router.policies import Policy, make_policy, reads_cache
+from sim.router.policies import Policy, Surroundings, make_policy, reads_cache
 from sim.router.query import Query
 from sim.router.ranks import members
 
@@ -56,6 +56,7 @@ class Router:
         *,
         worker_type: WorkerType = "decode",
         expiry: Expiry | None = None,
+        around: Surroundings | None = None,
     ) -> None:
         """Build a router.
 
@@ -67,13 +68,14 @@ class Router:
             policy: used in place of the one that the settings name.
             worker_type: what the ranks are to Dynamo; decides which form of the cost holds.
             expiry: when bookings are let go whose request has not ended; None: as in Dynamo's frontend.
+            around: what a policy that the settings name may look at besides; None: no workers are there.
         """
         self._config = config
         self._block_size = block_size
         self._ranks = range(ranks)
         self._everyone = (1 << ranks) - 1
         self._taints = taints if taints is not None else [frozenset()] * ranks
-        self._policy = policy or make_policy(config)
+        self._policy = policy or make_policy(config, around or Surroundings(ranks, block_size))
         self._decodes = worker_type == "decode"
         has_index = reads_cache(self._policy) and config.overlap_score_credit > 0
         self._index = PrefixIndex(ranks) if has_index else None

@@ -92,7 +92,7 @@ def test_an_output_counts_from_when_it_is_at_the_front_door(told_s, newest_s, st
     worker: PoolWorker = Worker(newest_s)
     pool = Pool(router, [worker], range(1))
     lookout = Lookout([pool], {0: record}, interval_s=10.0, way_s=1.5)
-    record.visit = Visit("aggregated", pool, 0, book_on(router, 0, query([1]), now_s=1.0))
+    record.visit = Visit("aggregated", pool, router, 0, book_on(router, 0, query([1]), now_s=1.0))
     record.visit.active = ActiveRequest(0, 16, 9, [1])
     record.visit.active.status, record.last_token_s = status, told_s
     assert lookout.due_s == 8.5

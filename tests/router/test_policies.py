@@ -9,7 +9,12 @@ from sim.base.uniform import uniform
 from sim.router.config import RouterConfig
 from sim.router.cost import CostTerms
 from sim.router.overrides import Overrides
-from sim.router.policies import Kv, LeastLoaded, Random, RoundRobin, SessionSticky, make_policy, softmax
+from sim.router.policies import make_policy
+from sim.router.policies.kv import Kv, softmax
+from sim.router.policies.least_loaded import LeastLoaded
+from sim.router.policies.random import Random
+from sim.router.policies.round_robin import RoundRobin
+from sim.router.policies.session_sticky import SessionSticky
 from sim.router.query import Query
 
 QUERY = Query(request=0, isl_tokens=1, blocks=())

@@ -1,12 +1,12 @@
 """CONTRIBUTING's recipe for a policy with a name: what it says is all that it takes."""
 
-import re
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
 from sim import run
-from sim.router import RouterConfig, policies
+from sim.router import RouterConfig
 from sim.router.policies import POLICIES, Policy
 from tests.recipes import steps
 
@@ -16,11 +16,10 @@ SMALL = {"workload.sessions": 4, "workload.turns": 4}
 @pytest.fixture
 def most_overlap(monkeypatch: pytest.MonkeyPatch) -> Policy:
     """The recipe, carried out."""
-    code, entry = steps("A routing policy")
-    ((name, maker),) = re.findall(r'^ +"([\w-]+)": (lambda config: \w+),$', entry.text, re.MULTILINE)
-    written = dict(vars(policies))
+    (code,) = steps("A routing policy")
+    written: dict[str, Any] = {}
     exec(code.text, written)
-    monkeypatch.setitem(POLICIES, name, eval(maker, written))
+    monkeypatch.setitem(POLICIES, written["POLICY"].name, written["POLICY"])
     policy: Policy = written["most_overlap"]
     return policy
 

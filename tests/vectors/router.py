@@ -21,7 +21,8 @@ from sim.base.errors import InputError
 from sim.router import Booking, Router, RouterConfig
 from sim.router.cost import CostTerms, round_half_away
 from sim.router.expiry import AgeLimit
-from sim.router.policies import Kv, cheapest
+from sim.router.policies.kv import Kv
+from sim.router.policies.policy import cheapest
 from sim.router.query import Query
 from tests.vectors.router_service import (
     KvRouter,

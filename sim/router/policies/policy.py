@@ -1,0 +1,76 @@
+"""What a policy is, and what it may look at besides the terms of the candidates."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+from sim.router.candidates import Candidates
+from sim.router.cost import CostTerms
+from sim.router.query import Query
+
+
+class Policy(Protocol):
+    """Chooses a rank among the candidates."""
+
+    def __call__(self, terms: Sequence[CostTerms], query: Query, draw: float, /) -> int:
+        """Return the rank of one of `terms`."""
+
+
+def reads_cache(policy: Policy) -> bool:
+    """Whether a policy wants to know what workers hold; it does unless it says otherwise."""
+    return bool(getattr(policy, "reads_cache", True))
+
+
+def cheapest(terms: Sequence[CostTerms]) -> list[int]:
+    """Return the ranks that share the least cost."""
+    return Candidates.of(terms).cheapest()
+
+
+def one_of(ranks: Sequence[int], draw: float) -> int:
+    """Return one of the ranks, each with equal chance."""
+    return ranks[int(draw * len(ranks))]
+
+
+class PolicySettings(Protocol):
+    """What a router's settings (`sim.router.config`) tell its policy."""
+
+    @property
+    def policy(self) -> str:
+        """Its name."""
+
+    @property
+    def temperature(self) -> float:
+        """0: the cheapest worker. Above: a draw by softmax of the costs."""
+
+
+class WorkerReport(NamedTuple):
+    """What a worker last said of itself: as old as the way and the interval of its reports make it."""
+
+    waiting_requests: int
+    running_requests: int
+    used_kv_blocks: int
+    total_kv_blocks: int
+
+
+class Surroundings(NamedTuple):
+    """What there is around a router for a policy to look at: of ranks, at the time of a decision."""
+
+    ranks: int
+    block_tokens: int
+    report: Callable[[int], WorkerReport] | None = None
+    """By rank; None: workers say nothing of themselves here."""
+    cached_tokens: Callable[[Query], Sequence[int]] | None = None
+    """Tokens of a prompt that each rank would truly hit if the request stood in its queue now, whatever any
+    index believes; None: there are no workers."""
+
+
+Maker = Callable[[PolicySettings, Surroundings], Policy]
+
+
+class NamedPolicy(NamedTuple):
+    """A policy that settings may name: every module of this package that has such a `POLICY` is one."""
+
+    name: str
+    make: Maker
+    """Makes one for each router."""
+    source: str
+    """Whose rule it is: software, release, and where it is written down."""
