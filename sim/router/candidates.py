@@ -36,6 +36,10 @@ class Candidates(Sequence[CostTerms]):
         assert isinstance(costs, np.ndarray)
         return costs
 
+    def column(self, name: str) -> Column:
+        """Return a field of the terms, by its name, for all candidates."""
+        return self._terms[CostTerms._fields.index(name) - 1]
+
     def cheapest(self) -> list[int]:
         """Return the ranks that share the least cost."""
         if self._cheapest is None:

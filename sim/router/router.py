@@ -6,6 +6,7 @@ from struct import pack, unpack
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sim.base.errors import InputError
 from sim.base.sums import added
@@ -88,6 +89,27 @@ class Router:
         """Whether KV events are of use: not without credit, nor with a policy that reads no cache."""
         return self._index is not None
 
+    @property
+    def ranks(self) -> int:
+        """How many ranks there are."""
+        return len(self._ranks)
+
+    # What a queue in front of it asks
+
+    def overlap(self, query: Query) -> Overlap:
+        """Return what every rank holds of a prompt, by the index as it is now."""
+        return self._overlap(BlockRuns.of(query.blocks), self._everyone)
+
+    def booked_prefill(self, query: Query, now_s: float) -> NDArray[np.int64]:
+        """Return the booked prefill tokens of each rank that may serve a request; empty: none may."""
+        self._expiry.look(self.loads, now_s)
+        tokens: NDArray[np.int64] = self.loads.columns()[0]
+        try:
+            ranks, among = self._eligible(query)
+        except NoEligibleWorkerError:
+            return tokens[:0]
+        return tokens if len(ranks) == len(self._ranks) else tokens[members(among)]
+
     # Routing
 
     def terms(self, query: Query, now_s: float) -> Candidates:
@@ -104,9 +126,7 @@ class Router:
         blocks = BlockRuns.of(query.blocks)
         prefill_tokens, active_blocks, requests = self.loads.columns()
         new_blocks = self._new_blocks(blocks, among, reuse)
-        overlap = query.overlap
-        if overlap is None:
-            overlap = NO_OVERLAP if self._index is None else self._index.overlap(blocks, among)
+        overlap = query.overlap or self._overlap(blocks, among)
         taint_factors = self._taint_factors(query)
         known = WorkerState(prefill_tokens, active_blocks, requests, new_blocks, *overlap, taint_factors)
         if len(ranks) < len(self._ranks):
@@ -235,6 +255,9 @@ class Router:
             )
             settings = self._resolved[overrides] = weights, config.assume_kv_reuse
         return settings
+
+    def _overlap(self, blocks: BlockRuns, among: int) -> Overlap:
+        return NO_OVERLAP if self._index is None else self._index.overlap(blocks, among)
 
     def _new_blocks(self, blocks: BlockRuns, among: int, reuse: bool) -> Column:
         """Return, a rank, the prompt's full blocks that no running request has there already."""
