@@ -1,13 +1,11 @@
 """Dynamo 1.5.0's two recorded routers on top of the core: their recordings' names, and their own ways."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import ClassVar
 
 from sim.base.errors import InputError
 from sim.router import Booking, CostTerms, Overrides, Query, Router, RouterConfig, WorkerType
-
-Row = dict[str, Any]
-"""One line of a recording."""
+from tests.vectors.router_tally import Row
 
 ABOUT_THE_INDEX = {
     "use_kv_events",
@@ -22,6 +20,8 @@ ABOUT_THE_INDEX = {
 
 class RecordedRouter:
     """What the two have in common."""
+
+    name: ClassVar[str]
 
     def __init__(self, scenario: Row, config: RouterConfig, worker_type: WorkerType) -> None:
         self.ranks = [tuple(rank) for rank in scenario["ranks"]]
@@ -107,6 +107,8 @@ class SelectionService(RecordedRouter):
     index where the credit is 0. The last is the core's behaviour for a credit of 0 in each request.
     """
 
+    name = "SelectionService"
+
     def __init__(self, scenario: Row) -> None:
         settings = named(scenario["config"]) | {"track_active_blocks": True, "track_output_blocks": True}
         config = RouterConfig(**settings)
@@ -132,6 +134,8 @@ class KvRouter(RecordedRouter):
     Where it was recorded without KV events, its index only guessed: what that answered is recorded with each
     request, and taught to the core's index.
     """
+
+    name = "KvRouter"
 
     def __init__(self, scenario: Row, *, hears_events: bool) -> None:
         super().__init__(scenario, RouterConfig(**named(scenario["config"])), "decode")
