@@ -16,6 +16,7 @@ from sim.base.errors import InputError
 from tests.vectors.router_ageing import replay_ageing
 from tests.vectors.router_decisions import replay_decisions
 from tests.vectors.router_draws import replay_draws
+from tests.vectors.router_queue import replay_queue
 from tests.vectors.router_service import unknown_settings
 from tests.vectors.router_tally import Replay, Row, Rows, Tally
 from tests.vectors.skipped import NO_INPUT, Skipped
@@ -24,10 +25,10 @@ REPLAYS: dict[str, Replay] = {
     "scenario": replay_decisions,
     "softmax": replay_draws,
     "workers": replay_ageing,
+    "queue_scenario": replay_queue,
 }
 """By the kind of a recording (`kind_of`)."""
 NOT_MODELLED = {
-    "queue_scenario": ("the router's queue", "steps"),
     "block_hash": ("hashes of tokens, where the core has identities", "rows"),
     "live_scenario": ("a live front end", "requests"),
     "live_scenario lru": ("the least recently used index", "requests"),

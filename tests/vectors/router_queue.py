@@ -5,25 +5,31 @@ releases were recorded from the SelectionService, which takes no policy class fr
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import yaml
 
 from sim.base.errors import InputError
 from sim.router import Booking, Query, Router, RouterConfig
 from sim.router.policies.policy import cheapest
-from sim.router.queue.arbiter import CursorRule, cursor_rule
+from sim.router.queue.arbiter import CURSOR_RULES, CursorRule
 from sim.router.queue.classes import queue_classes
 from sim.router.queue.policy_config import PolicyConfig
 from sim.router.queue.queue import QueueRefusal, RouterQueue
+from tests.vectors.router_tally import Row, Rows, Tally, unlike
 
-Row = dict[str, Any]
 BLOCK_TOKENS = 16
 
 
 def version_of(scenario: Row) -> str:
     """Return the release of a recording: those without a version are of 1.5.0."""
     return ".".join(str(scenario.get("version", "1.5.0")).split(".")[:2])
+
+
+def replay_queue(rows: Rows, tally: Tally) -> None:
+    """Replay one recording, of either release."""
+    queue = RecordedQueue(rows[0][1])
+    for where, row in rows[1:]:
+        tally.decided(f"steps of the router's queue ({queue.version})", where, queue.step(row))
 
 
 class RecordedQueue:
@@ -42,14 +48,14 @@ class RecordedQueue:
         if classes is None:
             raise InputError(f"{scenario['name']}: a recording of a queue has a threshold or a policy file")
         self.router = Router(config, BLOCK_TOKENS, len(self.ranks), worker_type="aggregated")
-        self.queue = RouterQueue(self.router, classes, rule or cursor_rule(version_of(scenario)))
+        self.version = version_of(scenario)
+        self.queue = RouterQueue(self.router, classes, rule or CURSOR_RULES[self.version])
         self._names: list[str] = []
         self._bookings: dict[str, Booking] = {}
         self._blocks = 0
 
     def step(self, row: Row) -> Iterator[str]:
         """Carry out one recorded step; yield what is otherwise."""
-        self._unlike: list[str] = []
         recorded = [(name, self.rank(worker)) for name, worker in row["released"]]
         refused: QueueRefusal | None = None
         if row["op"] == "submit":
@@ -61,23 +67,22 @@ class RecordedQueue:
             elif isinstance(found, QueueRefusal):
                 refused = found
         else:
-            booking = self._bookings[row["request_id"]]
+            booking = self._bookings.get(row["request_id"])
+            if booking is None:
+                yield f"request {row['request_id']} is admitted, ours is not"
+                return
             act = {"prefill_complete": self.router.first_token, "free": self.router.free}[row["op"]]
             act(booking, 0.0)
             ours = self._drain(recorded)
-        if ours != recorded:
-            yield f"released: recorded {recorded}, ours {ours}"
-        yield from self._unlike
-        texts = row["refused"][1] if row.get("refused") else None, None if refused is None else str(refused)
-        if texts[0] != texts[1]:
-            yield f"refused: recorded {texts[0]}, ours {texts[1]}"
+        yield from unlike("released", recorded, ours)
+        text = None if refused is None else str(refused)
+        yield from unlike("refused", row["refused"][1] if row.get("refused") else None, text)
         state = {
             "pending_count": len(self.queue),
             "pending_isl_tokens": self.queue.isl_tokens,
             "active_prefill_tokens": self.router.loads.prefill_tokens,
         }
-        if state != row["state"]:
-            yield f"state: recorded {row['state']}, ours {state}"
+        yield from unlike("state", row["state"], state)
 
     def rank(self, worker: int) -> int:
         """Return the rank of a recorded worker."""

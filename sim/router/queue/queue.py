@@ -114,7 +114,7 @@ class RouterQueue:
         return waiting
 
     def next(self, now_s: float) -> Query | None:
-        """Return who goes now, with the overlaps to choose by; None: nobody can. Book it before the next call.
+        """Return who goes now, with the overlaps to choose by; None: nobody. To be booked before the next.
 
         `query.overlap` None: what workers hold by now counts, the request having waited long.
         """
