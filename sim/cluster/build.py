@@ -119,6 +119,7 @@ class Cluster:
             tiers=[tier.name for tier in self.tiers],
             due_s=self.replay.due_s,
             left_out=self.replay.left_out.phases,
+            router_queue=scenario.router.has_queue,
         )
         self._watch = watcher = watch and watch(
             self.recorder,

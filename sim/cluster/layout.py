@@ -7,12 +7,16 @@ from typing import NamedTuple
 from sim.cluster.bypass import Bypass
 from sim.cluster.engine_request import prompt_only, whole
 from sim.cluster.pool import Pool, PoolWorker
+from sim.cluster.router_line import RouterLine
 from sim.cluster.stage import Desk, Stage
 from sim.kv.events import Tier
 from sim.kv.prefix import PrefixTable
 from sim.router import Policy, Router
 from sim.router.pools import StageRouting, conditional_decode_stage, decode_stage, prefill_stage
 from sim.router.query import NO_OVERRIDES
+from sim.router.queue.arbiter import cursor_rule
+from sim.router.queue.classes import queue_classes
+from sim.router.queue.queue import RouterQueue
 from sim.scenario.scenario import Scenario
 
 
@@ -51,7 +55,8 @@ def lay_out(
     pool = Pool(
         _router(routing, scenario.block_tokens, members, policies.first), workers, members, router_tiers
     )
-    return Layout([Stage("aggregated", pool, partial(whole, prefixes), desk)])
+    line = _line(scenario, pool, desk, 0)
+    return Layout([Stage("aggregated", pool, partial(whole, prefixes), desk, line=line)])
 
 
 def _disaggregated(
@@ -73,9 +78,12 @@ def _disaggregated(
     decode_pool = Pool(
         _router(to_decode, scenario.block_tokens, then, policies.decode), workers, then, router_tiers
     )
+    prefill_line, decode_line = _line(scenario, prefill_pool, desk, 0), _line(scenario, decode_pool, desk, 1)
     ask = partial(whole, prefixes)
     ask_prompt = partial(prompt_only, prefixes, bool(scenario.model.state_groups))
-    prefill = Stage("prefill", prefill_pool, ask_prompt, desk, overrides=to_prefill.overrides)
+    prefill = Stage(
+        "prefill", prefill_pool, ask_prompt, desk, overrides=to_prefill.overrides, line=prefill_line
+    )
     decode = Stage(
         "decode",
         decode_pool,
@@ -84,16 +92,37 @@ def _disaggregated(
         too_long="prompt_exceeds_decode_pool",
         overrides=to_decode.overrides,
         decode=True,
+        line=decode_line,
     )
     bypass = Bypass(
         prefill,
         Stage("peek", decode_pool, ask, desk, decode=True),
-        Stage("aggregated", decode_pool, ask, desk, decode=True),
-        conditional,
+        Stage("aggregated", decode_pool, ask, desk, decode=True, line=decode_line),
+        None if conditional is None else conditional.beside_queue(scenario.router.queue_threshold),
         block_tokens=scenario.block_tokens,
         max_num_batched_tokens=scenario.engine.max_num_batched_tokens,
     )
     return Layout([prefill, decode], bypass)
+
+
+def _line(scenario: Scenario, pool: Pool, desk: Desk, place: int) -> RouterLine | None:
+    """Return the queue of a pool's router; None: nobody ever waits there."""
+    settings, workers = scenario.router, scenario.workers
+    classes = queue_classes(
+        settings, max_num_batched_tokens=scenario.engine.max_num_batched_tokens, model=scenario.model.name
+    )
+    if classes is None:
+        return None
+    parallel = workers.decode_parallel if place else workers.parallel
+    queue = RouterQueue(
+        pool.router,
+        classes,
+        cursor_rule(settings.version),
+        alive=lambda: pool.alive,
+        ranks_per_worker=parallel.data,
+        overlap_refresh_after_s=settings.overlap_refresh_after_secs,
+    )
+    return RouterLine(desk.clock, queue, pool, scan_s=settings.active_request_expiry_secs, place=place)
 
 
 def _router(routing: StageRouting, block_tokens: int, members: range, policy: Policy | None) -> Router:

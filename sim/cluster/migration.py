@@ -129,7 +129,8 @@ class Migration:
         self._next_number += 1
 
     def _let_go(self, record: RequestState) -> None:
-        """Take a request off the router's books."""
+        """Take a request off the router's books, and out of its queue."""
+        record.leave_line(self._clock.now_s)
         if record.visit is not None:
             record.visit.free(self._clock.now_s)
 

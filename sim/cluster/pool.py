@@ -1,6 +1,6 @@
 """Workers behind one router, and what the router hears of their caches."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from types import MappingProxyType
 from typing import Protocol
@@ -67,6 +67,7 @@ class Pool:
         "_copies",
         "_workers",
         "alive",
+        "changed",
         "members",
         "observer",
         "router",
@@ -87,6 +88,8 @@ class Pool:
         self._workers = workers
         self.alive: frozenset[int] | None = None
         """Ranks that may be chosen; None: all."""
+        self.changed: list[Callable[[], None]] = []
+        """Who is told that ranks came or went, or that the router forgot its bookings."""
         self.observer: PoolObserver | None = None
         self.undelivered: DelayedQueue[list[KvEvent]] = DelayedQueue(self._index)
         """KV events on their way to the router's index, from ranks."""
@@ -109,12 +112,14 @@ class Pool:
         """Choose this rank no more."""
         alive = self.alive if self.alive is not None else frozenset(range(len(self.members)))
         self.alive = alive - {rank}
+        self._tell()
 
     def let_in(self, rank: int) -> None:
         """Choose this rank again."""
         if self.alive is not None:
             alive = self.alive | {rank}
             self.alive = alive if len(alive) < len(self.members) else None
+            self._tell()
 
     def forget(self, rank: int) -> None:
         """What a rank held is gone, and so is what it sent and nobody has read."""
@@ -143,6 +148,11 @@ class Pool:
         self.router.forget_bookings()
         if self.observer is not None:
             self.observer.unbooked()
+        self._tell()
+
+    def _tell(self) -> None:
+        for tell in self.changed:
+            tell()
 
     def _index(self, rank: int, events: list[KvEvent]) -> None:
         router = self.router

@@ -24,7 +24,7 @@ from sim.results.gauge import Gauge
 from sim.results.levels import Levels
 from sim.results.phases import mark_phases
 from sim.results.rows import Rows
-from sim.results.tables import ALWAYS_KEPT, GAP_DIGITS
+from sim.results.tables import ALWAYS_KEPT, GAP_DIGITS, ROUTER_QUEUE
 from sim.results.transfers import LinkRow, PullCounts
 from sim.results.weighted import WeightedSample
 from sim.router import Decision
@@ -38,6 +38,7 @@ class Recorder:
     without one, of any. `sparse`: engines have other groups, without which its blocks may be of no use.
     `tables` are those to keep beside the ones that every run has; "workers" is thinned, where it gets
     long, to one row a worker and `worker_interval_s`. `tiers` are those below GPU memory, by name.
+    `router_queue`: routers may let requests wait.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Recorder:
         sparse: bool = False,
         due_s: Sequence[float] = (),
         left_out: Mapping[int, str] | None = None,
+        router_queue: bool = False,
     ) -> None:
         self.left_out: Mapping[int, str] = {} if left_out is None else left_out
         """Requests that count in no number, by index, and what they are."""
@@ -69,6 +71,8 @@ class Recorder:
         """Blocks filled in each tier below, by worker."""
         self.ended = 0
         self.last_end_s = 0.0
+        self._router_queue_s: dict[int, float] | None = {} if router_queue else None
+        """How long requests that have ended waited at routers; None: there is no such queue."""
         self._sent = bytearray()
         """By index, whether a client sent it."""
         self._continued: set[int] = set()
@@ -142,6 +146,8 @@ class Recorder:
         end_s = now_s if status != "unfinished" else None
         row = request_row(record, account, self._due_s(index), status, reason, end_s=end_s)
         self.rows.tables["requests"].append(row)
+        if self._router_queue_s is not None and record.router_queue_s is not None:
+            self._router_queue_s[index] = record.router_queue_s
 
     def pulled(self, request: int, n_bytes: int, start_s: float, end_s: float) -> None:
         """A decode worker has read a prompt's blocks from the prefill worker."""
@@ -180,7 +186,11 @@ class Recorder:
                 table.append(row)
             # A row is known when the worker's next one is: in an order that depends on what was skipped over.
             table.sort("now_s", "worker")
-        mark_phases(self.rows.tables["requests"], self.left_out)
+        requests_table = self.rows.tables["requests"]
+        if self._router_queue_s is not None:
+            indices = requests_table.values("index").values.tolist()
+            requests_table.add_column(ROUTER_QUEUE, [*map(self._router_queue_s.get, indices)])
+        mark_phases(requests_table, self.left_out)
         for gap_s, n in self.itl_s.rounded(GAP_DIGITS):
             self.rows.tables["itl"].append((gap_s, n))
 

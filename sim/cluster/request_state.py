@@ -1,6 +1,7 @@
 """What is known of one request while it is served: times in seconds, None until they happened."""
 
 from sim.cluster.pool import Pool, PoolWorker
+from sim.cluster.router_line import RouterLine
 from sim.engine.active import ActiveRequest
 from sim.kv.runs import BlockRuns
 from sim.router import Booking, Router
@@ -10,7 +11,7 @@ from sim.workload.request import Request
 class Visit:
     """A stage that serves a request: with which worker, and what it is booked for at which router."""
 
-    __slots__ = ("active", "booking", "decode", "pool", "rank", "router", "stage")
+    __slots__ = ("active", "booking", "decode", "line", "pool", "rank", "router", "stage")
 
     def __init__(
         self,
@@ -21,6 +22,7 @@ class Visit:
         booking: Booking,
         *,
         decode: bool = False,
+        line: RouterLine | None = None,
     ) -> None:
         self.stage = stage
         self.pool = pool
@@ -29,6 +31,8 @@ class Visit:
         self.booking = booking
         self.decode = decode
         """Whether it is a decode worker of a disaggregated cluster."""
+        self.line = line
+        """Requests that wait for the router's workers; None: nobody ever does."""
         self.active: ActiveRequest | None = None
         """The request as the worker has it, once it has come there."""
 
@@ -40,10 +44,14 @@ class Visit:
     def first_token(self, now_s: float) -> None:
         """The prompt is computed: its tokens are off the router's books."""
         self.router.first_token(self.booking, now_s)
+        if self.line is not None:
+            self.line.look()
 
     def free(self, now_s: float) -> None:
         """The request has ended here: nothing of it is on the router's books."""
         self.router.free(self.booking, now_s)
+        if self.line is not None:
+            self.line.look()
 
 
 class RequestState:
@@ -61,6 +69,8 @@ class RequestState:
         "first_token_s",
         "generated",
         "last_token_s",
+        "line",
+        "line_since_s",
         "over",
         "preemptions",
         "prefilled_s",
@@ -73,6 +83,7 @@ class RequestState:
         "retries",
         "returns",
         "routed_s",
+        "router_queue_s",
         "send_s",
         "sequence",
         "ties",
@@ -107,6 +118,11 @@ class RequestState:
         self.worker: int | None = None
         self.ties: int | None = None
         self.active: ActiveRequest | None = None
+        self.line: RouterLine | None = None
+        """Where it waits at a router; None: it does not."""
+        self.line_since_s = 0.0
+        self.router_queue_s: float | None = None
+        """How long it waited at routers, at all stages and tries; None: at none that has a queue."""
         self.routed_s: float | None = None
         self.queued_s: float | None = None
         self.first_scheduled_s: float | None = None
@@ -166,6 +182,22 @@ class RequestState:
         self.booking = None if visit.decode else visit.booking
         if self.routed_s is None:
             self.ties, self.routed_s = ties, now_s
+
+    def waits(self, line: RouterLine, now_s: float) -> None:
+        """It waits at a router from now on."""
+        self.line, self.line_since_s = line, now_s
+
+    def waited(self, now_s: float) -> None:
+        """It has passed a router that has a queue, where it waited or not."""
+        since_s = now_s if self.line is None else self.line_since_s
+        self.line = None
+        self.router_queue_s = (self.router_queue_s or 0.0) + (now_s - since_s)
+
+    def leave_line(self, now_s: float) -> None:
+        """It is not to wait at a router any longer, if it does."""
+        if self.line is not None:
+            self.line.leave(self.request.index)
+            self.waited(now_s)
 
     def start_over(self) -> None:
         """It is to be tried again: what its workers had is gone, and a stage's times are the next one's."""

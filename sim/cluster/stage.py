@@ -1,18 +1,21 @@
 """One stage of serving requests: a router chooses among the workers of a pool, and books."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from math import inf
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from sim.base.uniform import uniform
 from sim.cluster.pool import Pool
 from sim.cluster.recorder import Recorder
 from sim.cluster.request_state import RequestState, Visit
+from sim.cluster.router_line import RouterLine
 from sim.engine.active import ActiveRequest
 from sim.events.clock import Clock
 from sim.events.lazy_updates import LazyUpdates
 from sim.router import Booking, Decision, NoEligibleWorkerError, Overrides, Query
 from sim.router.query import NO_OVERRIDES
+from sim.router.queue.lanes import Waiting
 
 Booked = Callable[[RequestState, Pool, Decision, Booking], None]
 """Is told of every booking, right after it was made."""
@@ -26,6 +29,8 @@ class Refused(NamedTuple):
 
 
 NO_WORKER = Refused("no_eligible_worker")
+QUEUE_LIMIT: Final = "router_queue_limit"
+"""Begins the reason of what a limit of a router's queue turns away, as Dynamo does with status 529."""
 Go = Callable[[Visit | Refused], None]
 """Is told what became of a request that a stage was to admit."""
 
@@ -53,6 +58,7 @@ class Stage:
         desk: of all stages.
         overrides: of every query.
         decode: whether its workers are those of a disaggregated cluster that decode.
+        line: who waits at the router; None: nobody ever does.
     """
 
     def __init__(
@@ -65,12 +71,14 @@ class Stage:
         too_long: str = "prompt_exceeds_pool",
         overrides: Overrides = NO_OVERRIDES,
         decode: bool = False,
+        line: RouterLine | None = None,
     ) -> None:
         self.name = name
         self.pool = pool
         self.ask = ask
         self.too_long = too_long
         self.decode = decode
+        self.line = line
         self._overrides = overrides
         self._clock = desk.clock
         self._lazy_updates = desk.lazy_updates
@@ -83,44 +91,76 @@ class Stage:
         """Whether a prompt fits into a worker."""
         return self.pool.worker(0).engine.fits(prompt_tokens)
 
-    def choose(self, record: RequestState, pinned: int | None = None, heard: float = inf) -> Decision | None:
-        """Ask the router, who has heard from ranks up to `heard` what arrived at this very instant.
-
-        `pinned`: the rank that it is to be. None: no worker may serve the request.
-        """
-        now_s, router = self._clock.now_s, self.pool.router
-        pin = self._pins.get(record.request.index) if self._pins else None
-        if pin is not None and pin in self.pool:
-            pinned = self.pool.rank(pin)
-        if router.keeps_index:
-            self._lazy_updates.settle(now_s, -1)
-            self.pool.undelivered.open(now_s, heard)
-        number = uniform(self._seed, f"route {self.name}", record.request.index)
-        try:
-            return router.choose(self._query(record, pinned), now_s, number)
-        except NoEligibleWorkerError:
-            return None
+    def choose(self, record: RequestState) -> Decision | None:
+        """Ask the router, whether others wait there or not; None: no worker may serve the request."""
+        self._hear(inf)
+        return self._choose(self._query(record))
 
     def admit(self, record: RequestState, go: Go, pinned: int | None = None, heard: float = inf) -> None:
-        """Choose a worker and put the request on its books in one instant: the stage serves it from now on.
+        """Choose a worker and put the request on its books in one instant: the stage serves it from then on.
 
-        `go` is told of it then, or that the request is refused. Other arguments as for `choose`.
+        That is now, or when the router's queue lets it go. `go` is told of it then, or that the request is
+        refused. `pinned`: the rank that it is to be. `heard`: the router has heard from ranks up to this one
+        what arrived at this very instant.
         """
-        decision = self.choose(record, pinned, heard)
+        self._hear(heard)
+        query = self._query(record, pinned)
+        if self.line is None:
+            self._serve(record, go, query)
+        else:
+            self._enter(record, go, query, self.line)
+
+    def _enter(self, record: RequestState, go: Go, query: Query, line: RouterLine) -> None:
+        found = line.enter(query._replace(allowed=None), partial(self._called, record, go))
+        now_s = self._clock.now_s
+        if isinstance(found, Waiting):
+            record.waits(line, now_s)
+            return
+        record.waited(now_s)
+        if found is None:
+            self._serve(record, go, query)
+        else:
+            go(Refused(f"{QUEUE_LIMIT} of class {found.policy_class}; {found.current} {found.kind} wait"))
+
+    def _called(self, record: RequestState, go: Go, waited: Query) -> None:
+        """A request has waited: it is served by what is now, and by overlaps that the queue may know."""
+        record.waited(self._clock.now_s)
+        self._hear(inf)
+        self._serve(record, go, self._query(record, waited.pinned)._replace(overlap=waited.overlap))
+
+    def _serve(self, record: RequestState, go: Go, query: Query) -> None:
+        decision = self._choose(query)
         if decision is None:
             go(NO_WORKER)
             return
         pool, now_s = self.pool, self._clock.now_s
         self._recorder.routed(record, decision, self.name, pool.members, now_s)
-        booking = pool.router.book(self._query(record), decision.chosen, now_s)
+        booking = pool.router.book(query, decision.chosen, now_s)
         if self._booked is not None:
             self._booked(record, pool, decision, booking)
-        visit = Visit(self.name, pool, pool.router, decision.chosen.rank, booking, decode=self.decode)
+        rank = decision.chosen.rank
+        visit = Visit(self.name, pool, pool.router, rank, booking, decode=self.decode, line=self.line)
         record.booked(visit, decision.ties, now_s)
         go(visit)
 
+    def _hear(self, heard: float) -> None:
+        """Let the router hear what arrived until now, and at this very instant from ranks up to `heard`."""
+        if self.pool.router.keeps_index:
+            self._lazy_updates.settle(self._clock.now_s, -1)
+            self.pool.undelivered.open(self._clock.now_s, heard)
+
+    def _choose(self, query: Query) -> Decision | None:
+        number = uniform(self._seed, f"route {self.name}", query.request)
+        try:
+            return self.pool.router.choose(query, self._clock.now_s, number)
+        except NoEligibleWorkerError:
+            return None
+
     def _query(self, record: RequestState, pinned: int | None = None) -> Query:
         request = record.request
+        pin = self._pins.get(request.index) if self._pins else None
+        if pin is not None and pin in self.pool:
+            pinned = self.pool.rank(pin)
         return Query(
             request.index,
             record.prompt_tokens,

@@ -2,7 +2,8 @@
 
 SimPy breaks ties by insertion order, which would let an unrelated detail decide a routing choice. Here the
 order is explicit: first what breaks, then what an engine step gives out (tokens, releases, KV events), then
-what arrives (arrivals, routing, booking), then the workers' next schedules; within a phase by entity id.
+who waited at a router, then what arrives (arrivals, routing, booking), then the workers' next schedules;
+within a phase by entity id.
 """
 
 from collections.abc import Callable
@@ -23,8 +24,9 @@ class Phase(IntEnum):
 
     FAULT = 1
     OUTPUT = 2
-    ARRIVAL = 3
-    SCHEDULE = 4
+    ROUTER = 3
+    ARRIVAL = 4
+    SCHEDULE = 5
 
 
 class Onlooker(Protocol):

@@ -7,6 +7,8 @@ Definitions, where names alone do not say it:
   worker's (reached the queue to first scheduled; a load from the CPU tier is part of it), as in vLLM 0.28.0.
 - `late_s` is how long requests waited in the client, behind its limit on requests in flight: due to sent, of
   all that were sent. `from_due` are TTFT and E2E that count from then, so with this wait.
+- `router.queue_s` is how long requests waited in the router's queue, of all that came there, those that did
+  not wait or never went among them; runs without such a queue do not have it.
 - `not_completed` says what became of the other requests, and why: see `sim.results.refusals`.
 - `prefill.required_tokens` are the tokens that no earlier prompt contained: see `sim.ledger.ledger`. They are
   counted where they are computed or hit, so that a rejected request requires nothing. Of them,
@@ -40,6 +42,7 @@ from sim.results.phases import counted, left_out
 from sim.results.refusals import not_completed
 from sim.results.rows import Rows, Table, Values
 from sim.results.slo import Slo
+from sim.results.tables import ROUTER_QUEUE
 from sim.results.transfers import PullCounts
 from sim.results.weighted import WeightedSample
 
@@ -102,6 +105,7 @@ def summarise(requests: Table, itl_s: WeightedSample, facts: RunFacts) -> dict[s
     """Return the numbers of a run, ready for JSON: SI units, None where nothing was measured."""
     every, requests = requests, counted(requests)
     columns = _Columns(requests)
+    waits_s = columns.router_queue()
     samples = {name: itl_s if name == "itl_s" else columns.sample(name) for name in LATENCIES}
     distributions = {name: distribution(samples[name]) for name in LATENCIES}
     distributions["late_s"] = distribution(columns.sample("late_s", where=columns.sent))
@@ -115,7 +119,9 @@ def summarise(requests: Table, itl_s: WeightedSample, facts: RunFacts) -> dict[s
         **distributions,
         "from_due": from_due,
         "thin_percentiles": thin(
-            distributions | {f"from_due.{name}": found for name, found in from_due.items()}
+            distributions
+            | {f"from_due.{name}": found for name, found in from_due.items()}
+            | {f"router.{name}": distribution(sample) for name, sample in waits_s.items()}
         ),
         "prefill": _prefill(columns),
         "workers_per_session": _workers_per_session(columns),
@@ -123,6 +129,7 @@ def summarise(requests: Table, itl_s: WeightedSample, facts: RunFacts) -> dict[s
             "decisions": len(columns.measured("routed_s")),
             "ties": int((columns.measured("ties") > 1).sum()),
             "overcredit_tokens": columns.total("overcredit_tokens"),
+            **{name: distribution(sample) for name, sample in waits_s.items()},
         },
         "preemptions": columns.total("preemptions"),
         "occupancy": {
@@ -205,6 +212,11 @@ class _Columns:
         """Return the values of a column, those of completed requests unless others are named."""
         values, measured = self.values(name)
         return _sample(values[measured & (self.completed if where is None else where)])
+
+    def router_queue(self) -> dict[str, WeightedSample]:
+        """Return the waits at routers, by name, of all that came to one; nothing where there is no queue."""
+        name = ROUTER_QUEUE.name
+        return {"queue_s": self.sample(name, where=self.sent)} if self._requests.has(name) else {}
 
     def since_due(self, end: str) -> WeightedSample:
         """Return the times from due to a column's, of completed requests."""

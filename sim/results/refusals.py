@@ -70,6 +70,10 @@ WORDS: dict[str, Words] = {
         "{requests} {were} refused because no worker was left that could take them",
         "more workers, or see why they died",
     ),
+    "router_queue_limit": Words(
+        "{requests} {were} refused with status 529 by a limit of the router's queue: {reason}",
+        "higher limits of that class in router.policy_config, more workers, or fewer requests at a time",
+    ),
     "worker_died": Words("{requests} failed: the serving worker died", _MIGRATE),
     "cannot_connect": Words(
         "{requests} failed: sent to a worker that was gone, before the router knew", _MIGRATE
@@ -98,7 +102,7 @@ WORDS: dict[str, Words] = {
         "{requests} {were} never sent, behind an earlier one that does not end", ""
     ),
 }
-"""By reason, in the table of requests."""
+"""By reason in the table of requests, or by its first word."""
 
 _OTHERS: dict[str, Words] = {
     "unfinished": Words(
@@ -236,7 +240,9 @@ def _sentence(kinds: Sequence[Summary], total: int, runs: int) -> str:
 
 
 def _words(kind: Summary) -> Words:
-    return WORDS.get(kind["reason"]) or _OTHERS.get(kind["status"], _OTHER)
+    reason: str = kind["reason"]
+    found = WORDS.get(reason) or WORDS.get(reason.partition(" ")[0])
+    return found or _OTHERS.get(kind["status"], _OTHER)
 
 
 def _tokens(kinds: Sequence[Summary], name: str, *, most: bool) -> str:

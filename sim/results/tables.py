@@ -104,6 +104,14 @@ PHASE = Column(
 )
 """Of a run that leaves requests out of its numbers; tables of others do not have it."""
 
+ROUTER_QUEUE = Column(
+    "router_queue_s",
+    "float",
+    "s",
+    "Duration: in the router's queue, at all stages and tries together",
+)
+"""Of a run whose router has a queue; tables of others do not have it."""
+
 DECISIONS = (
     Column("request", "int", "", "The request that was routed"),
     Column("leg", "text", "", "For what: aggregated, prefill or decode"),
@@ -167,7 +175,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
     "itl": ITL,
 }
 
-SOMETIMES = {"requests": (PHASE,)}
+SOMETIMES = {"requests": (ROUTER_QUEUE, PHASE)}
 """Last columns that only some runs have, by table."""
 
 LATER = (

@@ -5,9 +5,9 @@ it: without overrides, and nothing is booked. If the policy wants the request th
 worker allows it, it goes to that very rank as to an aggregated worker; else to a prefill worker, as always.
 """
 
-from typing import Literal, NamedTuple, Self
+from typing import Literal, NamedTuple
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from sim.base.bounds import CountOrZero, Weight
 from sim.base.settings import Settings
@@ -33,20 +33,17 @@ class ConditionalDisaggSettings(Settings):
     eff_isl_ratio_threshold: float = Field(default=0.7, ge=0, le=1)
     """... and less than this share of the prompt."""
     prefill_busy_threshold: Weight | None = None
-    """A prefill worker is busy with more booked tokens than this times its `max_num_batched_tokens`. Dynamo
-    falls back to the threshold of its router's queue; there is no such queue by default."""
+    """A prefill worker is busy with more booked tokens than this times its `max_num_batched_tokens`. Unset:
+    `router.queue_threshold`."""
     decode_busy_threshold: Weight | None = None
     """A decode worker takes no prefill if its blocks, this prompt's included, are more than this share of its
     pool. Unset: there is no guard."""
 
-    @model_validator(mode="after")
-    def _load_needs_a_threshold(self) -> Self:
-        if self.asks_prefill and self.prefill_busy_threshold is None:
-            raise ValueError(
-                f'policy "{self.policy}" needs prefill_busy_threshold, a number from 0 on: the share of '
-                "max_num_batched_tokens above which a prefill worker is busy"
-            )
-        return self
+    def beside_queue(self, threshold: float | None) -> "ConditionalDisaggSettings":
+        """Return the settings as they hold beside a router's queue, or without one."""
+        if self.prefill_busy_threshold is not None:
+            return self
+        return self.model_copy(update={"prefill_busy_threshold": threshold})
 
     @property
     def asks_prefill(self) -> bool:

@@ -71,6 +71,7 @@ def check_agreement(scenario: Parts) -> None:
     _check_host_memory(scenario)
     _check_faults(scenario)
     _check_return(scenario)
+    _check_bypass(scenario)
 
 
 def _check_gpus(scenario: Parts) -> None:
@@ -152,6 +153,20 @@ def _check_return(scenario: Parts) -> None:
         reason = "is not simulated beside workers that go: take those out of faults"
     if reason is not None:
         raise disagreement("disaggregation.return_kv", joined.return_kv, reason)
+
+
+def _check_bypass(scenario: Parts) -> None:
+    """Check that it is said when a prefill worker is busy, where somebody asks."""
+    settings = scenario.disaggregation.conditional
+    if settings is None or not settings.asks_prefill:
+        return
+    if settings.beside_queue(scenario.router.queue_threshold).prefill_busy_threshold is None:
+        raise disagreement(
+            "disaggregation.conditional",
+            settings.policy,
+            f'policy "{settings.policy}" needs prefill_busy_threshold, a number from 0 on: the share of '
+            "max_num_batched_tokens above which a prefill worker is busy; or router.queue_threshold",
+        )
 
 
 def _check_faults(scenario: Parts) -> None:

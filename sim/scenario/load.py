@@ -13,7 +13,7 @@ from sim.scenario.problems import Source, describe
 from sim.scenario.scenario import Scenario, scenario_schema
 from sim.workload.sources import STDIN, why_no_trace
 
-_PATHS = (("workload", "path"), ("model", "config"), ("timing", "coefficients"))
+_PATHS = (("workload", "path"), ("model", "config"), ("timing", "coefficients"), ("router", "policy_config"))
 
 
 def load_scenario(

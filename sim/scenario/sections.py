@@ -3,11 +3,13 @@
 Keys that are vLLM's or Dynamo's keep their names.
 """
 
+from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from sim.base.bounds import MOST, Count
+from sim.base.errors import InputError
 from sim.base.known_name import KnownName
 from sim.base.settings import Settings
 from sim.base.units import Bytes, Seconds
@@ -19,7 +21,9 @@ from sim.links.settings import NetworkSettings
 from sim.links.transfer import LinkSettings
 from sim.router.conditional import ConditionalDisaggSettings
 from sim.router.config import RouterConfig
+from sim.router.queue.policy_config import PolicyConfig
 from sim.scenario.faults import FrontendLimits
+from sim.scenario.policy_file import read_policy_file
 
 MOST_WORKERS = 16_384
 """Of a kind: to set up so many takes some 20 s and 1.3 GB."""
@@ -175,6 +179,16 @@ class RouterSettings(RouterConfig):
 
     block_size: Count | None = None
     """Tokens of a block that the router hashes; unset: the engine's. Any other would never match."""
+
+    @field_validator("policy_config", mode="after")
+    @classmethod
+    def _as_the_file_says(cls, given: str | PolicyConfig | None) -> PolicyConfig | None:
+        if not isinstance(given, str):
+            return given
+        try:
+            return read_policy_file(Path(given))
+        except InputError as error:
+            raise ValueError(str(error)) from error
 
 
 class FrontendSettings(FrontendLimits):

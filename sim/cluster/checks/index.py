@@ -7,7 +7,9 @@ from sim.cluster.pool import Pool
 from sim.cluster.request_state import RequestState
 from sim.kv.events import KvEvent
 from sim.kv.runs import BlockRuns, runs_of
-from sim.router import Decision, Tier
+from sim.router import Decision, Query, Tier
+from sim.router.columns import entries
+from sim.router.index import Overlap
 
 RULE = "the index is the fold of its events"
 TIERS: tuple[Tier, ...] = ("device", "host", "disk")
@@ -101,15 +103,31 @@ class Index:
         self._until_look = self._every
         blocks = record.attention_blocks
         for terms in decision.terms:
-            shelves = self._shelves[terms.rank]
-            device = _run(shelves["device"].indexed, blocks, 0)
-            host = _run(shelves["host"].indexed, blocks, device)
-            disk = _run(shelves["disk"].indexed, blocks, host)
-            held = device, host - device, disk - host
             credited = terms.device_blocks, terms.host_blocks, terms.disk_blocks
-            if held != credited:
-                detail = f"the router counts {credited} blocks in GPU, host and disk, its events say {held}"
-                self._fail(detail, terms.rank, now_s, request=record.request.index)
+            self._compare(record.request.index, blocks, terms.rank, credited, now_s)
+
+    def looked_up(self, query: Query, overlap: Overlap, now_s: float) -> None:
+        """Compare what was looked up of a prompt with what the ranks hold."""
+        self._until_look -= 1
+        if not self._pool.router.keeps_index or self._until_look:
+            return
+        self._until_look = self._every
+        tiers = [entries(column, len(self._shelves)) for column in overlap[:3]]
+        for rank in range(len(self._shelves)):
+            device, host, disk = (tier[rank] for tier in tiers)
+            self._compare(query.request, BlockRuns.of(query.blocks), rank, (device, host, disk), now_s)
+
+    def _compare(
+        self, request: int, blocks: BlockRuns, rank: int, credited: tuple[int, int, int], now_s: float
+    ) -> None:
+        shelves = self._shelves[rank]
+        device = _run(shelves["device"].indexed, blocks, 0)
+        host = _run(shelves["host"].indexed, blocks, device)
+        disk = _run(shelves["disk"].indexed, blocks, host)
+        held = device, host - device, disk - host
+        if held != credited:
+            detail = f"the router counts {credited} blocks in GPU, host and disk, its events say {held}"
+            self._fail(detail, rank, now_s, request=request)
 
     def check(self, now_s: float) -> None:
         """Compare everything that the index has."""

@@ -30,6 +30,13 @@ class Loads:
         """A request is no longer on its rank."""
         self._bookings.pop(index, None)
 
+    def prefill_tokens(self) -> list[int]:
+        """Return the prefill tokens of each rank, by the requests there."""
+        tokens = [0] * len(self._pool.members)
+        for booking in self._bookings.values():
+            tokens[booking.rank] += booking.prefill_tokens
+        return tokens
+
     def forgotten(self, now_s: float) -> None:
         """The router knows of no request any more."""
         self._bookings.clear()

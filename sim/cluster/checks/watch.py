@@ -17,6 +17,7 @@ from sim.cluster.checks.loads import Loads
 from sim.cluster.checks.pools import PoolBooks
 from sim.cluster.checks.queues import WorkerQueues
 from sim.cluster.checks.requests import Requests
+from sim.cluster.checks.router_queue import WaitingAtRouter
 from sim.cluster.checks.times import Times, check_lives
 from sim.cluster.checks.tokens import Tokens
 from sim.cluster.checks.turns import Turns, check_phases
@@ -75,6 +76,8 @@ class Watch:
         self._until_sums = SUM_EVERY
         self._indexes: list[Index] = []
         self._loads: list[Loads] = []
+        self._waiting: dict[int, WaitingAtRouter] = {}
+        """At routers that have a queue, by the place of their stage."""
         self._pools: Sequence[Pool] = ()
         self.event_delay_s = 0.0
 
@@ -95,6 +98,12 @@ class Watch:
             pool.observer = PoolBooks(cluster.clock, index, loads)
             self._indexes.append(index)
             self._loads.append(loads)
+        for place, line in enumerate(stage.line for stage in cluster.frontend.stages):
+            if line is not None:
+                pool, loads, index = self._pools[place], self._loads[place], self._indexes[place]
+                before = self._loads[place - 1] if place else None
+                self._waiting[place] = WaitingAtRouter(pool, line, loads, index, before=before)
+                line.observer = self._waiting[place]
         self._submit = send
         return self._sent
 
@@ -134,6 +143,8 @@ class Watch:
         self._tokens.over(index)
         for loads in self._loads:
             loads.returned(index)
+        for waiting in self._waiting.values():
+            waiting.over(index, now_s)
         self._until_sums -= 1
         if not self._until_sums:
             self._until_sums = SUM_EVERY
@@ -153,7 +164,9 @@ class Watch:
         if place:
             self._loads[0].returned(booking.request)  # the first stage has answered
         self._loads[place].booked(booking, now_s)
-        self._indexes[place].decided(record, decision, now_s)
+        waiting = self._waiting.get(place)
+        if waiting is None or not waiting.booked(booking.request):
+            self._indexes[place].decided(record, decision, now_s)
 
     def retried(self, record: RequestState) -> None:
         """A request is to be tried again."""
@@ -301,6 +314,8 @@ class Watch:
             loads.check_sums(now_s)
         for index in self._indexes:
             index.check(now_s)
+        for waiting in self._waiting.values():
+            waiting.looked(now_s)
         pulls = self._cluster.pulls
         if pulls is not None and isinstance(pulls.network, Network):
             self._transfers.check(pulls.network.links(now_s), now_s)

@@ -214,10 +214,23 @@ def routing_facts(summary: Mapping[str, Any]) -> dict[str, str]:
         "Routing decisions": (
             f"{words.count(router['decisions'])}, {words.count(router['ties'])} of them ties"
         ),
+        **_router_queue(summary),
         "Over-credit": f"{words.count(router['overcredit_tokens'])} tokens",
         "Throughput": f"{words.number(throughput['requests_per_s'])} requests/s",
         **_goodput(summary),
     }
+
+
+def _router_queue(summary: Mapping[str, Any]) -> dict[str, str]:
+    """Return how long requests waited at the router, if it has a queue."""
+    waits, thin = summary["router"].get("queue_s"), summary["thin_percentiles"]
+    if waits is None:
+        return {}
+    found = (
+        f"{words.seconds(waits[key])}{'*' if f'router.queue_s.{key}' in thin else ''} {key}"
+        for key in ("p50", "p99")
+    )
+    return {"Router queue": ", ".join(found)}
 
 
 def _goodput(summary: Mapping[str, Any]) -> dict[str, str]:
