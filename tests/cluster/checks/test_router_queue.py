@@ -1,0 +1,70 @@
+"""A router's queue that lets somebody wait for nothing, or go too early, is seen."""
+
+import pytest
+
+from sim.cluster.checks import router_queue
+from sim.router.queue.queue import RouterQueue
+from tests.cluster.checks.broken import aggregated, violation
+from tests.clusters import trace, turn
+
+MANY = trace(*(turn(n * 0.1, 640, 1, range(100 * n, 100 * n + 40), f"s{n}") for n in range(6)))
+"""Two workers compute each for 10 s: the last four wait."""
+QUEUE = aggregated(router={"queue_threshold": 0.0})
+
+
+def queue_of(cluster):
+    return cluster.frontend.stages[0].line.queue
+
+
+def seen(breakage, **options):
+    error = violation(breakage, QUEUE, requests=MANY, **options)
+    assert error.rule == router_queue.RULE
+    return error
+
+
+def test_nobody_looks_when_a_worker_is_free():
+    def deaf(cluster):
+        line = cluster.frontend.stages[0].line
+        line.look = lambda: None
+        line._after_scan = lambda: None
+
+    assert "still waits beside a worker that is not busy" in seen(deaf).detail
+
+
+def test_the_second_goes_before_the_first():
+    def overtaking(cluster):
+        lane = queue_of(cluster)._queues[0]._shared
+        first, second = (waiting for _, waiting in sorted(lane._heap)[:2])
+        lane._heap = [((-1, 0.0, 0), second), (first.key, first)]
+
+    error = seen(overtaking)
+    assert (error.detail, error.request) == ("goes before another one of its class that is to go first", 3)
+
+
+def test_somebody_waits_for_nothing(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(RouterQueue, "_all_busy", lambda self, query, busy_tokens, now_s: True)
+    error = seen(lambda cluster: None)
+    assert (error.detail, error.request) == ("waits beside a worker that is not busy", 0)
+
+
+def test_somebody_ends_who_still_waits():
+    def forgotten(cluster):
+        record = cluster.recorder.records[3]
+        record.line = None
+        cluster.migration.abandon(3, "cancelled", "client_cancelled")
+
+    error = seen(forgotten)
+    assert (error.detail, error.request) == ("has ended, and still waits", 3)
+
+
+def test_a_look_at_the_index_is_of_what_was_heard():
+    """Every second look is compared."""
+    from sim.cluster.checks import index
+
+    def credited(cluster):
+        watched = cluster._watch._indexes[0]
+        watched._every = watched._until_look = 1
+        cluster.frontend.pools[0].router._index.stored(0, None, range(500, 540), "device")
+
+    error = violation(credited, QUEUE, at_s=0.45, requests=MANY)
+    assert error.rule == index.RULE
