@@ -8,11 +8,12 @@ from sim.cluster.bypass import Bypass
 from sim.cluster.engine_request import prompt_only, whole
 from sim.cluster.pool import Pool, PoolWorker
 from sim.cluster.stage import Desk, Stage
+from sim.cluster.worker_kinds import Capacities
+from sim.hardware.capacity import Capacity
 from sim.kv.events import Tier
 from sim.kv.prefix import PrefixTable
 from sim.router import Policy, Router
 from sim.router.pools import StageRouting, conditional_decode_stage, decode_stage, prefill_stage
-from sim.router.query import NO_OVERRIDES
 from sim.scenario.scenario import Scenario
 
 
@@ -39,19 +40,22 @@ def lay_out(
     desk: Desk,
     *,
     router_tiers: Mapping[str, Tier],
+    capacities: Capacities,
 ) -> Layout:
     """Return the stages of a scenario's cluster; `workers`, by index, may be built later.
 
-    `router_tiers` says what routers take which tier of a worker for.
+    `router_tiers` says what routers take which tier of a worker for, `capacities` how many blocks each has.
     """
     if scenario.workers.prefill:
-        return _disaggregated(scenario, prefixes, workers, policies, desk, router_tiers=router_tiers)
-    routing = StageRouting(scenario.router, NO_OVERRIDES, "decode")
+        return _disaggregated(
+            scenario, prefixes, workers, policies, desk, router_tiers=router_tiers, capacities=capacities
+        )
+    routing = StageRouting(scenario.router, scenario.router.overrides, "decode")
     members = range(scenario.workers.ranks)
-    pool = Pool(
-        _router(routing, scenario.block_tokens, members, policies.first), workers, members, router_tiers
-    )
-    return Layout([Stage("aggregated", pool, partial(whole, prefixes), desk)])
+    router = _router(routing, capacities.first, members, policies.first)
+    pool = Pool(router, workers, members, router_tiers)
+    ask = partial(whole, prefixes)
+    return Layout([Stage("aggregated", pool, ask, desk, overrides=routing.overrides)])
 
 
 def _disaggregated(
@@ -62,17 +66,16 @@ def _disaggregated(
     desk: Desk,
     *,
     router_tiers: Mapping[str, Tier],
+    capacities: Capacities,
 ) -> Layout:
     conditional, count = scenario.disaggregation.conditional, scenario.workers.first.ranks
     to_prefill = prefill_stage(scenario.router)
     to_decode = (conditional_decode_stage if conditional else decode_stage)(scenario.router)
     first, then = range(count), range(count, scenario.workers.ranks)
-    prefill_pool = Pool(
-        _router(to_prefill, scenario.block_tokens, first, policies.first), workers, first, router_tiers
-    )
-    decode_pool = Pool(
-        _router(to_decode, scenario.block_tokens, then, policies.decode), workers, then, router_tiers
-    )
+    prefill_router = _router(to_prefill, capacities.first, first, policies.first)
+    decode_router = _router(to_decode, capacities.decode, then, policies.decode)
+    prefill_pool = Pool(prefill_router, workers, first, router_tiers)
+    decode_pool = Pool(decode_router, workers, then, router_tiers)
     ask = partial(whole, prefixes)
     ask_prompt = partial(prompt_only, prefixes, bool(scenario.model.state_groups))
     prefill = Stage("prefill", prefill_pool, ask_prompt, desk, overrides=to_prefill.overrides)
@@ -87,8 +90,8 @@ def _disaggregated(
     )
     bypass = Bypass(
         prefill,
-        Stage("peek", decode_pool, ask, desk, decode=True),
-        Stage("aggregated", decode_pool, ask, desk, decode=True),
+        Stage("peek", decode_pool, ask, desk, overrides=scenario.router.overrides, decode=True),
+        Stage("aggregated", decode_pool, ask, desk, overrides=scenario.router.overrides, decode=True),
         conditional,
         block_tokens=scenario.block_tokens,
         max_num_batched_tokens=scenario.engine.max_num_batched_tokens,
@@ -96,5 +99,12 @@ def _disaggregated(
     return Layout([prefill, decode], bypass)
 
 
-def _router(routing: StageRouting, block_tokens: int, members: range, policy: Policy | None) -> Router:
-    return Router(routing.config, block_tokens, len(members), policy=policy, worker_type=routing.worker_type)
+def _router(routing: StageRouting, capacity: Capacity, members: range, policy: Policy | None) -> Router:
+    return Router(
+        routing.config,
+        capacity.block_tokens,
+        len(members),
+        policy=policy,
+        worker_type=routing.worker_type,
+        total_kv_blocks=[capacity.num_blocks] * len(members),
+    )

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
+from sim.router.columns import Column
 from sim.router.index import Overlap
-from sim.router.overrides import Overrides
+from sim.router.overrides import NO_OVERRIDES, Overrides
 
-NO_OVERRIDES = Overrides()
 NO_TAINTS: Mapping[str, float] = MappingProxyType({})
 
 
@@ -34,3 +34,7 @@ class Query(NamedTuple):
     """Weights of taints that make a rank cheaper (positive) or dearer (negative)."""
     overlap: Overlap | None = None
     """What each rank holds of the prompt, where that is known from elsewhere: the index is not asked then."""
+    shared: Column = 0
+    """Blocks of the prompt that a cache outside the workers has, beyond what each rank has on its device."""
+    sequence: Sequence[int] = ()
+    """Ids of the full blocks of prompt and answer, where an answer has any and an index asks for them."""
