@@ -4,11 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from sim.router.cost import CostTerms, round_half_away
 from tests.vectors.router_service import KvRouter, RecordedRouter, SelectionService, named
-from tests.vectors.router_tally import Row, Rows, Tally, unlike
+from tests.vectors.router_tally import LOGIT_WITHIN, Row, Rows, Tally, unlike
 
 PRINTED_WITHIN = {"effective_cached_blocks": 0.5e-2 + 1e-9}
 """The log prints three decimals, and two here."""
-LOGIT_WITHIN = 1e-9
 UNCONSTRAINED: Row = {"allowed_worker_ids": None, "pinned_worker": None, "routing_constraints": {}}
 
 

@@ -10,6 +10,21 @@ from sim.router.rules import RULES
 from tests.vectors.router_tally import Row
 
 
+class BlockIds:
+    """Ids of blocks that stand for the whole prefix up to the block's end."""
+
+    def __init__(self) -> None:
+        self._ids: dict[tuple[int, object], int] = {}
+
+    def of(self, contents: Iterable[object]) -> list[int]:
+        """Return an id for each block of a prompt, of which only the contents are recorded."""
+        ids: list[int] = []
+        for content in contents:
+            key = (ids[-1] if ids else -1, content)
+            ids.append(self._ids.setdefault(key, len(self._ids)))
+        return ids
+
+
 class RecordedRouter:
     """What the two have in common."""
 
@@ -23,16 +38,8 @@ class RecordedRouter:
         per_worker = scenario.get("per_worker", {})
         taints = [frozenset(per_worker.get(str(worker), {}).get("taints", ())) for worker, _ in self.ranks]
         self.router = Router(config, scenario["block_size"], len(self.ranks), taints, service=service)
-        self._block_ids: dict[tuple[int, int], int] = {}
+        self.block_ids = BlockIds().of
         self._bookings: dict[str, Booking] = {}
-
-    def block_ids(self, contents: Sequence[int]) -> list[int]:
-        """Return an id for each block of a prompt that stands for the prefix up to its end."""
-        ids: list[int] = []
-        for content in contents:
-            key = (ids[-1] if ids else -1, content)
-            ids.append(self._block_ids.setdefault(key, len(self._block_ids)))
-        return ids
 
     def query(self, row: Row, overrides: Row) -> Query:
         """Return a recorded request as the core knows it."""
