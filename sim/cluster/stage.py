@@ -14,7 +14,7 @@ from sim.engine.active import ActiveRequest
 from sim.events.clock import Clock
 from sim.events.lazy_updates import LazyUpdates
 from sim.router import Booking, Decision, NoEligibleWorkerError, Overrides, Query
-from sim.router.query import NO_OVERRIDES
+from sim.router.overrides import NO_OVERRIDES
 from sim.router.queue.lanes import Waiting
 
 Booked = Callable[[RequestState, Pool, Decision, Booking], None]
@@ -80,6 +80,7 @@ class Stage:
         self.decode = decode
         self.line = line
         self._overrides = overrides
+        self._follows_answers = pool.router.follows_answers
         self._clock = desk.clock
         self._lazy_updates = desk.lazy_updates
         self._recorder = desk.recorder
@@ -145,7 +146,7 @@ class Stage:
 
     def _hear(self, heard: float) -> None:
         """Let the router hear what arrived until now, and at this very instant from ranks up to `heard`."""
-        if self.pool.router.keeps_index:
+        if self.pool.router.hears_events:
             self._lazy_updates.settle(self._clock.now_s, -1)
             self.pool.undelivered.open(self._clock.now_s, heard)
 
@@ -169,4 +170,5 @@ class Stage:
             overrides=self._overrides,
             allowed=self.pool.alive,
             pinned=pinned,
+            sequence=record.attention_sequence if self._follows_answers else (),
         )

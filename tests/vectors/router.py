@@ -10,12 +10,15 @@ all that was replayed agrees, but some recordings, which are named, are of what 
 import json
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from sim.base.errors import InputError
 from tests.vectors.router_ageing import replay_ageing
 from tests.vectors.router_decisions import replay_decisions
 from tests.vectors.router_draws import replay_draws
+from tests.vectors.router_hashes import replay_hashes
+from tests.vectors.router_lru import replay_lru
 from tests.vectors.router_queue import replay_queue
 from tests.vectors.router_service import unknown_settings
 from tests.vectors.router_tally import Replay, Row, Rows, Tally
@@ -25,13 +28,13 @@ REPLAYS: dict[str, Replay] = {
     "scenario": replay_decisions,
     "softmax": replay_draws,
     "workers": replay_ageing,
+    "block_hash": replay_hashes,
+    "live_scenario lru": replay_lru,
     "queue_scenario": replay_queue,
 }
 """By the kind of a recording (`kind_of`)."""
 NOT_MODELLED = {
-    "block_hash": ("hashes of tokens, where the core has identities", "rows"),
     "live_scenario": ("a live front end", "requests"),
-    "live_scenario lru": ("the least recently used index", "requests"),
     "disaggregated_scenario": ("a live front end before two pools", "requests"),
 }
 """What recordings are of that the core cannot be held against, and what their lines are."""
@@ -73,6 +76,8 @@ def replay(skipped: Skipped, tally: Tally) -> int:
             what, counted = NOT_MODELLED[kind]
             lines = sum(row["op"] not in ("queue_scenario", "ended") for _, row in rows)
             skipped.add(path, f"{what}, {lines} {counted}")
+        elif kind == "block_hash" and find_spec("xxhash") is None:
+            skipped.add(path, f"the package xxhash is not here, {len(rows)} prompts")
         elif unknown := unknown_settings(first):
             skipped.add(path, f"settings that the core does not have: {', '.join(unknown)}")
         else:

@@ -11,7 +11,7 @@ import yaml
 from sim.base.errors import InputError
 from sim.router import Booking, Query, Router, RouterConfig
 from sim.router.policies.policy import cheapest
-from sim.router.queue.arbiter import CURSOR_RULES, CursorRule
+from sim.router.queue.arbiter import CursorRule, cursor_rule
 from sim.router.queue.classes import queue_classes
 from sim.router.queue.policy_config import PolicyConfig
 from sim.router.queue.queue import QueueRefusal, RouterQueue
@@ -49,7 +49,7 @@ class RecordedQueue:
             raise InputError(f"{scenario['name']}: a recording of a queue has a threshold or a policy file")
         self.router = Router(config, BLOCK_TOKENS, len(self.ranks), worker_type="aggregated")
         self.version = version_of(scenario)
-        self.queue = RouterQueue(self.router, classes, rule or CURSOR_RULES[self.version])
+        self.queue = RouterQueue(self.router, classes, rule or cursor_rule(self.version))
         self._names: list[str] = []
         self._bookings: dict[str, Booking] = {}
         self._blocks = 0

@@ -7,6 +7,8 @@ Row = dict[str, Any]
 """One line of a recording."""
 Rows = Sequence[tuple[str, Row]]
 """The lines of a recording, each with its file and number."""
+LOGIT_WITHIN = 1e-9
+"""How close a cost must come that is recorded in full."""
 
 
 class Tally:

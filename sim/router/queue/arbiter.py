@@ -5,9 +5,10 @@ and too little credit for him, its quantum; who goes pays the uncached prompt to
 """
 
 from collections.abc import Callable, Sequence
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 from sim.router.queue.lanes import ClassQueue, Waiting
+from sim.router.rules import RULES, Version
 
 
 class CursorRule(NamedTuple):
@@ -20,12 +21,11 @@ class CursorRule(NamedTuple):
 
 BYPASSES: Final = CursorRule("a request that does not wait bypasses the round", passing_moves=False)
 TAKES_PART: Final = CursorRule("a request that does not wait takes part in the round", passing_moves=True)
-CURSOR_RULES: Final = {"1.5": BYPASSES, "1.6": TAKES_PART}
 
 
-def cursor_rule(version: Literal["1.5", "1.6"]) -> CursorRule:
+def cursor_rule(version: Version) -> CursorRule:
     """Return the rule of a release."""
-    return CURSOR_RULES[version]
+    return TAKES_PART if RULES[version].admission_moves_cursor else BYPASSES
 
 
 class Arbiter:

@@ -5,16 +5,23 @@ first token and every end, and books who may go before asking who is next.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+import numpy as np
+
+from sim.router.candidates import Candidates
+from sim.router.index import Overlap
 from sim.router.query import Query
 from sim.router.queue.arbiter import Arbiter, CursorRule
 from sim.router.queue.classes import QueueClass, QueueClasses
 from sim.router.queue.lanes import ClassQueue, Key, Waiting, cost_tokens, score
-from sim.router.router import Router
+from sim.router.router import NoEligibleWorkerError, Router
 
 Ranks = frozenset[int] | None
 """Ranks of a pool; None: all."""
+
+
+NO_OVERLAP: Final = Overlap(0, 0, 0)
 
 
 class QueueRefusal(NamedTuple):
@@ -107,7 +114,7 @@ class RouterQueue:
         if refusal is not None:
             return refusal
         key = self._key(query, queue.settings, now_s, cached_tokens)
-        overlap = self.router.overlap(query)
+        overlap = self._overlap(query, now_s)
         waiting = Waiting(query, number, key, now_s, cached_tokens=cached_tokens, overlap=overlap)
         queue.push(waiting)
         self._waiting[query.request] = waiting
@@ -142,8 +149,21 @@ class RouterQueue:
 
     def _all_busy(self, query: Query, busy_tokens: float, now_s: float) -> bool:
         """Whether every rank that may serve a request is busy; without any, the router is to say so."""
-        booked = self.router.booked_prefill(self._now(query), now_s)
-        return len(booked) > 0 and bool((booked > busy_tokens).all())
+        terms = self._terms(query._replace(overlap=NO_OVERLAP), now_s)  # which do not matter here
+        return terms is not None and bool(np.all(terms.column("active_prefill_tokens") > busy_tokens))
+
+    def _terms(self, query: Query, now_s: float) -> Candidates | None:
+        """Return the terms of the ranks that may serve a request and are there now; None: none may."""
+        try:
+            return self.router.terms(self._now(query), now_s)
+        except NoEligibleWorkerError:
+            return None
+
+    def _overlap(self, query: Query, now_s: float) -> Overlap:
+        """Return what every rank holds of a prompt now, whether it is alive or not."""
+        everywhere = Query(query.request, query.isl_tokens, query.blocks, overlap=query.overlap)
+        terms = self.router.terms(everywhere, now_s)
+        return Overlap(*map(terms.column, ("device_blocks", "host_blocks", "disk_blocks")))
 
     def _now(self, query: Query) -> Query:
         """Return a query for the ranks that there are now."""
@@ -154,11 +174,8 @@ class RouterQueue:
 
     def _cached_tokens(self, query: Query, now_s: float) -> int:
         """Return how much of a prompt the best of its ranks holds."""
-        if not len(self.router.booked_prefill(self._now(query), now_s)):
-            return 0
-        cached = self.router.terms(self._now(query), now_s).column("cached_tokens")
-        most = int(cached if isinstance(cached, int | float) else cached.max())
-        return min(most, query.isl_tokens)
+        terms = self._terms(query, now_s)
+        return 0 if terms is None else min(int(np.max(terms.column("cached_tokens"))), query.isl_tokens)
 
     def _refusal(self, queue: ClassQueue) -> QueueRefusal | None:
         settings, workers = queue.settings, self._workers()
@@ -174,7 +191,7 @@ class RouterQueue:
     def _workers(self) -> int:
         """Return how many workers there are, each of some ranks."""
         alive = self._alive()
-        ranks = range(self.router.ranks) if alive is None else alive
+        ranks = range(len(self.router.loads.requests)) if alive is None else alive
         return len({rank // self._ranks_per_worker for rank in ranks})
 
     def _key(self, query: Query, settings: QueueClass, now_s: float, cached_tokens: int) -> Key:
