@@ -6,13 +6,16 @@ from typing import NamedTuple
 
 from sim.cluster.bypass import Bypass
 from sim.cluster.engine_request import prompt_only, whole
+from sim.cluster.event_way import EventWay
 from sim.cluster.pool import Pool, PoolWorker
+from sim.cluster.replica_sync import ReplicaSync, Sender
 from sim.cluster.stage import Desk, Stage
 from sim.kv.events import Tier
 from sim.kv.prefix import PrefixTable
 from sim.router import Policy, Router
 from sim.router.pools import StageRouting, conditional_decode_stage, decode_stage, prefill_stage
 from sim.router.query import NO_OVERRIDES
+from sim.router.synced import SyncedRouter
 from sim.scenario.scenario import Scenario
 
 
@@ -25,56 +28,44 @@ class Layout(NamedTuple):
 
 
 class Policies(NamedTuple):
-    """Routing policies in place of those that the scenario names, by stage."""
+    """Routing policies in place of those that the scenario names, by stage; all front ends ask the same."""
 
     first: Policy | None = None
     decode: Policy | None = None
 
 
-def lay_out(
-    scenario: Scenario,
-    prefixes: PrefixTable,
-    workers: Sequence[PoolWorker],
-    policies: Policies,
-    desk: Desk,
-    *,
-    router_tiers: Mapping[str, Tier],
-) -> Layout:
-    """Return the stages of a scenario's cluster; `workers`, by index, may be built later.
+class Site(NamedTuple):
+    """What all stages of a cluster are built from."""
 
-    `router_tiers` says what routers take which tier of a worker for.
-    """
+    scenario: Scenario
+    prefixes: PrefixTable
+    workers: Sequence[PoolWorker]
+    """By index; they may be built later."""
+    desk: Desk
+    router_tiers: Mapping[str, Tier]
+    """What routers take which tier of a worker for."""
+
+
+def lay_out(site: Site, policies: Policies) -> Layout:
+    """Return the stages of a scenario's cluster."""
+    scenario = site.scenario
     if scenario.workers.prefill:
-        return _disaggregated(scenario, prefixes, workers, policies, desk, router_tiers=router_tiers)
+        return _disaggregated(site, policies)
     routing = StageRouting(scenario.router, NO_OVERRIDES, "decode")
-    members = range(scenario.workers.ranks)
-    pool = Pool(
-        _router(routing, scenario.block_tokens, members, policies.first), workers, members, router_tiers
-    )
-    return Layout([Stage("aggregated", pool, partial(whole, prefixes), desk)])
+    pool = _pool(site, "aggregated", routing, range(scenario.workers.ranks), policies.first)
+    return Layout([Stage("aggregated", pool, partial(whole, site.prefixes), site.desk)])
 
 
-def _disaggregated(
-    scenario: Scenario,
-    prefixes: PrefixTable,
-    workers: Sequence[PoolWorker],
-    policies: Policies,
-    desk: Desk,
-    *,
-    router_tiers: Mapping[str, Tier],
-) -> Layout:
+def _disaggregated(site: Site, policies: Policies) -> Layout:
+    scenario, desk = site.scenario, site.desk
     conditional, count = scenario.disaggregation.conditional, scenario.workers.first.ranks
     to_prefill = prefill_stage(scenario.router)
     to_decode = (conditional_decode_stage if conditional else decode_stage)(scenario.router)
     first, then = range(count), range(count, scenario.workers.ranks)
-    prefill_pool = Pool(
-        _router(to_prefill, scenario.block_tokens, first, policies.first), workers, first, router_tiers
-    )
-    decode_pool = Pool(
-        _router(to_decode, scenario.block_tokens, then, policies.decode), workers, then, router_tiers
-    )
-    ask = partial(whole, prefixes)
-    ask_prompt = partial(prompt_only, prefixes, bool(scenario.model.state_groups))
+    prefill_pool = _pool(site, "prefill", to_prefill, first, policies.first)
+    decode_pool = _pool(site, "decode", to_decode, then, policies.decode)
+    ask = partial(whole, site.prefixes)
+    ask_prompt = partial(prompt_only, site.prefixes, bool(scenario.model.state_groups))
     prefill = Stage("prefill", prefill_pool, ask_prompt, desk, overrides=to_prefill.overrides)
     decode = Stage(
         "decode",
@@ -96,5 +87,38 @@ def _disaggregated(
     return Layout([prefill, decode], bypass)
 
 
-def _router(routing: StageRouting, block_tokens: int, members: range, policy: Policy | None) -> Router:
-    return Router(routing.config, block_tokens, len(members), policy=policy, worker_type=routing.worker_type)
+def _pool(site: Site, name: str, routing: StageRouting, members: range, policy: Policy | None) -> Pool:
+    """Return workers with a router for each front end."""
+    scenario, desk = site.scenario, site.desk
+    front, settings = scenario.frontend, routing.config
+    front_ends = range(front.replicas)
+    ways = [EventWay(front, name, place, desk.seed) for place in front_ends if front.events_differ]
+    if len(front_ends) == 1 or not settings.replica_sync:
+        routers = [_router(site, routing, members, policy) for _ in front_ends]
+        return Pool(routers, site.workers, members, site.router_tiers, ways)
+    sync = ReplicaSync(desk.clock, name, settings, desk.seed)
+    synced = [
+        SyncedRouter(
+            settings,
+            scenario.block_tokens,
+            len(members),
+            told=Sender(sync, place),
+            policy=policy,
+            worker_type=routing.worker_type,
+        )
+        for place in front_ends
+    ]
+    pool = Pool(synced, site.workers, members, site.router_tiers, ways)
+    for router, replica in zip(synced, pool.replicas, strict=True):
+        sync.join(router, replica)
+    return pool
+
+
+def _router(site: Site, routing: StageRouting, members: range, policy: Policy | None) -> Router:
+    return Router(
+        routing.config,
+        site.scenario.block_tokens,
+        len(members),
+        policy=policy,
+        worker_type=routing.worker_type,
+    )

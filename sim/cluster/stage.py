@@ -88,13 +88,14 @@ class Stage:
 
         `pinned`: the rank that it is to be. None: no worker may serve the request.
         """
-        now_s, router = self._clock.now_s, self.pool.router
+        now_s, replica = self._clock.now_s, self.pool.replicas[record.front_end]
+        router = replica.router
         pin = self._pins.get(record.request.index) if self._pins else None
         if pin is not None and pin in self.pool:
             pinned = self.pool.rank(pin)
         if router.keeps_index:
             self._lazy_updates.settle(now_s, -1)
-            self.pool.undelivered.open(now_s, heard)
+            replica.undelivered.open(now_s, heard)
         number = uniform(self._seed, f"route {self.name}", record.request.index)
         try:
             return router.choose(self._query(record, pinned), now_s, number)
@@ -111,11 +112,12 @@ class Stage:
             go(NO_WORKER)
             return
         pool, now_s = self.pool, self._clock.now_s
+        router = pool.replicas[record.front_end].router
         self._recorder.routed(record, decision, self.name, pool.members, now_s)
-        booking = pool.router.book(self._query(record), decision.chosen, now_s)
+        booking = router.book(self._query(record), decision.chosen, now_s)
         if self._booked is not None:
             self._booked(record, pool, decision, booking)
-        visit = Visit(self.name, pool, pool.router, decision.chosen.rank, booking, decode=self.decode)
+        visit = Visit(self.name, pool, router, decision.chosen.rank, booking, decode=self.decode)
         record.booked(visit, decision.ties, now_s)
         go(visit)
 

@@ -73,8 +73,10 @@ class Watch:
         self._ever_dead: set[int] = set()
         """of those that were started anew too."""
         self._until_sums = SUM_EVERY
-        self._indexes: list[Index] = []
-        self._loads: list[Loads] = []
+        self._indexes: list[list[Index]] = []
+        """Of each pool and front end."""
+        self._loads: list[list[Loads]] = []
+        """Of each pool and front end."""
         self._pools: Sequence[Pool] = ()
         self.event_delay_s = 0.0
 
@@ -90,10 +92,12 @@ class Watch:
         self._env = cluster.clock
         self._pools = cluster.frontend.pools
         for pool in self._pools:
-            index = Index(pool, LOOK_EVERY)
-            loads = Loads(pool, cluster.scenario.router.active_request_expiry_secs)
-            pool.observer = PoolBooks(cluster.clock, index, loads)
-            self._indexes.append(index)
+            expiry_s = cluster.scenario.router.active_request_expiry_secs
+            indexes = [Index(pool, replica, LOOK_EVERY) for replica in pool.replicas]
+            loads = [Loads(pool, replica.router, expiry_s) for replica in pool.replicas]
+            for replica, index, booked in zip(pool.replicas, indexes, loads, strict=True):
+                replica.observer = PoolBooks(cluster.clock, index, booked)
+            self._indexes.append(indexes)
             self._loads.append(loads)
         self._submit = send
         return self._sent
@@ -132,12 +136,11 @@ class Watch:
         self._flight.over(index, now_s)
         self._flight.in_flight(self._requests.in_flight, now_s)
         self._tokens.over(index)
-        for loads in self._loads:
-            loads.returned(index)
+        self._returned(index)
         self._until_sums -= 1
         if not self._until_sums:
             self._until_sums = SUM_EVERY
-            for loads in self._loads:
+            for loads in chain.from_iterable(self._loads):
                 loads.check_sums(now_s)
         self._ended(request)
         self._held_back(now_s)
@@ -151,16 +154,19 @@ class Watch:
         self._times.front_door(now_s)
         place = self._pools.index(pool)
         if place:
-            self._loads[0].returned(booking.request)  # the first stage has answered
-        self._loads[place].booked(booking, now_s)
-        self._indexes[place].decided(record, decision, now_s)
+            self._loads[0][record.front_end].returned(booking.request)  # the first stage has answered
+        self._loads[place][record.front_end].booked(booking, now_s)
+        self._indexes[place][record.front_end].decided(record, decision, now_s)
 
     def retried(self, record: RequestState) -> None:
         """A request is to be tried again."""
         index = record.request.index
         self._tokens.tried_again(index)
         self._flight.tried_again(index)
-        for loads in self._loads:
+        self._returned(index)
+
+    def _returned(self, index: int) -> None:
+        for loads in chain.from_iterable(self._loads):
             loads.returned(index)
 
     def pull_stopped(self, request: int) -> None:
@@ -282,7 +288,8 @@ class Watch:
         """See `EventOutbox`."""
         place = next(place for place, pool in enumerate(self._pools) if worker in pool)
         if self._frontend.heard_by(self._pools[place], events):
-            self._indexes[place].sent += 1
+            for index in self._indexes[place]:
+                index.sent += 1
         self._frontend.kv_events(worker, events, output_s)
 
     # -- the end --------------------------------------------------------------------------------------------
@@ -296,10 +303,10 @@ class Watch:
             if not self._records:
                 self._blocks[worker].end(self._cluster.workers[worker].engine, now_s)
             self._tier_copies.check(worker, self._cluster.workers[worker], now_s)
-        for loads in self._loads:
+        for loads in chain.from_iterable(self._loads):
             loads.check_sign(now_s)
             loads.check_sums(now_s)
-        for index in self._indexes:
+        for index in chain.from_iterable(self._indexes):
             index.check(now_s)
         pulls = self._cluster.pulls
         if pulls is not None and isinstance(pulls.network, Network):

@@ -32,7 +32,7 @@ def test_a_load_that_returns_too_early_is_seen():
     def freed(cluster):
         pool = cluster.frontend.pools[0]
         pool.router.loads.free(cluster.recorder.records[1].booking)
-        cluster._watch._loads[0].check_sums(cluster.clock.now)
+        cluster._watch._loads[0][0].check_sums(cluster.clock.now)
 
     error = violation(freed)
     assert (error.rule, error.now_s) == (loads.RULE, 6.5)
