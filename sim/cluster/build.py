@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from math import inf
 
+from sim.cluster.balancer import Balancer
 from sim.cluster.clients.client import Client
 from sim.cluster.delays import Delays, constant_delays
 from sim.cluster.faults.scene import Scene
@@ -15,7 +16,7 @@ from sim.cluster.front_door import FrontDoor, Listeners, Published
 from sim.cluster.frontend import Frontend
 from sim.cluster.garbage import rare_collections
 from sim.cluster.kv_transfer import Lease, PullListeners, Pulls
-from sim.cluster.layout import Policies, lay_out
+from sim.cluster.layout import Policies, Site, lay_out
 from sim.cluster.link_rows import link_rows, rows_since
 from sim.cluster.lookout import Lookout
 from sim.cluster.migration import Migration, MigrationRules, lease_expired
@@ -120,6 +121,7 @@ class Cluster:
             due_s=self.replay.due_s,
             left_out=self.replay.left_out.phases,
             router_queue=scenario.router.has_queue,
+            front_ends=scenario.frontend.replicas,
         )
         self._watch = watcher = watch and watch(
             self.recorder,
@@ -150,17 +152,10 @@ class Cluster:
             self._pins,
         )
         policies = Policies(policy, decode_policy)
-        heard = router_tiers(self.tiers)
         capacities = Capacities(capacity, self.decode_capacity)
-        stages, bypass = lay_out(
-            scenario,
-            self._prefixes,
-            self.workers,
-            policies,
-            desk,
-            router_tiers=heard,
-            capacities=capacities,
-        )
+        tiers_heard = router_tiers(self.tiers)
+        site = Site(scenario, self._prefixes, self.workers, desk, tiers_heard, capacities)
+        stages, bypass = lay_out(site, policies)
         ended = self._ended if watcher is None else watcher.ends(self._ended)
         self._prompts = self._make_prompts()
         self.frontend = Frontend(
@@ -173,6 +168,7 @@ class Cluster:
             listeners=Listeners(ended, self.scene.unreachable, published),
             bypass=bypass,
             pulls=self.pulls,
+            balancer=Balancer(scenario.frontend.replicas, scenario.frontend.load_balancing, scenario.seed),
         )
         self._outbox = self.frontend if watcher is None else watcher.outbox(self.frontend)
         for kind in worker_kinds(
@@ -275,9 +271,13 @@ class Cluster:
             outbox=self.scene.outbox(index, self._outbox),
             lazy_updates=self._lazy_updates,
             delays=self._delays,
-            fast_forward=scenario.engine.fast_forward and not self.scene.sends_one_by_one(index),
+            fast_forward=scenario.engine.fast_forward and not self._sends_one_by_one(index),
         )
         self.workers.append(worker)
+
+    def _sends_one_by_one(self, worker: int) -> bool:
+        """Whether KV events of each output of a worker have a fate of their own, so that none is skipped."""
+        return self.scenario.frontend.events_differ or self.scene.sends_one_by_one(worker)
 
     @property
     def client(self) -> Client:

@@ -16,6 +16,7 @@ from itertools import pairwise
 from math import inf
 from typing import Final, Literal
 
+from sim.cluster.balancer import Balancer
 from sim.cluster.bypass import Bypass
 from sim.cluster.delays import Delays, Part
 from sim.cluster.front_door import FrontDoor, Listeners
@@ -51,13 +52,17 @@ class Frontend:
         listeners: Listeners,
         bypass: Bypass | None = None,
         pulls: Pulls | None = None,
+        balancer: Balancer | None = None,
     ) -> None:
-        """Join the parts; of two stages, `pulls` are the transfers between them."""
+        """Join the parts; of two stages, `pulls` are the transfers between them.
+
+        `balancer` stands before several front ends; None: there is one.
+        """
         self.stages = stages
         self.pools: Sequence[Pool] = [stage.pool for stage in stages]
-        """Its workers, by router."""
-        self.closed = False
-        """Whether nobody listens: requests are rejected."""
+        """Its workers, by stage."""
+        self.balancer = balancer or Balancer()
+        """Who says which front end a request comes to, and which are there."""
         self.event_delay_s = delays.event_delay_s
         self._clock = clock
         self._next = {first.name: then for first, then in pairwise(stages)}
@@ -78,12 +83,14 @@ class Frontend:
 
     def submit(self, request: Request) -> None:
         """A client sends a request now."""
-        reason = self._refusal(request)
-        if reason is not None:
+        front_end = self.balancer.choose(request)
+        reason = "frontend_down" if front_end is None else self._refusal(request)
+        if front_end is None or reason is not None:
             self._refuse(request, reason)
             return
         now_s = self._clock.now_s
         record, required_tokens, held = self._prompts.sent(request, now_s)
+        record.front_end = front_end
         self._recorder.sent(record, required_tokens, held)
         alpha = self._coefficients
         tokenised_s = now_s + (alpha.alpha_in_s + alpha.alpha_in_s_per_token * request.prompt_tokens)
@@ -94,13 +101,11 @@ class Frontend:
         return self._prompts.attention_blocks(request)
 
     def _refusal(self, request: Request) -> str | None:
-        if self.closed:
-            return "frontend_down"
         if request.prompt_tokens + request.output_tokens > self._max_model_len:
             return "exceeds_max_model_len"
         return next((stage.too_long for stage in self.stages if not stage.fits(request.prompt_tokens)), None)
 
-    def _refuse(self, request: Request, reason: str) -> None:
+    def _refuse(self, request: Request, reason: str | None) -> None:
         """Turn a request away at the door: no later prompt is known for it."""
         record, required_tokens, held = self._prompts.refused(request, self._clock.now_s)
         self._recorder.sent(record, required_tokens, held)
@@ -247,17 +252,19 @@ class Frontend:
     # -- what else workers say ------------------------------------------------------------------------------
 
     def kv_events(self, worker: int, events: list[KvEvent], output_s: float) -> None:
-        """Send the router's index what it is to hear of."""
+        """Send the routers' indexes what they are to hear of."""
         if self._published is not None:
             self._published(worker, events, output_s)
         pool, rank = self.place(worker)
         seen = self.heard_by(pool, events)
         if seen:
-            pool.undelivered.send(self._delays.heard(worker, output_s), rank, seen)
+            usual_s = self._delays.heard(worker, output_s)
+            for replica in pool.replicas:
+                replica.send(rank, seen, output_s, usual_s)
 
     def heard_by(self, pool: Pool, events: Iterable[KvEvent]) -> list[KvEvent]:
-        """Return those of a worker's events that the router of its pool is to hear of."""
-        if not pool.router.hears_events:
+        """Return those of a worker's events that the routers of its pool are to hear of."""
+        if not pool.hears_events:
             return []
         group, tiers = self._attention_group, pool.router_tiers
         return [

@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 from sim.cluster.bypass import Bypass
 from sim.cluster.engine_request import prompt_only, whole
+from sim.cluster.event_way import EventWay
 from sim.cluster.pool import Pool, PoolWorker
+from sim.cluster.replica_sync import ReplicaSync, Sender
 from sim.cluster.router_line import RouterLine
 from sim.cluster.stage import Desk, Stage
 from sim.cluster.worker_kinds import Capacities
@@ -18,6 +20,7 @@ from sim.router.pools import StageRouting, conditional_decode_stage, decode_stag
 from sim.router.queue.arbiter import cursor_rule
 from sim.router.queue.classes import queue_classes
 from sim.router.queue.queue import RouterQueue
+from sim.router.synced import SyncedRouter
 from sim.scenario.scenario import Scenario
 
 
@@ -30,62 +33,49 @@ class Layout(NamedTuple):
 
 
 class Policies(NamedTuple):
-    """Routing policies in place of those that the scenario names, by stage."""
+    """Routing policies in place of those that the scenario names, by stage; all front ends ask the same."""
 
     first: Policy | None = None
     decode: Policy | None = None
 
 
-def lay_out(
-    scenario: Scenario,
-    prefixes: PrefixTable,
-    workers: Sequence[PoolWorker],
-    policies: Policies,
-    desk: Desk,
-    *,
-    router_tiers: Mapping[str, Tier],
-    capacities: Capacities,
-) -> Layout:
-    """Return the stages of a scenario's cluster; `workers`, by index, may be built later.
+class Site(NamedTuple):
+    """What all stages of a cluster are built from."""
 
-    `router_tiers` says what routers take which tier of a worker for, `capacities` how many blocks each has.
-    """
+    scenario: Scenario
+    prefixes: PrefixTable
+    workers: Sequence[PoolWorker]
+    """By index; they may be built later."""
+    desk: Desk
+    router_tiers: Mapping[str, Tier]
+    """What routers take which tier of a worker for."""
+    capacities: Capacities
+    """How many blocks each kind of worker has."""
+
+
+def lay_out(site: Site, policies: Policies) -> Layout:
+    """Return the stages of a scenario's cluster."""
+    scenario = site.scenario
     if scenario.workers.prefill:
-        return _disaggregated(
-            scenario, prefixes, workers, policies, desk, router_tiers=router_tiers, capacities=capacities
-        )
+        return _disaggregated(site, policies)
     routing = StageRouting(scenario.router, scenario.router.overrides, "decode")
-    members = range(scenario.workers.ranks)
-    router = _router(routing, capacities.first, members, policies.first)
-    pool = Pool(router, workers, members, router_tiers)
-    ask, line = partial(whole, prefixes), _line(scenario, pool, desk, 0)
-    return Layout([Stage("aggregated", pool, ask, desk, overrides=routing.overrides, line=line)])
+    pool = _pool(site, "aggregated", routing, range(scenario.workers.ranks), policies.first)
+    ask, lines = partial(whole, site.prefixes), _lines(site, pool, 0)
+    return Layout([Stage("aggregated", pool, ask, site.desk, overrides=routing.overrides, lines=lines)])
 
 
-def _disaggregated(
-    scenario: Scenario,
-    prefixes: PrefixTable,
-    workers: Sequence[PoolWorker],
-    policies: Policies,
-    desk: Desk,
-    *,
-    router_tiers: Mapping[str, Tier],
-    capacities: Capacities,
-) -> Layout:
+def _disaggregated(site: Site, policies: Policies) -> Layout:
+    scenario, desk = site.scenario, site.desk
     conditional, count = scenario.disaggregation.conditional, scenario.workers.first.ranks
     to_prefill = prefill_stage(scenario.router)
     to_decode = (conditional_decode_stage if conditional else decode_stage)(scenario.router)
     first, then = range(count), range(count, scenario.workers.ranks)
-    prefill_router = _router(to_prefill, capacities.first, first, policies.first)
-    decode_router = _router(to_decode, capacities.decode, then, policies.decode)
-    prefill_pool = Pool(prefill_router, workers, first, router_tiers)
-    decode_pool = Pool(decode_router, workers, then, router_tiers)
-    prefill_line, decode_line = _line(scenario, prefill_pool, desk, 0), _line(scenario, decode_pool, desk, 1)
-    ask = partial(whole, prefixes)
-    ask_prompt = partial(prompt_only, prefixes, bool(scenario.model.state_groups))
-    prefill = Stage(
-        "prefill", prefill_pool, ask_prompt, desk, overrides=to_prefill.overrides, line=prefill_line
-    )
+    prefill_pool = _pool(site, "prefill", to_prefill, first, policies.first)
+    decode_pool = _pool(site, "decode", to_decode, then, policies.decode)
+    lines, decode_lines = _lines(site, prefill_pool, 0), _lines(site, decode_pool, 1)
+    ask, own = partial(whole, site.prefixes), scenario.router.overrides
+    ask_prompt = partial(prompt_only, site.prefixes, bool(scenario.model.state_groups))
+    prefill = Stage("prefill", prefill_pool, ask_prompt, desk, overrides=to_prefill.overrides, lines=lines)
     decode = Stage(
         "decode",
         decode_pool,
@@ -94,20 +84,12 @@ def _disaggregated(
         too_long="prompt_exceeds_decode_pool",
         overrides=to_decode.overrides,
         decode=True,
-        line=decode_line,
+        lines=decode_lines,
     )
     bypass = Bypass(
         prefill,
-        Stage("peek", decode_pool, ask, desk, overrides=scenario.router.overrides, decode=True),
-        Stage(
-            "aggregated",
-            decode_pool,
-            ask,
-            desk,
-            overrides=scenario.router.overrides,
-            decode=True,
-            line=decode_line,
-        ),
+        Stage("peek", decode_pool, ask, desk, overrides=own, decode=True),
+        Stage("aggregated", decode_pool, ask, desk, overrides=own, decode=True, lines=decode_lines),
         None if conditional is None else conditional.beside_queue(scenario.router.queue_threshold),
         block_tokens=scenario.block_tokens,
         max_num_batched_tokens=scenario.engine.max_num_batched_tokens,
@@ -115,27 +97,60 @@ def _disaggregated(
     return Layout([prefill, decode], bypass)
 
 
-def _line(scenario: Scenario, pool: Pool, desk: Desk, place: int) -> RouterLine | None:
-    """Return the queue of a pool's router; None: nobody ever waits there."""
-    settings, workers = scenario.router, scenario.workers
+def _pool(site: Site, name: str, routing: StageRouting, members: range, policy: Policy | None) -> Pool:
+    """Return workers with a router for each front end."""
+    scenario, desk = site.scenario, site.desk
+    capacity = site.capacities.decode if name == "decode" else site.capacities.first
+    front, settings = scenario.frontend, routing.config
+    front_ends = range(front.replicas)
+    ways = [EventWay(front, name, place, desk.seed) for place in front_ends if front.events_differ]
+    if len(front_ends) == 1 or not settings.replica_sync:
+        routers = [_router(capacity, routing, members, policy) for _ in front_ends]
+        return Pool(routers, site.workers, members, site.router_tiers, ways)
+    sync = ReplicaSync(desk.clock, name, settings, desk.seed)
+    synced = [
+        SyncedRouter(
+            settings,
+            capacity.block_tokens,
+            len(members),
+            told=Sender(sync, place),
+            policy=policy,
+            worker_type=routing.worker_type,
+            total_kv_blocks=[capacity.num_blocks] * len(members),
+        )
+        for place in front_ends
+    ]
+    pool = Pool(synced, site.workers, members, site.router_tiers, ways)
+    for router, replica in zip(synced, pool.replicas, strict=True):
+        sync.join(router, replica)
+    return pool
+
+
+def _lines(site: Site, pool: Pool, place: int) -> list[RouterLine]:
+    """Return the queue of each of a pool's routers; none: nobody ever waits there."""
+    scenario, settings = site.scenario, site.scenario.router
     classes = queue_classes(
         settings, max_num_batched_tokens=scenario.engine.max_num_batched_tokens, model=scenario.model.name
     )
     if classes is None:
-        return None
-    parallel = workers.decode_parallel if place else workers.parallel
-    queue = RouterQueue(
-        pool.router,
-        classes,
-        cursor_rule(settings.version),
-        alive=lambda: pool.alive,
-        ranks_per_worker=parallel.data,
-        overlap_refresh_after_s=settings.overlap_refresh_after_secs,
-    )
-    return RouterLine(desk.clock, queue, pool, scan_s=settings.active_request_expiry_secs, place=place)
+        return []
+    parallel = scenario.workers.decode_parallel if place else scenario.workers.parallel
+    lines = []
+    for replica in pool.replicas:
+        queue = RouterQueue(
+            replica.router,
+            classes,
+            cursor_rule(settings.version),
+            alive=lambda: pool.alive,
+            ranks_per_worker=parallel.data,
+            overlap_refresh_after_s=settings.overlap_refresh_after_secs,
+        )
+        scan_s, number = settings.active_request_expiry_secs, 2 * replica.front_end + place
+        lines.append(RouterLine(site.desk.clock, queue, replica, scan_s=scan_s, place=number))
+    return lines
 
 
-def _router(routing: StageRouting, capacity: Capacity, members: range, policy: Policy | None) -> Router:
+def _router(capacity: Capacity, routing: StageRouting, members: range, policy: Policy | None) -> Router:
     return Router(
         routing.config,
         capacity.block_tokens,

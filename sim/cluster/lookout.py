@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from math import floor, inf
 
 from sim.cluster.pool import Pool
+from sim.cluster.replica import Replica
 from sim.cluster.request_state import RequestState
 from sim.engine.active import Status
 
@@ -47,13 +48,22 @@ class Lookout:
             due_s, nothing_booked = self.due_s, True
             last_scan_s = min(due_s, (self._scan - 1) * self._interval_s)
             for pool in self._pools:
-                for booking in list(pool.router.loads.open):
-                    nothing_booked = False
-                    output_s = _last_output_s(self._records[booking.request], due_s)
-                    pool.router.progress(booking, output_s + self._way_s, last_scan_s)
+                for replica in pool.replicas:
+                    told = self._tell(replica, due_s, last_scan_s)
+                    nothing_booked = nothing_booked and not told
             self._scan += 1
             if nothing_booked:  # nor will anything be before `until_s`
                 self._scan = max(self._scan, floor((until_s + self._way_s) / self._interval_s))
+
+    def _tell(self, replica: Replica, due_s: float, last_scan_s: float) -> bool:
+        """Tell a router of the requests of its front end; return whether there are any."""
+        any_booked, router = False, replica.router
+        for booking in list(router.loads.open):
+            record = self._records.get(booking.request)
+            if record is not None and record.front_end == replica.front_end:
+                any_booked = True
+                router.progress(booking, _last_output_s(record, due_s) + self._way_s, last_scan_s)
+        return any_booked
 
 
 def _last_output_s(record: RequestState, before_s: float) -> float:

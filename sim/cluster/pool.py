@@ -1,16 +1,16 @@
-"""Workers behind one router, and what the router hears of their caches."""
+"""Workers behind a router, of which each front end has its own."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 from types import MappingProxyType
 from typing import Protocol
 
+from sim.cluster.event_way import EventWay
+from sim.cluster.replica import Replica
 from sim.engine.active import ActiveRequest
 from sim.engine.engine import Engine
-from sim.events.delayed_queue import DelayedQueue
-from sim.kv.events import KvEvent, Tier
+from sim.kv.events import Tier
 from sim.router import Router
-from sim.router.copies import Copies
 
 DEVICE_ONLY: Mapping[str, Tier] = MappingProxyType({"device": "device"})
 """Of a router that hears of no tier below GPU memory."""
@@ -34,71 +34,54 @@ class PoolWorker(Protocol):
         """Hear of what was read from other workers or by them."""
 
 
-class PoolObserver(Protocol):
-    """Who is told what a router hears and forgets, of ranks."""
-
-    def heard(self, rank: int, events: Sequence[KvEvent]) -> None:
-        """It hears of KV events now."""
-
-    def dropped(self, rank: int, messages: int) -> None:
-        """So many messages of KV events will never be heard."""
-
-    def forgotten(self, rank: int) -> None:
-        """The rank is gone: what it held is, and how often."""
-
-    def cleared(self) -> None:
-        """Of no rank it is known any more what it holds."""
-
-    def unbooked(self) -> None:
-        """No request is booked any more."""
-
-
 class Pool:
-    """Workers that one router chooses among: to it they are ranks 0, 1, ...
+    """Workers that the routers of the front ends choose among: to them they are ranks 0, 1, ...
+
+    Which of them may be chosen all front ends know alike: what one has found out, or discovery says.
 
     Args:
-        router: knows them by rank.
+        routers: know them by rank, one for each front end.
         workers: all workers of the cluster, by index; complete before the first request.
         members: indices of the pool's workers, in order of rank.
-        router_tiers: by what workers call a tier, what the router takes it for; it hears of no other.
+        router_tiers: by what workers call a tier, what routers take it for; they hear of no other.
+        ways: of KV events to each front end; none: they come when they usually do.
     """
 
-    __slots__ = (
-        "_copies",
-        "_workers",
-        "alive",
-        "changed",
-        "members",
-        "observer",
-        "router",
-        "router_tiers",
-        "undelivered",
-    )
+    __slots__ = ("_workers", "alive", "members", "replicas", "router_tiers")
 
     def __init__(
         self,
-        router: Router,
+        routers: Sequence[Router],
         workers: Sequence[PoolWorker],
         members: range,
         router_tiers: Mapping[str, Tier] = DEVICE_ONLY,
+        ways: Sequence[EventWay] = (),
     ) -> None:
-        self.router = router
         self.members = members
         self.router_tiers = dict(router_tiers)
+        self.replicas = [
+            Replica(place, router, router_tiers, ways[place] if ways else None)
+            for place, router in enumerate(routers)
+        ]
+        """What each front end has for them."""
         self._workers = workers
         self.alive: frozenset[int] | None = None
         """Ranks that may be chosen; None: all."""
-        self.changed: list[Callable[[], None]] = []
-        """Who is told that ranks came or went, or that the router forgot its bookings."""
-        self.observer: PoolObserver | None = None
-        self.undelivered: DelayedQueue[list[KvEvent]] = DelayedQueue(self._index)
-        """KV events on their way to the router's index, from ranks."""
-        self._copies: dict[tuple[int, Tier], Copies] = {}
-        """By rank and tier of the router."""
 
     def __contains__(self, worker: int) -> bool:
         """Whether a worker, by index, is one of the pool."""
         return worker in self.members
+
+    @property
+    def router(self) -> Router:
+        """Its router, where there is one front end."""
+        (replica,) = self.replicas
+        return replica.router
+
+    @property
+    def hears_events(self) -> bool:
+        """Whether its routers have a use for KV events; all are told the same at their start."""
+        return self.replicas[0].router.hears_events
 
     def worker(self, rank: int) -> PoolWorker:
         """Return the worker of a rank."""
@@ -123,48 +106,14 @@ class Pool:
 
     def forget(self, rank: int) -> None:
         """What a rank held is gone, and so is what it sent and nobody has read."""
-        self.drop(rank)
-        self.router.cleared(rank)
-        for place in [place for place in self._copies if place[0] == rank]:
-            del self._copies[place]
-        if self.observer is not None:
-            self.observer.forgotten(rank)
+        for replica in self.replicas:
+            replica.forget(rank)
 
     def drop(self, rank: int, since_s: float = -inf) -> None:
         """What arrives from a rank from a time on was never sent."""
-        dropped = self.undelivered.drop(rank, since_s)
-        if self.observer is not None:
-            self.observer.dropped(rank, dropped)
-
-    def clear(self) -> None:
-        """The router's index is empty again; how many copies of a block they have the workers know."""
-        for rank in range(len(self.members)):
-            self.router.cleared(rank)
-        if self.observer is not None:
-            self.observer.cleared()
-
-    def forget_bookings(self) -> None:
-        """The router starts anew: it knows of no request that it has routed."""
-        self.router.forget_bookings()
-        if self.observer is not None:
-            self.observer.unbooked()
-        self._tell()
+        for replica in self.replicas:
+            replica.drop(rank, since_s)
 
     def _tell(self) -> None:
-        for tell in self.changed:
-            tell()
-
-    def _index(self, rank: int, events: list[KvEvent]) -> None:
-        router = self.router
-        if self.observer is not None:
-            self.observer.heard(rank, events)
-        for event in events:
-            tier = self.router_tiers[event.tier]
-            copies = self._copies.get((rank, tier))
-            if copies is None:
-                copies = self._copies[rank, tier] = Copies()
-            if event.stored:
-                copies.stored(event.blocks)
-                router.stored(rank, event.parent, event.blocks, tier)
-            elif gone := copies.removed(event.blocks):
-                router.removed(rank, gone, tier)
+        for replica in self.replicas:
+            replica.tell()

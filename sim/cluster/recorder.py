@@ -24,7 +24,7 @@ from sim.results.gauge import Gauge
 from sim.results.levels import Levels
 from sim.results.phases import mark_phases
 from sim.results.rows import Rows
-from sim.results.tables import ALWAYS_KEPT, GAP_DIGITS, ROUTER_QUEUE
+from sim.results.tables import ALWAYS_KEPT, FRONT_END, GAP_DIGITS, ROUTER_QUEUE
 from sim.results.transfers import LinkRow, PullCounts
 from sim.results.weighted import WeightedSample
 from sim.router import Decision
@@ -54,6 +54,7 @@ class Recorder:
         due_s: Sequence[float] = (),
         left_out: Mapping[int, str] | None = None,
         router_queue: bool = False,
+        front_ends: int = 1,
     ) -> None:
         self.left_out: Mapping[int, str] = {} if left_out is None else left_out
         """Requests that count in no number, by index, and what they are."""
@@ -80,6 +81,8 @@ class Recorder:
         self._ledger = Ledger(block_tokens, sparse, workers, ("device", *tiers))
         self._attention_group = attention_group
         self._levels = Levels(workers, worker_interval_s)
+        self._front_ends: list[int] | None = [] if front_ends > 1 else None
+        """By row of table "decisions"."""
 
     def look_only(self, from_s: float, until_s: float) -> None:
         """Count levels between these times only."""
@@ -133,6 +136,8 @@ class Recorder:
             index, chosen = record.request.index, decision.chosen.rank
             for terms in decision.terms:
                 table.append((index, stage, now_s, terms.rank == chosen, workers[terms.rank], *terms[1:]))
+            if self._front_ends is not None:
+                self._front_ends += [record.front_end] * len(decision.terms)
 
     def end(self, record: RequestState, now_s: float, status: Status, reason: str | None = None) -> None:
         """A request came to its end; its row is complete."""
@@ -186,6 +191,9 @@ class Recorder:
                 table.append(row)
             # A row is known when the worker's next one is: in an order that depends on what was skipped over.
             table.sort("now_s", "worker")
+        decisions = self.rows.tables.get("decisions")
+        if decisions is not None and self._front_ends is not None:
+            decisions.add_column(FRONT_END, self._front_ends)
         requests_table = self.rows.tables["requests"]
         if self._router_queue_s is not None:
             indices = requests_table.values("index").values.tolist()

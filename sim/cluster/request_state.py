@@ -67,6 +67,7 @@ class RequestState:
         "decode_worker",
         "first_scheduled_s",
         "first_token_s",
+        "front_end",
         "generated",
         "last_token_s",
         "line",
@@ -109,6 +110,8 @@ class RequestState:
         """Tokens that workers generated which were lost since: the prompt of the next one ends with them."""
         self.preemptions = 0
         """How often it lost its blocks at workers that serve it no more."""
+        self.front_end = 0
+        """Which one it came to, from 0."""
         self.over = False
         """It has ended, whatever of it is still on its way."""
         self.visit: Visit | None = None

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from math import floor
 from typing import Protocol
 
-from sim.cluster.pool import Pool
+from sim.cluster.replica import Replica
 from sim.events.clock import Clock, Phase
 from sim.router.query import Query
 from sim.router.queue.lanes import Waiting
@@ -41,12 +41,14 @@ class RouterLine:
     Args:
         clock: of the cluster.
         queue: who waits, and who is next.
-        pool: the router's workers.
+        replica: the router, and what its front end hears.
         scan_s: from one scan of the router's bookings to the next.
         place: among lines that are looked at in one instant.
     """
 
-    def __init__(self, clock: Clock, queue: RouterQueue, pool: Pool, *, scan_s: float, place: int) -> None:
+    def __init__(
+        self, clock: Clock, queue: RouterQueue, replica: Replica, *, scan_s: float, place: int
+    ) -> None:
         self.queue = queue
         self.observer: LineObserver | None = None
         self._clock = clock
@@ -57,7 +59,7 @@ class RouterLine:
         """Whether it is arranged to look at this instant."""
         self._scans = False
         """Whether it is arranged to look after the next scan."""
-        pool.changed.append(self.look)
+        replica.changed.append(self.look)
 
     def enter(self, query: Query, call: Call) -> Waiting | QueueRefusal | None:
         """A request comes: see `RouterQueue.enter`. If it waits, `call` is called when it goes."""

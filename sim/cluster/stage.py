@@ -1,6 +1,6 @@
 """One stage of serving requests: a router chooses among the workers of a pool, and books."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import inf
 from typing import Final, NamedTuple
@@ -58,7 +58,7 @@ class Stage:
         desk: of all stages.
         overrides: of every query.
         decode: whether its workers are those of a disaggregated cluster that decode.
-        line: who waits at the router; None: nobody ever does.
+        lines: who waits at the router of each front end; empty: nobody ever does.
     """
 
     def __init__(
@@ -71,16 +71,16 @@ class Stage:
         too_long: str = "prompt_exceeds_pool",
         overrides: Overrides = NO_OVERRIDES,
         decode: bool = False,
-        line: RouterLine | None = None,
+        lines: Sequence[RouterLine] = (),
     ) -> None:
         self.name = name
         self.pool = pool
         self.ask = ask
         self.too_long = too_long
         self.decode = decode
-        self.line = line
+        self.lines = lines
         self._overrides = overrides
-        self._follows_answers = pool.router.follows_answers
+        self._follows_answers = pool.replicas[0].router.follows_answers
         self._clock = desk.clock
         self._lazy_updates = desk.lazy_updates
         self._recorder = desk.recorder
@@ -94,8 +94,8 @@ class Stage:
 
     def choose(self, record: RequestState) -> Decision | None:
         """Ask the router, whether others wait there or not; None: no worker may serve the request."""
-        self._hear(inf)
-        return self._choose(self._query(record))
+        self._hear(record, inf)
+        return self._choose(record, self._query(record))
 
     def admit(self, record: RequestState, go: Go, pinned: int | None = None, heard: float = inf) -> None:
         """Choose a worker and put the request on its books in one instant: the stage serves it from then on.
@@ -104,12 +104,16 @@ class Stage:
         refused. `pinned`: the rank that it is to be. `heard`: the router has heard from ranks up to this one
         what arrived at this very instant.
         """
-        self._hear(heard)
-        query = self._query(record, pinned)
-        if self.line is None:
+        self._hear(record, heard)
+        query, line = self._query(record, pinned), self._line(record)
+        if line is None:
             self._serve(record, go, query)
         else:
-            self._enter(record, go, query, self.line)
+            self._enter(record, go, query, line)
+
+    def _line(self, record: RequestState) -> RouterLine | None:
+        """Return where requests wait at the router of a request's front end; None: nobody ever does."""
+        return self.lines[record.front_end] if self.lines else None
 
     def _enter(self, record: RequestState, go: Go, query: Query, line: RouterLine) -> None:
         found = line.enter(query._replace(allowed=None), partial(self._called, record, go))
@@ -126,34 +130,37 @@ class Stage:
     def _called(self, record: RequestState, go: Go, waited: Query) -> None:
         """A request has waited: it is served by what is now, and by overlaps that the queue may know."""
         record.waited(self._clock.now_s)
-        self._hear(inf)
+        self._hear(record, inf)
         self._serve(record, go, self._query(record, waited.pinned)._replace(overlap=waited.overlap))
 
     def _serve(self, record: RequestState, go: Go, query: Query) -> None:
-        decision = self._choose(query)
+        decision = self._choose(record, query)
         if decision is None:
             go(NO_WORKER)
             return
         pool, now_s = self.pool, self._clock.now_s
+        router = pool.replicas[record.front_end].router
         self._recorder.routed(record, decision, self.name, pool.members, now_s)
-        booking = pool.router.book(query, decision.chosen, now_s)
+        booking = router.book(query, decision.chosen, now_s)
         if self._booked is not None:
             self._booked(record, pool, decision, booking)
-        rank = decision.chosen.rank
-        visit = Visit(self.name, pool, pool.router, rank, booking, decode=self.decode, line=self.line)
+        rank, line = decision.chosen.rank, self._line(record)
+        visit = Visit(self.name, pool, router, rank, booking, decode=self.decode, line=line)
         record.booked(visit, decision.ties, now_s)
         go(visit)
 
-    def _hear(self, heard: float) -> None:
+    def _hear(self, record: RequestState, heard: float) -> None:
         """Let the router hear what arrived until now, and at this very instant from ranks up to `heard`."""
-        if self.pool.router.hears_events:
+        replica = self.pool.replicas[record.front_end]
+        if replica.router.hears_events:
             self._lazy_updates.settle(self._clock.now_s, -1)
-            self.pool.undelivered.open(self._clock.now_s, heard)
+            replica.undelivered.open(self._clock.now_s, heard)
 
-    def _choose(self, query: Query) -> Decision | None:
+    def _choose(self, record: RequestState, query: Query) -> Decision | None:
+        router = self.pool.replicas[record.front_end].router
         number = uniform(self._seed, f"route {self.name}", query.request)
         try:
-            return self.pool.router.choose(query, self._clock.now_s, number)
+            return router.choose(query, self._clock.now_s, number)
         except NoEligibleWorkerError:
             return None
 

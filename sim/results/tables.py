@@ -136,6 +136,9 @@ DECISIONS = (
     Column("active_requests", "int", "", "Requests booked on the worker"),
 )
 
+FRONT_END = Column("front_end", "int", "", "Whose router it was, from 0")
+"""Of a run with several front ends; tables of others do not have it."""
+
 WORKERS = (
     Column("now_s", "float", "s", "When the values began to hold; they do until the worker's next row"),
     Column("worker", "int", "", "The worker, from 0"),
@@ -175,7 +178,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
     "itl": ITL,
 }
 
-SOMETIMES = {"requests": (ROUTER_QUEUE, PHASE)}
+SOMETIMES = {"requests": (ROUTER_QUEUE, PHASE), "decisions": (FRONT_END,)}
 """Last columns that only some runs have, by table."""
 
 LATER = (

@@ -13,7 +13,13 @@ from sim.links.placement import place
 from sim.links.pull_shape import check_pull
 from sim.scenario.faults import Faults, disagreement_of
 from sim.scenario.problems import disagreement
-from sim.scenario.sections import DisaggregationSettings, OffloadSettings, RouterSettings, WorkersSettings
+from sim.scenario.sections import (
+    DisaggregationSettings,
+    FrontendSettings,
+    OffloadSettings,
+    RouterSettings,
+    WorkersSettings,
+)
 
 
 class Parts(Protocol):
@@ -42,6 +48,10 @@ class Parts(Protocol):
     @property
     def disaggregation(self) -> DisaggregationSettings:
         """How they are joined."""
+
+    @property
+    def frontend(self) -> FrontendSettings:
+        """What stands before them."""
 
     @property
     def router(self) -> RouterSettings:
@@ -182,6 +192,7 @@ def _check_faults(scenario: Parts) -> None:
         nodes=nodes,
         disaggregated=workers.prefill is not None,
         offload=scenario.offload is not None,
+        front_ends=scenario.frontend.replicas,
     )
     if reason is not None:
         raise disagreement("faults", faults, reason)

@@ -127,8 +127,10 @@ class FrontendRestarts(_Moment):
 
     kind: Literal["frontend-restarts"]
     """What happens."""
+    front_end: CountOrZero | None = None
+    """Which one, from 0, of `frontend.replicas`; unset: all. Others that are there serve in its place."""
     down_s: Seconds = 0.0
-    """How long it is away; requests sent meanwhile are rejected."""
+    """How long it is away; requests sent meanwhile are rejected, if no other front end is there."""
     in_flight: Literal["fail", "keep"] = "fail"
     """Requests on their way fail, and workers abort them, as their connections close; "keep": another process
     holds the connections, and only the router forgets."""
@@ -174,7 +176,13 @@ Faults = Annotated[tuple[Fault, ...], BeforeValidator(_no_faults)]
 
 
 def disagreement_of(
-    faults: tuple[Fault, ...], *, workers: int, nodes: int, disaggregated: bool, offload: bool
+    faults: tuple[Fault, ...],
+    *,
+    workers: int,
+    nodes: int,
+    disaggregated: bool,
+    offload: bool,
+    front_ends: int = 1,
 ) -> str | None:
     """Return what is wrong with faults of a cluster, None if nothing is; names the entry, from 1.
 
@@ -183,6 +191,7 @@ def disagreement_of(
         workers, nodes: of the cluster.
         disaggregated: whether workers are joined by links.
         offload: whether workers have a CPU tier.
+        front_ends: of the cluster.
 
     """
     for number, fault in enumerate(faults, start=1):
@@ -190,17 +199,29 @@ def disagreement_of(
         worker = getattr(fault, "worker", None)
         if worker is not None and worker >= workers:
             return f"{place}: worker = {worker}, but workers go from 0 to {workers - 1}{_WITHOUT}"
+        front_end = getattr(fault, "front_end", None)
+        if front_end is not None and front_end >= front_ends:
+            return f"{place}: front_end = {front_end}, but front ends go from 0 to {front_ends - 1}{_WITHOUT}"
         if isinstance(fault, LinkOutage):
-            if fault.link == "pcie" and not offload:
-                return f"{place}: nothing goes over PCIe without offload"
-            if fault.link != "pcie" and not disaggregated:
-                return f"{place}: aggregated workers are not joined by {fault.link}"
-            if fault.link == "roce" and nodes < 2:
-                return f"{place}: all workers are on one node"
-            owners, noun = (nodes, "nodes") if fault.link == "roce" else (workers, "workers")
-            if fault.owner is not None and fault.owner >= owners:
-                return f"{place}: owner = {fault.owner}, but {noun} go from 0 to {owners - 1}{_WITHOUT}"
+            wrong = _wrong_link(fault, workers, nodes, disaggregated=disaggregated, offload=offload)
+            if wrong is not None:
+                return f"{place}: {wrong}"
     return _overlap(faults)
+
+
+def _wrong_link(
+    fault: LinkOutage, workers: int, nodes: int, *, disaggregated: bool, offload: bool
+) -> str | None:
+    if fault.link == "pcie" and not offload:
+        return "nothing goes over PCIe without offload"
+    if fault.link != "pcie" and not disaggregated:
+        return f"aggregated workers are not joined by {fault.link}"
+    if fault.link == "roce" and nodes < 2:
+        return "all workers are on one node"
+    owners, noun = (nodes, "nodes") if fault.link == "roce" else (workers, "workers")
+    if fault.owner is not None and fault.owner >= owners:
+        return f"owner = {fault.owner}, but {noun} go from 0 to {owners - 1}{_WITHOUT}"
+    return None
 
 
 def _overlap(faults: tuple[Fault, ...]) -> str | None:
@@ -216,7 +237,7 @@ def _overlap(faults: tuple[Fault, ...]) -> str | None:
             what = "slow" if isinstance(fault, SlowGpu) else "events"
             periods.append((what, fault.at_s, fault.at_s + fault.for_s, fault.worker, number))
         elif isinstance(fault, FrontendRestarts):
-            periods.append(("front end", fault.at_s, fault.at_s + fault.down_s, None, number))
+            periods.append(("front end", fault.at_s, fault.at_s + fault.down_s, fault.front_end, number))
     for place, (what, start_s, end_s, worker, number) in enumerate(periods):
         for other, other_s, other_end_s, other_worker, other_number in periods[:place]:
             same = what == other and (worker == other_worker or None in (worker, other_worker))

@@ -191,8 +191,19 @@ class RouterSettings(RouterConfig):
             raise ValueError(str(error)) from error
 
 
+LoadBalancing = Literal["session", "round-robin", "random"]
+Loss = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
 class FrontendSettings(FrontendLimits):
     """The front door. Unset times are those of the coefficients for model and GPU, see `calibration/`."""
+
+    replicas: Annotated[int, Field(ge=1, le=1_024)] = 1
+    """How many front ends there are: `replicas` of the Frontend service in a DynamoGraphDeployment. Each has
+    routers of its own, which know of no others' bookings unless `router.replica_sync` lets them."""
+    load_balancing: LoadBalancing = "session"
+    """What stands before several. "session": each session has a connection to any of them and stays there, as
+    with a Kubernetes service; "round-robin" and "random" choose anew for every request."""
 
     alpha_in_s: Seconds | None = None
     """From the client to the routing choice, for each request."""
@@ -204,6 +215,19 @@ class FrontendSettings(FrontendLimits):
     """From the routing choice to the worker's queue."""
     event_delay_s: Seconds = 0.2e-3
     """From a worker's KV event to the router's index."""
+    event_jitter_s: Seconds = 0.0
+    """By how much longer that takes at most: a draw between 0 and this for the events of each output, and for
+    each front end; those of a worker stay in order."""
+    event_loss: Loss = 0.0
+    """Chance that the events of an output do not come to a front end."""
+    event_loss_recovered: bool = True
+    """Dynamo's router sees the gap in their numbers at the next event that arrives, and asks the worker's
+    local indexer for what it missed. False: lost for good."""
+
+    @property
+    def events_differ(self) -> bool:
+        """Whether the KV events of each output have a fate of their own."""
+        return bool(self.event_jitter_s or self.event_loss)
 
 
 class OutputSettings(Settings):

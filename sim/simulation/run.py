@@ -22,6 +22,7 @@ from sim.scenario.load import load_scenario
 from sim.scenario.overrides import Overrides
 from sim.scenario.scenario import Scenario
 from sim.simulation.explain import OWN_POLICY
+from sim.simulation.front_ends import front_end_notes
 from sim.simulation.result import RunResult
 from sim.simulation.startup import check_startup
 from sim.workload.answers import describe
@@ -90,6 +91,7 @@ def run(
         *startup,
         *_gpus(cluster),
         *cluster.replay.notes,
+        *front_end_notes(scenario),
         *_apart(scenario),
         *_without_effect(scenario),
         *_unknown_sessions(scenario, trace),

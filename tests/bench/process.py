@@ -29,8 +29,10 @@ def ours(scenario: Path, *overrides: str) -> dict[str, Any]:
     return measured([sys.executable, "-m", "tests.bench.ours", str(scenario), *overrides])
 
 
-def measured(command: Sequence[str], environment: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return the JSON object that a command prints in its last line.
+def measured(
+    command: Sequence[str], environment: Mapping[str, str] | None = None, folder: Path = ROOT
+) -> dict[str, Any]:
+    """Return the JSON object that a command prints in its last line; it runs in a folder.
 
     Raises:
         MeasurementError: it cannot be started, fails, or prints no such line; says what it wrote instead.
@@ -39,7 +41,7 @@ def measured(command: Sequence[str], environment: Mapping[str, str] | None = Non
     try:
         done = subprocess.run(
             command,
-            cwd=ROOT,
+            cwd=folder,
             env={**os.environ, **(environment or {})},
             capture_output=True,
             text=True,

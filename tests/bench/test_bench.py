@@ -1,13 +1,14 @@
 """The command lines of the benchmarks: what they refuse, what they run and print."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
 from sim.scenario.load import load_scenario
-from tests.bench import peer, process, scale
+from tests.bench import choose, peer, process, scale
 from tests.bench.cases import CASES
 from tests.bench.ours import measure
 from tests.bench.synthetic import write_trace
@@ -129,3 +130,14 @@ def test_scale_prints_a_row_for_each_point(
     assert ["1,024", "64", "512", "2.000", "1.500", "1.465", "90.00", "10.00", "250.0"] in rows
     assert ["workers.count=8", "engine.block_size=64", "engine.kv_blocks=32768"] in map(list, measured)
     assert len(measured) == 4
+
+
+def test_choose_compares_a_checkout_with_itself_and_says_which_build(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    few = ["--workers", "3", "--rounds", "1", "--choices", "24"]
+    assert choose.main([str(process.ROOT), *few]) == 0
+    said = capsys.readouterr().out
+    assert re.fullmatch(r"3 workers: .* us here, .* us there \((plain Python|compiled)\); ratio .*\n", said)
+    assert choose.main([str(tmp_path), *few]) == 1
+    assert "No module named 'sim'" in capsys.readouterr().err

@@ -114,7 +114,7 @@ def test_nothing_is_left_behind(seed):
 def test_the_router_credits_no_more_than_the_attention_blocks_that_are_there(seed):
     random = RandomCluster(Random(seed))
     cluster = random.run()
-    cluster.frontend.pools[0].undelivered.open(inf)
+    cluster.frontend.pools[0].replicas[0].undelivered.open(inf)
     for record in rows(cluster):
         request = random.trace.requests[record["index"]]
         blocks = cluster.frontend.blocks_of(request)

@@ -52,7 +52,7 @@ class Door:
         self.workers = [Worker(self.env) for _ in range(2)]
         self.recorder = Recorder(2, ATTENTION, 16, ("decisions",))
         self.prefixes = PrefixTable(16, 16)
-        self.pool = Pool(self.router, self.workers, range(2), router_tiers)
+        self.pool = Pool([self.router], self.workers, range(2), router_tiers)
         self.ended = []
         self.frontend = Frontend(
             self.env,
@@ -98,13 +98,13 @@ class Door:
         return next((rank, w.active[index]) for rank, w in enumerate(self.workers) if index in w.active)
 
     def device_blocks(self, request):
-        self.pool.undelivered.open(self.env.now)
+        self.pool.replicas[0].undelivered.open(self.env.now)
         blocks = self.prefixes.add(request.chunks, request.prompt_tokens).blocks
         query = Query(99, request.prompt_tokens, blocks)
         return [terms.device_blocks for terms in self.router.terms(query, self.env.now)]
 
     def host_blocks(self, request):
-        self.pool.undelivered.open(self.env.now)
+        self.pool.replicas[0].undelivered.open(self.env.now)
         blocks = self.prefixes.add(request.chunks, request.prompt_tokens).blocks
         query = Query(99, request.prompt_tokens, blocks)
         return [terms.host_blocks for terms in self.router.terms(query, self.env.now)]
@@ -347,7 +347,7 @@ def test_blocks_whose_parent_is_unknown_are_dropped():
 
 def test_only_attention_reaches_the_router():
     door = after_events(*(stored([0, 1], group=group) for group in range(ATTENTION)), stored([]))
-    assert not door.pool.undelivered, "nothing was sent"
+    assert not door.pool.replicas[0].undelivered, "nothing was sent"
     door.env.run(until=3)
     assert door.device_blocks(door.request) == [0, 0]
 
@@ -372,5 +372,5 @@ def test_tiers_that_a_router_takes_for_one_are_copies_of_it():
     events = stored([0], tier="nvme"), stored([0], tier="store"), stored([1], tier="store")
     door = after_events(*events, removed([0], tier="nvme"), removed([1], tier="store"), router_tiers=as_disk)
     door.env.run(until=3)
-    door.pool.undelivered.open(3.0)
+    door.pool.replicas[0].undelivered.open(3.0)
     assert door.router.held("disk") == [(0, 1, 0b10)]

@@ -90,7 +90,7 @@ def test_an_output_counts_from_when_it_is_at_the_front_door(told_s, newest_s, st
     router = Router(RouterConfig(**EVERY_10_S), BLOCK, 1)
     record = RequestState(turn(0, 16, 9, [1]), 0.0, BlockRuns([range(1)]))
     worker: PoolWorker = Worker(newest_s)
-    pool = Pool(router, [worker], range(1))
+    pool = Pool([router], [worker], range(1))
     lookout = Lookout([pool], {0: record}, interval_s=10.0, way_s=1.5)
     record.visit = Visit("aggregated", pool, router, 0, book_on(router, 0, query([1]), now_s=1.0))
     record.visit.active = ActiveRequest(0, 16, 9, [1])
@@ -104,7 +104,7 @@ def test_an_output_counts_from_when_it_is_at_the_front_door(told_s, newest_s, st
 
 def test_where_nothing_is_booked_it_does_not_look_at_every_scan():
     router = Router(RouterConfig(**EVERY_10_S), BLOCK, 1)
-    lookout = Lookout([Pool(router, [], range(1))], {}, interval_s=10.0, way_s=0.0)
+    lookout = Lookout([Pool([router], [], range(1))], {}, interval_s=10.0, way_s=0.0)
     lookout.look(1e12)
     assert lookout.due_s == 1e12 + 10
 
@@ -112,7 +112,7 @@ def test_where_nothing_is_booked_it_does_not_look_at_every_scan():
 def test_what_hangs_is_let_go_and_then_nothing_is_left_to_look_at():
     router = Router(RouterConfig(**EVERY_10_S), BLOCK, 1)
     record = RequestState(turn(0, 16, 9, [1]), 0.0, BlockRuns([range(1)]))
-    lookout = Lookout([Pool(router, [], range(1))], {0: record}, interval_s=10.0, way_s=0.0)
+    lookout = Lookout([Pool([router], [], range(1))], {0: record}, interval_s=10.0, way_s=0.0)
     book_on(router, 0, query([1]), now_s=1.0)
     lookout.look(1e12)
     assert (lookout.due_s, load(router)[2]) == (1e12 + 10, [0])

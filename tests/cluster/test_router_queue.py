@@ -183,7 +183,7 @@ def test_who_waits_when_nothing_can_happen_any_more_is_told():
     cluster = build_cluster(
         scenario(workers={"count": 1}, router=ALWAYS), trace(alone(0), alone(1, 0.5)), check=False
     )
-    line = cluster.frontend.stages[0].line
+    line = cluster.frontend.stages[0].lines[0]
     line.look = lambda: None
     line._scans = True
     cluster.run()
@@ -246,7 +246,9 @@ def test_fast_forward_changes_nothing_and_nobody_is_lost(queue, seed, disaggrega
     wrong = random_faults(
         random, workers=4 if disaggregated else 2, disaggregated=disaggregated, offload=False, until_s=60
     )
-    base |= {"router": queue, "faults": wrong if faults else [], "frontend": {"migration_limit": 1}}
+    front = {"migration_limit": 1, "replicas": random.choice([1, 1, 2])}
+    sync = {"replica_sync": random.random() < 0.5, "replica_sync_delay_s": random.choice([0.0, 0.75])}
+    base |= {"router": queue | sync, "faults": wrong if faults else [], "frontend": front}
     found = []
     for fast_forward in (True, False):
         cluster = run_cluster(

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from sim.base.errors import InvariantError
 from sim.cluster.pool import Pool
+from sim.cluster.replica import Replica
 from sim.cluster.request_state import RequestState
 from sim.kv.events import KvEvent
 from sim.kv.runs import BlockRuns, runs_of
@@ -60,11 +61,12 @@ class Shelf:
 
 
 class Index:
-    """What a pool's router heard of the caches of its ranks."""
+    """What one router of a pool heard of the caches of its ranks."""
 
-    def __init__(self, pool: Pool, every: int) -> None:
+    def __init__(self, pool: Pool, replica: Replica, every: int) -> None:
         """Look at every candidate of one decision in so many."""
         self._pool = pool
+        self._replica = replica
         self._every = every
         self._until_look = every
         self._shelves = [{tier: Shelf(needs_parent=tier == "device") for tier in TIERS} for _ in pool.members]
@@ -98,7 +100,7 @@ class Index:
     def decided(self, record: RequestState, decision: Decision, now_s: float) -> None:
         """Compare what a decision was made from with what its ranks hold."""
         self._until_look -= 1
-        if not self._pool.router.hears_events or self._until_look:
+        if not self._replica.router.hears_events or self._until_look:
             return
         self._until_look = self._every
         blocks = record.attention_blocks
@@ -109,7 +111,7 @@ class Index:
     def looked_up(self, query: Query, overlap: Overlap, now_s: float) -> None:
         """Compare what was looked up of a prompt with what the ranks hold."""
         self._until_look -= 1
-        if not self._pool.router.hears_events or self._until_look:
+        if not self._replica.router.hears_events or self._until_look:
             return
         self._until_look = self._every
         tiers = [entries(column, len(self._shelves)) for column in overlap[:3]]
@@ -131,16 +133,16 @@ class Index:
 
     def check(self, now_s: float) -> None:
         """Compare everything that the index has."""
-        waiting = len(self._pool.undelivered)
+        waiting = len(self._replica.undelivered)
         if self.sent != self._heard + self._dropped + waiting:
             detail = f"{self.sent} messages of KV events were sent, {self._heard} heard, {waiting} wait"
             detail += f", {self._dropped} are lost" if self._dropped else ""
             raise InvariantError(RULE, detail, now_s=now_s)
-        if not self._pool.router.hears_events:
+        if not self._replica.router.hears_events:
             return
         for tier in TIERS:
             counts = [0] * len(self._shelves)
-            for start, stop, ranks in self._pool.router.held(tier):
+            for start, stop, ranks in self._replica.router.held(tier):
                 for rank, shelves in enumerate(self._shelves):
                     if ranks >> rank & 1:
                         counts[rank] += stop - start

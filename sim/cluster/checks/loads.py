@@ -1,22 +1,30 @@
-"""What is booked on a rank is what the requests there put on it; at the end that is nothing."""
+"""What is booked on a rank is what the requests there put on it; at the end that is nothing.
+
+A router has the requests of its own front end on its books, and those that others told it of.
+"""
+
+from itertools import chain
 
 from sim.base.errors import InvariantError
 from sim.cluster.pool import Pool
 from sim.kv.runs import runs_of
-from sim.router import Booking
+from sim.router import Booking, Router
 
 RULE = "booked loads return"
 
 
 class Loads:
-    """The bookings of one pool's router."""
+    """The bookings of one router of a pool."""
 
-    def __init__(self, pool: Pool, expiry_s: float) -> None:
+    def __init__(self, pool: Pool, router: Router, expiry_s: float) -> None:
         """Bookings as old as `expiry_s` may be let go before their request ends."""
         self._pool = pool
+        self._router = router
         self._expiry_s = expiry_s
         self._bookings: dict[int, Booking] = {}
         """Of requests that have not ended, by index."""
+        self._of_others: dict[tuple[int, int], Booking] = {}
+        """What other routers said last, by front end and index."""
 
     def booked(self, booking: Booking, now_s: float) -> None:
         """A request was booked."""
@@ -30,33 +38,41 @@ class Loads:
         """A request is no longer on its rank."""
         self._bookings.pop(index, None)
 
+    def told(self, front_end: int, booking: Booking, now_s: float, *, booked: bool) -> None:
+        """Another front end's router said that it booked a request, or has let it go."""
+        self._of_others.pop((front_end, booking.request), None)
+        if booked:
+            self._of_others[front_end, booking.request] = booking
+        self.check_sign(now_s)
+
     def prefill_tokens(self) -> list[int]:
         """Return the prefill tokens of each rank, by the requests there."""
         tokens = [0] * len(self._pool.members)
-        for booking in self._bookings.values():
+        for booking in chain(self._bookings.values(), self._of_others.values()):
             tokens[booking.rank] += booking.prefill_tokens
         return tokens
 
     def forgotten(self, now_s: float) -> None:
         """The router knows of no request any more."""
         self._bookings.clear()
+        self._of_others.clear()
         self.check_sums(now_s)
 
     def check_sign(self, now_s: float) -> None:
         """No load is negative."""
-        columns = self._pool.router.loads.columns()
+        columns = self._router.loads.columns()
         if columns.min() < 0:
             rank = int(columns.min(axis=0).argmin())
             self._fail(f"negative load {columns[:, rank].tolist()}", rank, now_s)
 
     def check_sums(self, now_s: float) -> None:
         """Compare the loads with the bookings of the requests that have not ended."""
-        loads = self._pool.router.loads
+        loads = self._router.loads
         ranks = len(loads.requests)
         alive, sure, prefill = [0] * ranks, [0] * ranks, [0] * ranks
         blocks: list[set[int]] = [set() for _ in range(ranks)]
         own = [0] * ranks
-        for booking in self._bookings.values():
+        for booking in chain(self._bookings.values(), self._of_others.values()):
             rank = booking.rank
             alive[rank] += 1
             sure[rank] += booking.booked_s >= now_s - self._expiry_s

@@ -1,4 +1,4 @@
-"""The books of one pool: what its router heard, and what is booked there."""
+"""The books of one router of a pool: what it heard, and what is booked there."""
 
 from collections.abc import Sequence
 
@@ -6,10 +6,11 @@ from sim.cluster.checks.index import Index
 from sim.cluster.checks.loads import Loads
 from sim.events.clock import Clock
 from sim.kv.events import KvEvent
+from sim.router import Booking
 
 
 class PoolBooks:
-    """The `PoolObserver` of one pool."""
+    """The `PoolObserver` of one router."""
 
     def __init__(self, clock: Clock, index: Index, loads: Loads) -> None:
         self._clock = clock
@@ -24,6 +25,10 @@ class PoolBooks:
         """See `PoolObserver`."""
         self._index.dropped(rank, messages)
 
+    def asked(self, rank: int) -> None:
+        """See `PoolObserver`."""
+        self._index.sent += 1
+
     def forgotten(self, rank: int) -> None:
         """See `PoolObserver`."""
         self._index.forgotten(rank)
@@ -31,6 +36,10 @@ class PoolBooks:
     def cleared(self) -> None:
         """See `PoolObserver`."""
         self._index.cleared()
+
+    def told(self, front_end: int, booking: Booking, *, booked: bool) -> None:
+        """See `PoolObserver`."""
+        self._loads.told(front_end, booking, self._clock.now_s, booked=booked)
 
     def unbooked(self) -> None:
         """See `PoolObserver`."""

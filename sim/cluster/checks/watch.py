@@ -74,10 +74,12 @@ class Watch:
         self._ever_dead: set[int] = set()
         """of those that were started anew too."""
         self._until_sums = SUM_EVERY
-        self._indexes: list[Index] = []
-        self._loads: list[Loads] = []
-        self._waiting: dict[int, WaitingAtRouter] = {}
-        """At routers that have a queue, by the place of their stage."""
+        self._indexes: list[list[Index]] = []
+        """Of each pool and front end."""
+        self._loads: list[list[Loads]] = []
+        """Of each pool and front end."""
+        self._waiting: dict[tuple[int, int], WaitingAtRouter] = {}
+        """At routers that have a queue, by the place of their stage, and the front end."""
         self._pools: Sequence[Pool] = ()
         self.event_delay_s = 0.0
 
@@ -93,17 +95,22 @@ class Watch:
         self._env = cluster.clock
         self._pools = cluster.frontend.pools
         for pool in self._pools:
-            index = Index(pool, LOOK_EVERY)
-            loads = Loads(pool, cluster.scenario.router.active_request_expiry_secs)
-            pool.observer = PoolBooks(cluster.clock, index, loads)
-            self._indexes.append(index)
+            expiry_s = cluster.scenario.router.active_request_expiry_secs
+            indexes = [Index(pool, replica, LOOK_EVERY) for replica in pool.replicas]
+            loads = [Loads(pool, replica.router, expiry_s) for replica in pool.replicas]
+            for replica, index, booked in zip(pool.replicas, indexes, loads, strict=True):
+                replica.observer = PoolBooks(cluster.clock, index, booked)
+            self._indexes.append(indexes)
             self._loads.append(loads)
-        for place, line in enumerate(stage.line for stage in cluster.frontend.stages):
-            if line is not None:
-                pool, loads, index = self._pools[place], self._loads[place], self._indexes[place]
-                before = self._loads[place - 1] if place else None
-                self._waiting[place] = WaitingAtRouter(pool, line, loads, index, before=before)
-                line.observer = self._waiting[place]
+        for place, stage in enumerate(cluster.frontend.stages):
+            for front_end, line in enumerate(stage.lines):
+                line.observer = self._waiting[place, front_end] = WaitingAtRouter(
+                    stage.pool,
+                    line,
+                    self._loads[place][front_end],
+                    self._indexes[place][front_end],
+                    before=self._loads[place - 1][front_end] if place else None,
+                )
         self._submit = send
         return self._sent
 
@@ -141,14 +148,13 @@ class Watch:
         self._flight.over(index, now_s)
         self._flight.in_flight(self._requests.in_flight, now_s)
         self._tokens.over(index)
-        for loads in self._loads:
-            loads.returned(index)
+        self._returned(index)
         for waiting in self._waiting.values():
             waiting.over(index, now_s)
         self._until_sums -= 1
         if not self._until_sums:
             self._until_sums = SUM_EVERY
-            for loads in self._loads:
+            for loads in chain.from_iterable(self._loads):
                 loads.check_sums(now_s)
         self._ended(request)
         self._held_back(now_s)
@@ -162,18 +168,21 @@ class Watch:
         self._times.front_door(now_s)
         place = self._pools.index(pool)
         if place:
-            self._loads[0].returned(booking.request)  # the first stage has answered
-        self._loads[place].booked(booking, now_s)
-        waiting = self._waiting.get(place)
+            self._loads[0][record.front_end].returned(booking.request)  # the first stage has answered
+        self._loads[place][record.front_end].booked(booking, now_s)
+        waiting = self._waiting.get((place, record.front_end))
         if waiting is None or not waiting.booked(booking.request):
-            self._indexes[place].decided(record, decision, now_s)
+            self._indexes[place][record.front_end].decided(record, decision, now_s)
 
     def retried(self, record: RequestState) -> None:
         """A request is to be tried again."""
         index = record.request.index
         self._tokens.tried_again(index)
         self._flight.tried_again(index)
-        for loads in self._loads:
+        self._returned(index)
+
+    def _returned(self, index: int) -> None:
+        for loads in chain.from_iterable(self._loads):
             loads.returned(index)
 
     def pull_stopped(self, request: int) -> None:
@@ -295,7 +304,8 @@ class Watch:
         """See `EventOutbox`."""
         place = next(place for place, pool in enumerate(self._pools) if worker in pool)
         if self._frontend.heard_by(self._pools[place], events):
-            self._indexes[place].sent += 1
+            for index in self._indexes[place]:
+                index.sent += 1
         self._frontend.kv_events(worker, events, output_s)
 
     # -- the end --------------------------------------------------------------------------------------------
@@ -309,10 +319,10 @@ class Watch:
             if not self._records:
                 self._blocks[worker].end(self._cluster.workers[worker].engine, now_s)
             self._tier_copies.check(worker, self._cluster.workers[worker], now_s)
-        for loads in self._loads:
+        for loads in chain.from_iterable(self._loads):
             loads.check_sign(now_s)
             loads.check_sums(now_s)
-        for index in self._indexes:
+        for index in chain.from_iterable(self._indexes):
             index.check(now_s)
         for waiting in self._waiting.values():
             waiting.looked(now_s)

@@ -201,31 +201,41 @@ class FaultProcess:
                 law.factor = factor
 
     def _restart(self, toll: Toll, fault: FrontendRestarts) -> None:
-        parts = self._parts
-        parts.frontend.closed = True
+        parts, front_ends = self._parts, self._meant(fault)
+        for front_end in front_ends:
+            parts.frontend.balancer.close(front_end)
+            for pool in parts.frontend.pools:  # it tells no other of the ends of what it had
+                pool.replicas[front_end].forget_bookings()
         if fault.in_flight == "fail":
             for worker in parts.workers:
                 worker.interrupt()  # what breaks comes before the outputs of an instant
-            for index in [record.request.index for record in dict.fromkeys(parts.recorder.records.values())]:
+            records = [*dict.fromkeys(parts.recorder.records.values())]
+            for index in [record.request.index for record in records if record.front_end in front_ends]:
                 if parts.migration.abandon(index, "failed", FRONTEND_RESTARTED):
                     toll.count("failed")
-        for pool in parts.frontend.pools:
-            pool.forget_bookings()
         self._at(fault.at_s + fault.down_s, partial(self._reopen, toll, fault))
 
     def _reopen(self, toll: Toll, fault: FrontendRestarts) -> None:
-        parts, now_s = self._parts, self._clock.now_s
-        parts.frontend.closed = False
+        parts, now_s, front_ends = self._parts, self._clock.now_s, self._meant(fault)
+        for front_end in front_ends:
+            parts.frontend.balancer.reopen(front_end)
         sent_s = now_s + parts.frontend.event_delay_s
         parts.lazy_updates.settle(now_s, -1)
         for pool in parts.frontend.pools:
-            pool.undelivered.open(sent_s, -1)  # what was sent before now
-            if fault.index == "lost":
-                pool.clear()
+            for replica in (pool.replicas[front_end] for front_end in front_ends):
+                replica.undelivered.open(sent_s, -1)  # what was sent before now
+                if fault.index == "lost":
+                    replica.clear(range(len(pool.members)))
+                else:
+                    replica.recover(range(len(pool.members)))
         if fault.index == "recovered":
             for worker in range(len(parts.workers)):
                 parts.events.ask(worker, now_s)
         toll.until_s = self._now_s
+
+    def _meant(self, fault: FrontendRestarts) -> Sequence[int]:
+        front_ends = self._parts.frontend.balancer.front_ends
+        return front_ends if fault.front_end is None else [fault.front_end]
 
     def _leave_out(self, worker: int) -> None:
         pool, rank = self._parts.frontend.place(worker)

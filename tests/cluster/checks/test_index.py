@@ -10,7 +10,7 @@ from tests.cluster.checks.broken import aggregated, build, violation
 
 def test_an_event_that_gets_lost_on_its_way_is_seen():
     def lost(cluster):
-        cluster.frontend.pools[0].undelivered._messages.pop()
+        cluster.frontend.pools[0].replicas[0].undelivered._messages.pop()
 
     slow = aggregated(frontend={"event_delay_s": 8.0})
     error = violation(lost, slow)
@@ -29,7 +29,7 @@ def test_a_block_that_the_index_forgets_is_seen():
 
 def test_a_block_that_the_index_invents_is_seen_at_the_decision():
     cluster = build(aggregated(), check=True)
-    watched = cluster._watch._indexes[0]
+    watched = cluster._watch._indexes[0][0]
     watched._every = watched._until_look = 1
     router = cluster.frontend.pools[0].router
 

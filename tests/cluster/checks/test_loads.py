@@ -2,7 +2,7 @@
 
 from sim.cluster.checks import loads
 from sim.router import Booking
-from tests.cluster.checks.broken import violation
+from tests.cluster.checks.broken import aggregated, violation
 
 
 def test_a_load_that_does_not_return_is_seen():
@@ -32,7 +32,7 @@ def test_a_load_that_returns_too_early_is_seen():
     def freed(cluster):
         pool = cluster.frontend.pools[0]
         pool.router.loads.free(cluster.recorder.records[1].booking)
-        cluster._watch._loads[0].check_sums(cluster.clock.now)
+        cluster._watch._loads[0][0].check_sums(cluster.clock.now)
 
     error = violation(freed)
     assert (error.rule, error.now_s) == (loads.RULE, 6.5)
@@ -45,3 +45,25 @@ def test_a_negative_load_is_seen_at_the_next_booking():
 
     error = violation(taken_twice)
     assert (error.rule, error.worker, error.now_s) == (loads.RULE, 1, 9.0)
+
+
+SYNCED = {"frontend": {"replicas": 2, "load_balancing": "round-robin"}, "router": {"replica_sync": True}}
+
+
+def test_what_another_router_said_and_is_not_on_the_books_is_seen():
+    def forgets(cluster):
+        router = cluster.frontend.pools[0].replicas[1].router
+        booking = next(iter(router._of_others.values()))
+        router.loads.free(booking)
+        cluster._watch._loads[0][1].check_sums(cluster.clock.now)
+
+    error = violation(forgets, aggregated(**SYNCED))
+    assert (error.rule, error.now_s) == (loads.RULE, 6.5)
+
+
+def test_what_a_router_has_on_its_books_that_nobody_said_is_seen():
+    def hears_wrong(cluster):
+        cluster.frontend.pools[0].replicas[0].router.booked_elsewhere(1, Booking(**OF_NOBODY), 6.5)
+
+    error = violation(hears_wrong, aggregated(**SYNCED))
+    assert (error.rule, error.worker) == (loads.RULE, 1)

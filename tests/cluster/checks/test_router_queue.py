@@ -13,7 +13,7 @@ QUEUE = aggregated(router={"queue_threshold": 0.0})
 
 
 def queue_of(cluster):
-    return cluster.frontend.stages[0].line.queue
+    return cluster.frontend.stages[0].lines[0].queue
 
 
 def seen(breakage, **options):
@@ -24,7 +24,7 @@ def seen(breakage, **options):
 
 def test_nobody_looks_when_a_worker_is_free():
     def deaf(cluster):
-        line = cluster.frontend.stages[0].line
+        line = cluster.frontend.stages[0].lines[0]
         line.look = lambda: None
         line._after_scan = lambda: None
 
@@ -62,9 +62,9 @@ def test_a_look_at_the_index_is_of_what_was_heard():
     from sim.cluster.checks import index
 
     def credited(cluster):
-        watched = cluster._watch._indexes[0]
+        watched = cluster._watch._indexes[0][0]
         watched._every = watched._until_look = 1
-        cluster.frontend.pools[0].router._index.stored(0, None, range(500, 540), "device")
+        cluster.frontend.pools[0].router._caches.told.stored(0, None, range(500, 540), "device")
 
     error = violation(credited, QUEUE, at_s=0.45, requests=MANY)
     assert error.rule == index.RULE

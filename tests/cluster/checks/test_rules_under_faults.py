@@ -235,7 +235,7 @@ def test_what_the_index_keeps_over_a_restart_is_seen():
 
 def test_messages_that_get_lost_with_no_worker_are_seen():
     slow = faulty(DEATHS[0], router={"policy": "kv"}, frontend=RETRIES | {"event_delay_s": 8.0})
-    error = violation(lambda cluster: cluster.frontend.pools[0].undelivered._messages.pop(), slow)
+    error = violation(lambda cluster: cluster.frontend.pools[0].replicas[0].undelivered._messages.pop(), slow)
     assert error.rule == index.RULE
     assert "are lost" in error.detail
 
