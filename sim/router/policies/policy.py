@@ -57,7 +57,8 @@ class Surroundings(NamedTuple):
     ranks: int
     block_tokens: int
     report: Callable[[int], WorkerReport] | None = None
-    """By rank; None: workers say nothing of themselves here."""
+    """By rank; None: workers say nothing of themselves here, or the policy does not read it
+    (`NamedPolicy.reads_reports`)."""
     cached_tokens: Callable[[Query], Sequence[int]] | None = None
     """Tokens of a prompt that each rank would truly hit if the request stood in its queue now, whatever any
     index believes; None: there are no workers."""
@@ -74,3 +75,5 @@ class NamedPolicy(NamedTuple):
     """Makes one for each router."""
     source: str
     """Whose rule it is: software, release, and where it is written down."""
+    reads_reports: bool = False
+    """Whether it looks at what workers say of themselves: `Surroundings.report` is there only then."""
