@@ -26,7 +26,7 @@ from sim.events.lazy_updates import LazyUpdates
 from sim.kv.events import KvEvent
 from sim.router import RouterConfig
 from sim.router.policies import POLICIES
-from sim.router.policies.policy import WorkerReport
+from sim.router.report import WorkerReport
 
 _Timed = tuple[float, WorkerReport]
 

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim.router.policies import POLICIES
-from sim.router.policies.policy import NamedPolicy, WorkerReport
+from sim.router.policies.policy import NamedPolicy
+from sim.router.report import WorkerReport
 from tests.clusters import Pace, build_cluster, run_cluster, scenario, trace, turn
 
 

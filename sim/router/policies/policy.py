@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 from sim.router.candidates import Candidates
 from sim.router.cost import CostTerms
 from sim.router.query import Query
+from sim.router.report import WorkerReport
 
 
 class Policy(Protocol):
@@ -40,15 +41,6 @@ class PolicySettings(Protocol):
     @property
     def temperature(self) -> float:
         """0: the cheapest worker. Above: a draw by softmax of the costs."""
-
-
-class WorkerReport(NamedTuple):
-    """What a worker last said of itself: as old as the way and the interval of its reports make it."""
-
-    waiting_requests: int
-    running_requests: int
-    used_kv_blocks: int
-    total_kv_blocks: int
 
 
 class Surroundings(NamedTuple):
