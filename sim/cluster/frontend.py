@@ -23,9 +23,10 @@ from sim.cluster.kv_transfer import Pulls
 from sim.cluster.pool import Pool, PoolWorker
 from sim.cluster.prompts import Prompts
 from sim.cluster.recorder import Recorder
+from sim.cluster.refused import Refused
 from sim.cluster.request_row import Status
 from sim.cluster.request_state import RequestState, Visit
-from sim.cluster.stage import Refused, Stage
+from sim.cluster.stage import Stage
 from sim.engine.active import ActiveRequest
 from sim.engine.plan import StepOutput, StepPlan
 from sim.events.clock import Clock, Phase

@@ -6,11 +6,14 @@ from typing import NamedTuple
 
 from sim.cluster.bypass import Bypass
 from sim.cluster.engine_request import prompt_only, whole
+from sim.cluster.gate import Gate
 from sim.cluster.pool import Pool, PoolWorker
 from sim.cluster.stage import Desk, Stage
 from sim.kv.events import Tier
 from sim.kv.prefix import PrefixTable
 from sim.router import Policy, Router
+from sim.router.affinity import Affinity
+from sim.router.busy import Limits
 from sim.router.policies import POLICIES, Surroundings
 from sim.router.pools import StageRouting, conditional_decode_stage, decode_stage, prefill_stage
 from sim.router.query import NO_OVERRIDES
@@ -50,7 +53,13 @@ def lay_out(
     routing = StageRouting(scenario.router, NO_OVERRIDES, "decode")
     members = range(scenario.workers.ranks)
     around = _around(scenario, members, desk)
-    pool = Pool(_router(routing, around, policies.first), workers, members, router_tiers)
+    pool = Pool(
+        _router(routing, around, policies.first),
+        workers,
+        members,
+        router_tiers,
+        _gate(scenario, members, desk),
+    )
     return Layout([Stage("aggregated", pool, partial(whole, prefixes), desk)])
 
 
@@ -68,10 +77,18 @@ def _disaggregated(
     to_decode = (conditional_decode_stage if conditional else decode_stage)(scenario.router)
     first, then = range(count), range(count, scenario.workers.ranks)
     prefill_pool = Pool(
-        _router(to_prefill, _around(scenario, first, desk), policies.first), workers, first, router_tiers
+        _router(to_prefill, _around(scenario, first, desk), policies.first),
+        workers,
+        first,
+        router_tiers,
+        _gate(scenario, first, desk),
     )
     decode_pool = Pool(
-        _router(to_decode, _around(scenario, then, desk), policies.decode), workers, then, router_tiers
+        _router(to_decode, _around(scenario, then, desk), policies.decode),
+        workers,
+        then,
+        router_tiers,
+        _gate(scenario, then, desk),
     )
     ask = partial(whole, prefixes)
     ask_prompt = partial(prompt_only, prefixes, bool(scenario.model.state_groups))
@@ -102,6 +119,22 @@ def _around(scenario: Scenario, members: range, desk: Desk) -> Surroundings:
     if desk.reports is not None and POLICIES[scenario.router.policy].reads_reports:
         report = desk.reports.of_ranks(members)
     return Surroundings(len(members), scenario.block_tokens, report)
+
+
+def _gate(scenario: Scenario, members: range, desk: Desk) -> Gate | None:
+    """Return what says where requests of a pool may go, if anything does."""
+    router, reports = scenario.router, desk.reports
+    ttl_s = router.session_affinity_ttl_secs
+    if ttl_s is None and not router.has_thresholds:
+        return None
+    reads = router.active_decode_blocks_threshold is not None and reports is not None
+    return Gate(
+        len(members),
+        Affinity(ttl_s) if ttl_s is not None else None,
+        soft=router.session_affinity_mode == "soft",
+        limits=Limits.of(router, scenario.engine.max_num_batched_tokens) if router.has_thresholds else None,
+        report=reports.of_ranks(members) if reads and reports is not None else None,
+    )
 
 
 def _router(routing: StageRouting, around: Surroundings, policy: Policy | None) -> Router:

@@ -5,6 +5,7 @@ from math import inf
 from types import MappingProxyType
 from typing import Protocol
 
+from sim.cluster.gate import Gate
 from sim.engine.active import ActiveRequest
 from sim.engine.engine import Engine
 from sim.events.delayed_queue import DelayedQueue
@@ -61,12 +62,14 @@ class Pool:
         workers: all workers of the cluster, by index; complete before the first request.
         members: indices of the pool's workers, in order of rank.
         router_tiers: by what workers call a tier, what the router takes it for; it hears of no other.
+        gate: says where requests may go; None: to every rank that is alive.
     """
 
     __slots__ = (
         "_copies",
         "_workers",
         "alive",
+        "gate",
         "members",
         "observer",
         "router",
@@ -80,8 +83,10 @@ class Pool:
         workers: Sequence[PoolWorker],
         members: range,
         router_tiers: Mapping[str, Tier] = DEVICE_ONLY,
+        gate: Gate | None = None,
     ) -> None:
         self.router = router
+        self.gate = gate
         self.members = members
         self.router_tiers = dict(router_tiers)
         self._workers = workers
@@ -109,6 +114,8 @@ class Pool:
         """Choose this rank no more."""
         alive = self.alive if self.alive is not None else frozenset(range(len(self.members)))
         self.alive = alive - {rank}
+        if self.gate is not None:
+            self.gate.leave_out(rank)
 
     def let_in(self, rank: int) -> None:
         """Choose this rank again."""
@@ -141,6 +148,8 @@ class Pool:
     def forget_bookings(self) -> None:
         """The router starts anew: it knows of no request that it has routed."""
         self.router.forget_bookings()
+        if self.gate is not None:
+            self.gate.start_anew()
         if self.observer is not None:
             self.observer.unbooked()
 

@@ -1,5 +1,6 @@
 """What is known of one request while it is served: times in seconds, None until they happened."""
 
+from sim.cluster.gate import Ticket
 from sim.cluster.pool import Pool, PoolWorker
 from sim.engine.active import ActiveRequest
 from sim.kv.runs import BlockRuns
@@ -10,7 +11,7 @@ from sim.workload.request import Request
 class Visit:
     """A stage that serves a request: with which worker, and what it is booked for at which router."""
 
-    __slots__ = ("active", "booking", "decode", "pool", "rank", "router", "stage")
+    __slots__ = ("active", "booking", "decode", "pool", "rank", "router", "stage", "ticket")
 
     def __init__(
         self,
@@ -31,6 +32,8 @@ class Visit:
         """Whether it is a decode worker of a disaggregated cluster."""
         self.active: ActiveRequest | None = None
         """The request as the worker has it, once it has come there."""
+        self.ticket: Ticket | None = None
+        """What it has of its session's binding, where sessions are bound to workers."""
 
     @property
     def worker(self) -> PoolWorker:
@@ -44,6 +47,9 @@ class Visit:
     def free(self, now_s: float) -> None:
         """The request has ended here: nothing of it is on the router's books."""
         self.router.free(self.booking, now_s)
+        if self.ticket is not None:
+            self.ticket.ended(now_s)
+            self.ticket = None
 
 
 class RequestState:

@@ -1,12 +1,15 @@
 """One stage of serving requests: a router chooses among the workers of a pool, and books."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from math import inf
 from typing import NamedTuple
 
 from sim.base.uniform import uniform
+from sim.cluster.gate import Ranks
 from sim.cluster.pool import Pool
 from sim.cluster.recorder import Recorder
+from sim.cluster.refused import NO_WORKER, Refused
 from sim.cluster.reports import Reports
 from sim.cluster.request_state import RequestState, Visit
 from sim.engine.active import ActiveRequest
@@ -19,14 +22,7 @@ Booked = Callable[[RequestState, Pool, Decision, Booking], None]
 """Is told of every booking, right after it was made."""
 
 
-class Refused(NamedTuple):
-    """No worker serves the request."""
-
-    reason: str
-    """As in the table of requests."""
-
-
-NO_WORKER = Refused("no_eligible_worker")
+ANYWHERE = Ranks(None, None)
 Go = Callable[[Visit | Refused], None]
 """Is told what became of a request that a stage was to admit."""
 
@@ -86,10 +82,12 @@ class Stage:
         """Whether a prompt fits into a worker."""
         return self.pool.worker(0).engine.fits(prompt_tokens)
 
-    def choose(self, record: RequestState, pinned: int | None = None, heard: float = inf) -> Decision | None:
+    def choose(
+        self, record: RequestState, pinned: int | None = None, heard: float = inf
+    ) -> Decision | Refused:
         """Ask the router, who has heard from ranks up to `heard` what arrived at this very instant.
 
-        `pinned`: the rank that it is to be. None: no worker may serve the request.
+        `pinned`: the rank that it is to be.
         """
         now_s, router = self._clock.now_s, self.pool.router
         pin = self._pins.get(record.request.index) if self._pins else None
@@ -98,31 +96,62 @@ class Stage:
         if router.keeps_index:
             self._lazy_updates.settle(now_s, -1)
             self.pool.undelivered.open(now_s, heard)
+        ranks = self._ranks(record, pinned)
+        if isinstance(ranks, Refused):
+            return ranks
         number = uniform(self._seed, f"route {self.name}", record.request.index)
         try:
-            return router.choose(self._query(record, pinned), now_s, number)
+            return router.choose(self._query(record, ranks), now_s, number)
         except NoEligibleWorkerError:
-            return None
+            return NO_WORKER
+
+    def _ranks(self, record: RequestState, pinned: int | None) -> Ranks | Refused:
+        """Return where a request may go now."""
+        pool, session = self.pool, record.request.session
+        if pool.gate is None:
+            return Ranks(pinned, pool.alive)
+        return pool.gate.ranks(session, pinned, pool.alive, pool.router, self._clock.now_s)
 
     def admit(self, record: RequestState, go: Go, pinned: int | None = None, heard: float = inf) -> None:
         """Choose a worker and put the request on its books in one instant: the stage serves it from now on.
 
         `go` is told of it then, or that the request is refused. Other arguments as for `choose`.
         """
+        ticket = None
+        gate = self.pool.gate
+        if gate is not None and gate.binds:
+            again = partial(self._again, record, go, pinned, heard)
+            entered = gate.enter(record.request.session, self._clock.now_s, again)
+            if entered is None:
+                return
+            if isinstance(entered, Refused):
+                go(entered)
+                return
+            ticket = entered
         decision = self.choose(record, pinned, heard)
-        if decision is None:
-            go(NO_WORKER)
+        if isinstance(decision, Refused):
+            if ticket is not None:
+                ticket.ended(self._clock.now_s)
+            go(decision)
             return
         pool, now_s = self.pool, self._clock.now_s
         self._recorder.routed(record, decision, self.name, pool.members, now_s)
-        booking = pool.router.book(self._query(record), decision.chosen, now_s)
+        booking = pool.router.book(self._query(record, ANYWHERE), decision.chosen, now_s)
         if self._booked is not None:
             self._booked(record, pool, decision, booking)
         visit = Visit(self.name, pool, pool.router, decision.chosen.rank, booking, decode=self.decode)
+        visit.ticket = ticket
         record.booked(visit, decision.ties, now_s)
+        if ticket is not None:
+            ticket.dispatched(visit.rank, now_s)
         go(visit)
 
-    def _query(self, record: RequestState, pinned: int | None = None) -> Query:
+    def _again(self, record: RequestState, go: Go, pinned: int | None, heard: float) -> None:
+        """The first request of its session has been dispatched, or never will be."""
+        if not record.over:
+            self.admit(record, go, pinned, heard)
+
+    def _query(self, record: RequestState, ranks: Ranks) -> Query:
         request = record.request
         return Query(
             request.index,
@@ -130,6 +159,7 @@ class Stage:
             record.attention_blocks,
             session=request.session,
             overrides=self._overrides,
-            allowed=self.pool.alive,
-            pinned=pinned,
+            allowed=ranks.allowed,
+            pinned=ranks.pinned,
+            priority_jump=float(max(request.priority, 0)),
         )
