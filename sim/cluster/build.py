@@ -9,6 +9,7 @@ from functools import partial
 from math import inf
 
 from sim.cluster.clients.client import Client
+from sim.cluster.clients.retries import Retries
 from sim.cluster.delays import Delays, constant_delays
 from sim.cluster.faults.scene import Scene
 from sim.cluster.front_door import FrontDoor, Listeners, Published
@@ -23,6 +24,7 @@ from sim.cluster.prompts import Prompts
 from sim.cluster.recorder import Recorder
 from sim.cluster.replay import Part, Replay
 from sim.cluster.reports import Reports, are_read
+from sim.cluster.request_state import RequestState
 from sim.cluster.returns import Returns
 from sim.cluster.stage import Desk
 from sim.cluster.tiers import router_tiers, tiers_of
@@ -163,7 +165,12 @@ class Cluster:
             self.recorder,
             door=self._front_door(times),
             delays=self._delays,
-            listeners=Listeners(ended, self.scene.unreachable, published),
+            listeners=Listeners(
+                ended,
+                self.scene.unreachable,
+                published,
+                self._turned_away if scenario.replay.retries else None,
+            ),
             bypass=bypass,
             pulls=self.pulls,
         )
@@ -192,6 +199,13 @@ class Cluster:
             ),
             pulls=self.pulls,
             retried=watcher.retried if watcher else None,
+        )
+        self._retries = Retries(
+            self.clock,
+            scenario.replay,
+            scenario.seed,
+            again=self.migration.send_again,
+            noted=self.recorder.sent_again,
         )
         self._lookout = Lookout(
             self.frontend.pools,
@@ -367,6 +381,9 @@ class Cluster:
         self.replay.ended(request)
         if self._on_progress is not None:
             self._on_progress(self.clock.now_s, self.recorder.ended, self.replay.total)
+
+    def _turned_away(self, record: RequestState) -> bool:
+        return self._retries.turned_away(record)
 
     def _hangs(self) -> dict[int, Hang]:
         """Return why workers that have requests left never end them, by worker."""

@@ -33,6 +33,8 @@ from sim.events.clock import Clock, Phase
 from sim.kv.events import KvEvent
 from sim.workload.request import Request
 
+DOWN: Final = "frontend_down"
+"""Why a request is refused that nobody listens for."""
 CANNOT_CONNECT: Final = "cannot_connect"
 """Why a request does not come to a worker that is gone."""
 
@@ -74,21 +76,34 @@ class Frontend:
         self._ended = listeners.ended
         self._unreachable = listeners.unreachable
         self._published = listeners.published
+        self._turned_away = listeners.turned_away
 
     # -- the way in -----------------------------------------------------------------------------------------
 
     def submit(self, request: Request) -> None:
         """A client sends a request now."""
         reason = self._refusal(request)
-        if reason is not None:
+        if reason is not None and (reason != DOWN or self._turned_away is None):
             self._refuse(request, reason)
             return
-        now_s = self._clock.now_s
-        record, required_tokens, held = self._prompts.sent(request, now_s)
+        record, required_tokens, held = self._prompts.sent(request, self._clock.now_s)
         self._recorder.sent(record, required_tokens, held)
-        alpha = self._coefficients
-        tokenised_s = now_s + (alpha.alpha_in_s + alpha.alpha_in_s_per_token * request.prompt_tokens)
+        self.receive(record)
+
+    def receive(self, record: RequestState) -> None:
+        """A request has come, for the first time or sent again: it is routed when it has been tokenised."""
+        if self.closed:
+            self._turn_away(record, DOWN)
+            return
+        alpha, request = self._coefficients, record.request
+        tokenising_s = alpha.alpha_in_s + alpha.alpha_in_s_per_token * request.prompt_tokens
+        tokenised_s = self._clock.now_s + tokenising_s
         self._clock.at(tokenised_s, Phase.ARRIVAL, request.index, partial(self.route, record), last=True)
+
+    def _turn_away(self, record: RequestState, reason: str) -> None:
+        """No worker serves a request: it is over, unless its client sends it again."""
+        if self._turned_away is None or not self._turned_away(record):
+            self.end(record, "failed" if record.retries else "rejected", reason)
 
     def blocks_of(self, request: Request) -> Sequence[int]:
         """Return what KV events call the full blocks of a prompt."""
@@ -96,7 +111,7 @@ class Frontend:
 
     def _refusal(self, request: Request) -> str | None:
         if self.closed:
-            return "frontend_down"
+            return DOWN
         if request.prompt_tokens + request.output_tokens > self._max_model_len:
             return "exceeds_max_model_len"
         return next((stage.too_long for stage in self.stages if not stage.fits(request.prompt_tokens)), None)
@@ -125,7 +140,7 @@ class Frontend:
     def _enter(self, record: RequestState, stage: Stage, visit: Visit | Refused) -> None:
         """Send a request on its way to the worker that was chosen, or back."""
         if isinstance(visit, Refused):
-            self.end(record, "failed" if record.retries else "rejected", visit.reason)
+            self._turn_away(record, visit.reason)
             return
         request_id = record.request_id
 

@@ -56,6 +56,7 @@ class Gate:
         soft: whether a request whose worker is busy goes elsewhere.
         limits: above which a worker is busy; None: never.
         report: what workers say of themselves, by rank; None: nobody reads it.
+        busy: how a request is refused if all ranks are busy.
     """
 
     def __init__(
@@ -66,12 +67,14 @@ class Gate:
         soft: bool = False,
         limits: Limits | None = None,
         report: Callable[[int], WorkerReport] | None = None,
+        busy: Refused = BUSY,
     ) -> None:
         self._all = frozenset(range(ranks))
         self._affinity = affinity
         self._soft = soft
         self._limits = limits
         self._report = report
+        self._refusal = busy
         self._waiting: dict[str, list[Callable[[], None]]] = {}
         """By session, requests that wait for its first one to be dispatched, in order."""
 
@@ -110,9 +113,9 @@ class Gate:
         if pinned is not None:
             if alive is not None and pinned not in alive:
                 return NO_WORKER
-            return BUSY if pinned in busy else Ranks(pinned, free)
+            return self._refusal if pinned in busy else Ranks(pinned, free)
         if free is not None and not free:
-            return BUSY if busy else NO_WORKER
+            return self._refusal if busy else NO_WORKER
         return Ranks(None, free)
 
     def _busy(self, router: Router, now_s: float) -> frozenset[int]:

@@ -8,6 +8,7 @@ from sim.cluster.bypass import Bypass
 from sim.cluster.engine_request import prompt_only, whole
 from sim.cluster.gate import Gate
 from sim.cluster.pool import Pool, PoolWorker
+from sim.cluster.refused import BUSY, BUSY_503
 from sim.cluster.stage import Desk, Stage
 from sim.kv.events import Tier
 from sim.kv.prefix import PrefixTable
@@ -134,6 +135,7 @@ def _gate(scenario: Scenario, members: range, desk: Desk) -> Gate | None:
         soft=router.session_affinity_mode == "soft",
         limits=Limits.of(router, scenario.engine.max_num_batched_tokens) if router.has_thresholds else None,
         report=reports.of_ranks(members) if reads and reports is not None else None,
+        busy=BUSY if router.overload_status_code == 529 else BUSY_503,
     )
 
 

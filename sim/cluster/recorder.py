@@ -68,6 +68,8 @@ class Recorder:
         self.tiers = {tier: [Gauge() for _ in range(workers)] for tier in tiers}
         """Blocks filled in each tier below, by worker."""
         self.ended = 0
+        self.resent = 0
+        """How often clients sent requests again that were refused, of those that count."""
         self.last_end_s = 0.0
         self._sent = bytearray()
         """By index, whether a client sent it."""
@@ -114,6 +116,10 @@ class Recorder:
         self._forget_number(record)
         self.records[request_id] = record
         record.request_id = request_id
+
+    def sent_again(self, record: RequestState) -> None:
+        """A client will send a request again, as it was refused."""
+        self.resent += record.request.index not in self.left_out
 
     def _forget_number(self, record: RequestState) -> None:
         self._continued.discard(record.request_id)

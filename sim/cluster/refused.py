@@ -12,6 +12,8 @@ class Refused(NamedTuple):
 
 NO_WORKER: Final = Refused("no_eligible_worker")
 BUSY: Final = Refused("workers_busy")
-"""All that might are over a busy threshold."""
+"""All that might are over a busy threshold; the answer is 529,"""
+BUSY_503: Final = Refused("workers_busy_503")
+"""or 503, if that is set."""
 SESSION_LIMIT: Final = Refused("session_limit")
 """It is of one session more than may be bound to workers."""

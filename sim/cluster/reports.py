@@ -115,14 +115,21 @@ class Reports:
     def processed(self, worker: int, output: StepOutput, events: list[KvEvent], now_s: float) -> None:
         """See `Observer`: a report is sent."""
         self._observer.processed(worker, output, events, now_s)
-        sent, report = self._of(worker), report_of(self._workers[worker].engine)
+        self._send(worker, report_of(self._workers[worker].engine), now_s)
+
+    def _send(self, worker: int, report: WorkerReport, now_s: float) -> None:
+        sent = self._of(worker)
         sent.add(now_s, report, self._heard_until_s(now_s))
         sent.levels = [(now_s, report)]
 
     def levels(self, worker: int, engine: Engine, now_s: float) -> None:
-        """See `Observer`."""
+        """See `Observer`. An engine with nothing to do got there by a step, if by one without tokens."""
         self._observer.levels(worker, engine, now_s)
-        self._of(worker).levels.append((now_s, report_of(engine)))
+        report = report_of(engine)
+        if report.waiting_requests or report.running_requests:
+            self._of(worker).levels.append((now_s, report))
+        else:
+            self._send(worker, report, now_s)
 
     def allocated(self, worker: int, used_blocks: int, now_s: float) -> None:
         """See `RunObserver`."""

@@ -76,6 +76,7 @@ class RequestState:
         "queued_s",
         "request",
         "request_id",
+        "resent",
         "retries",
         "returns",
         "routed_s",
@@ -100,6 +101,8 @@ class RequestState:
         """Whether a later prompt holds its answer: `sequence` is there from its sending on."""
         self.retries = 0
         """How often it was tried again, its worker having been lost."""
+        self.resent = 0
+        """How often its client sent it again, it having been refused."""
         self.generated = 0
         """Tokens that workers generated which were lost since: the prompt of the next one ends with them."""
         self.preemptions = 0
@@ -173,11 +176,14 @@ class RequestState:
         if self.routed_s is None:
             self.ties, self.routed_s = ties, now_s
 
-    def start_over(self) -> None:
-        """It is to be tried again: what its workers had is gone, and a stage's times are the next one's."""
+    def start_over(self, *, lost: bool = True) -> None:
+        """It is to be tried again: what its workers had is gone, and a stage's times are the next one's.
+
+        `lost`: a worker was; else it was refused on its way.
+        """
         if self.answering is not None:
             self.generated += self.answering.outputs
-        self.retries += 1
+        self.retries += lost
         self.drop(self.active)
         self.drop(self.decode)
         self.active = self.decode = None

@@ -40,6 +40,12 @@ _MORE_POOL = (
 )
 _MIGRATE = "frontend.migration_limit above 0 tries them on another worker, so many times"
 
+_BUSY = "{{requests}} {{were}} refused: all eligible workers busy ({code})"
+_LESS_BUSY = (
+    "higher router.active_*_threshold, replay.retries, as clients have them, or more workers; a router queue "
+    "(router.queue_threshold) lets requests wait instead"
+)
+
 WORDS: dict[str, Words] = {
     "exceeds_max_model_len": Words(
         "{prompts}, with the answer, {are} longer than max_model_len {most}, the longest prompt {longest}",
@@ -69,6 +75,12 @@ WORDS: dict[str, Words] = {
     "no_eligible_worker": Words(
         "{requests} {were} refused because no worker was left that could take them",
         "more workers, or see why they died",
+    ),
+    "workers_busy": Words(_BUSY.format(code=529), _LESS_BUSY),
+    "workers_busy_503": Words(_BUSY.format(code=503), _LESS_BUSY),
+    "session_limit": Words(
+        "{requests} {were} refused: no more than 65,536 sessions can be bound to workers (529)",
+        "a shorter router.session_affinity_ttl_secs",
     ),
     "worker_died": Words("{requests} failed: the serving worker died", _MIGRATE),
     "cannot_connect": Words(

@@ -67,6 +67,18 @@ def test_the_end_is_reported(seen):
     assert seen[1] == [WorkerReport(0, 0, 0, 101)]
 
 
+def test_a_prefill_worker_reports_that_its_blocks_were_read(monkeypatch):
+    # It has computed the prompt, and nothing else comes until long after the blocks were let go.
+    found: list[list[WorkerReport]] = []
+    monkeypatch.setitem(POLICIES, "probe", probe(found))
+    config = scenario(
+        router={"policy": "probe", "report_delay_s": 0.0},
+        workers={"count": None, "prefill": 1, "decode": 1},
+    )
+    run_cluster(config, trace(turn(0, 20, 9, [1, 2]), turn(30, 9, 1, [5], "t")))
+    assert found[2] == [WorkerReport(0, 0, 0, 101)]
+
+
 @pytest.mark.parametrize(("delay_s", "running"), [(0.4, 1), (0.5, 0), (0.6, 0)])
 def test_a_report_is_on_its_way(seen, delay_s, running):
     run([turn(0, 20, 3, [1, 2]), turn(1.5, 9, 1, [5], "t")], report_delay_s=delay_s)
