@@ -93,8 +93,8 @@ def test_a_front_end_that_is_down_is_tried_again():
 
 
 def test_a_request_that_no_decode_worker_takes_starts_from_the_beginning():
-    # The first answer takes 8 blocks of the only decode worker until about 25 s. The second prompt is computed
-    # by 7 s, refused there, and computed again when it is sent again, 30 s later.
+    # The first answer takes 8 blocks of the only decode worker until about 25 s. The second prompt, computed
+    # by 7 s, is refused there, and computed again when it is sent again, 30 s later.
     sections = {
         "workers": {"count": None, "prefill": 1, "decode": 1},
         "router": {"active_decode_blocks_threshold": 0.05, "report_delay_s": 0.0},
