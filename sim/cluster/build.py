@@ -134,7 +134,7 @@ class Cluster:
         self._prefixes = PrefixTable(trace.chunk_tokens, hash_tokens(self._groups))
         self.answers = self.replay.answers
         """Which prompts hold the answer to which earlier request; none where all are fresh."""
-        self._tells_growth = scenario.router.track_output_blocks or may_overtake(
+        self._tells_growth = scenario.router.hears_growth or may_overtake(
             trace, self.answers, scenario.replay
         )
         self.pulls = self._transfers(transport) if scenario.workers.prefill else None
@@ -155,7 +155,16 @@ class Cluster:
         )
         policies = Policies(policy, decode_policy)
         heard = router_tiers(self.tiers)
-        stages, bypass = lay_out(scenario, self._prefixes, self.workers, policies, desk, router_tiers=heard)
+        capacities = Capacities(capacity, self.decode_capacity)
+        stages, bypass = lay_out(
+            scenario,
+            self._prefixes,
+            self.workers,
+            policies,
+            desk,
+            router_tiers=heard,
+            capacities=capacities,
+        )
         ended = self._ended if watcher is None else watcher.ends(self._ended)
         self._prompts = self._make_prompts()
         self.frontend = Frontend(
@@ -175,7 +184,6 @@ class Cluster:
             pulls=self.pulls,
         )
         self._outbox = self.frontend if watcher is None else watcher.outbox(self.frontend)
-        capacities = Capacities(capacity, self.decode_capacity)
         for kind in worker_kinds(
             scenario,
             capacities,
@@ -276,7 +284,7 @@ class Cluster:
             times.frontend,
             scenario.max_model_len,
             full_group(self._groups),
-            track_outputs=scenario.router.track_output_blocks,
+            track_outputs=scenario.router.hears_growth,
         )
 
     def _add_worker(self, kind: WorkerKind) -> None:

@@ -246,6 +246,8 @@ class Frontend:
     ) -> None:
         visit = record.visit
         if visit is not None and record.served_as(active):
+            if visit.router.follows_answers:  # of its last block too, if that is full and no other was begun
+                visit.router.output_tokens(visit.booking, active.outputs, self._clock.now_s)
             visit.free(self._clock.now_s)
             self.end(record, status, reason)
 
@@ -271,7 +273,7 @@ class Frontend:
 
     def heard_by(self, pool: Pool, events: Iterable[KvEvent]) -> list[KvEvent]:
         """Return those of a worker's events that the router of its pool is to hear of."""
-        if not pool.router.keeps_index:
+        if not pool.router.hears_events:
             return []
         group, tiers = self._attention_group, pool.router_tiers
         return [

@@ -10,6 +10,8 @@ from sim.cluster.gate import Gate
 from sim.cluster.pool import Pool, PoolWorker
 from sim.cluster.refused import BUSY, BUSY_503
 from sim.cluster.stage import Desk, Stage
+from sim.cluster.worker_kinds import Capacities
+from sim.hardware.capacity import Capacity
 from sim.kv.events import Tier
 from sim.kv.prefix import PrefixTable
 from sim.router import Policy, Router
@@ -17,7 +19,6 @@ from sim.router.affinity import Affinity
 from sim.router.busy import Limits
 from sim.router.policies import POLICIES, Surroundings
 from sim.router.pools import StageRouting, conditional_decode_stage, decode_stage, prefill_stage
-from sim.router.query import NO_OVERRIDES
 from sim.scenario.scenario import Scenario
 
 
@@ -44,24 +45,22 @@ def lay_out(
     desk: Desk,
     *,
     router_tiers: Mapping[str, Tier],
+    capacities: Capacities,
 ) -> Layout:
     """Return the stages of a scenario's cluster; `workers`, by index, may be built later.
 
-    `router_tiers` says what routers take which tier of a worker for.
+    `router_tiers` says what routers take which tier of a worker for, `capacities` how many blocks each has.
     """
     if scenario.workers.prefill:
-        return _disaggregated(scenario, prefixes, workers, policies, desk, router_tiers=router_tiers)
-    routing = StageRouting(scenario.router, NO_OVERRIDES, "decode")
+        return _disaggregated(
+            scenario, prefixes, workers, policies, desk, router_tiers=router_tiers, capacities=capacities
+        )
+    routing = StageRouting(scenario.router, scenario.router.overrides, "decode")
     members = range(scenario.workers.ranks)
-    around = _around(scenario, members, desk)
-    pool = Pool(
-        _router(routing, around, policies.first),
-        workers,
-        members,
-        router_tiers,
-        _gate(scenario, members, desk),
-    )
-    return Layout([Stage("aggregated", pool, partial(whole, prefixes), desk)])
+    router = _router(routing, capacities.first, _around(scenario, members, desk), policies.first)
+    pool = Pool(router, workers, members, router_tiers, _gate(scenario, members, desk))
+    ask = partial(whole, prefixes)
+    return Layout([Stage("aggregated", pool, ask, desk, overrides=routing.overrides)])
 
 
 def _disaggregated(
@@ -72,25 +71,16 @@ def _disaggregated(
     desk: Desk,
     *,
     router_tiers: Mapping[str, Tier],
+    capacities: Capacities,
 ) -> Layout:
     conditional, count = scenario.disaggregation.conditional, scenario.workers.first.ranks
     to_prefill = prefill_stage(scenario.router)
     to_decode = (conditional_decode_stage if conditional else decode_stage)(scenario.router)
     first, then = range(count), range(count, scenario.workers.ranks)
-    prefill_pool = Pool(
-        _router(to_prefill, _around(scenario, first, desk), policies.first),
-        workers,
-        first,
-        router_tiers,
-        _gate(scenario, first, desk),
-    )
-    decode_pool = Pool(
-        _router(to_decode, _around(scenario, then, desk), policies.decode),
-        workers,
-        then,
-        router_tiers,
-        _gate(scenario, then, desk),
-    )
+    prefill_router = _router(to_prefill, capacities.first, _around(scenario, first, desk), policies.first)
+    decode_router = _router(to_decode, capacities.decode, _around(scenario, then, desk), policies.decode)
+    prefill_pool = Pool(prefill_router, workers, first, router_tiers, _gate(scenario, first, desk))
+    decode_pool = Pool(decode_router, workers, then, router_tiers, _gate(scenario, then, desk))
     ask = partial(whole, prefixes)
     ask_prompt = partial(prompt_only, prefixes, bool(scenario.model.state_groups))
     prefill = Stage("prefill", prefill_pool, ask_prompt, desk, overrides=to_prefill.overrides)
@@ -105,8 +95,8 @@ def _disaggregated(
     )
     bypass = Bypass(
         prefill,
-        Stage("peek", decode_pool, ask, desk, decode=True),
-        Stage("aggregated", decode_pool, ask, desk, decode=True),
+        Stage("peek", decode_pool, ask, desk, overrides=scenario.router.overrides, decode=True),
+        Stage("aggregated", decode_pool, ask, desk, overrides=scenario.router.overrides, decode=True),
         conditional,
         block_tokens=scenario.block_tokens,
         max_num_batched_tokens=scenario.engine.max_num_batched_tokens,
@@ -139,12 +129,13 @@ def _gate(scenario: Scenario, members: range, desk: Desk) -> Gate | None:
     )
 
 
-def _router(routing: StageRouting, around: Surroundings, policy: Policy | None) -> Router:
+def _router(routing: StageRouting, capacity: Capacity, around: Surroundings, policy: Policy | None) -> Router:
     return Router(
         routing.config,
-        around.block_tokens,
+        capacity.block_tokens,
         around.ranks,
         policy=policy,
         worker_type=routing.worker_type,
         around=around,
+        total_kv_blocks=[capacity.num_blocks] * around.ranks,
     )

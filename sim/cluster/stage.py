@@ -16,7 +16,7 @@ from sim.engine.active import ActiveRequest
 from sim.events.clock import Clock
 from sim.events.lazy_updates import LazyUpdates
 from sim.router import Booking, Decision, NoEligibleWorkerError, Overrides, Query
-from sim.router.query import NO_OVERRIDES
+from sim.router.overrides import NO_OVERRIDES
 
 Booked = Callable[[RequestState, Pool, Decision, Booking], None]
 """Is told of every booking, right after it was made."""
@@ -71,6 +71,7 @@ class Stage:
         self.too_long = too_long
         self.decode = decode
         self._overrides = overrides
+        self._follows_answers = pool.router.follows_answers
         self._clock = desk.clock
         self._lazy_updates = desk.lazy_updates
         self._recorder = desk.recorder
@@ -93,7 +94,7 @@ class Stage:
         pin = self._pins.get(record.request.index) if self._pins else None
         if pin is not None and pin in self.pool:
             pinned = self.pool.rank(pin)
-        if router.keeps_index:
+        if router.hears_events:
             self._lazy_updates.settle(now_s, -1)
             self.pool.undelivered.open(now_s, heard)
         ranks = self._ranks(record, pinned)
@@ -162,4 +163,5 @@ class Stage:
             allowed=ranks.allowed,
             pinned=ranks.pinned,
             priority_jump=float(max(request.priority, 0)),
+            sequence=record.attention_sequence if self._follows_answers else (),
         )

@@ -1,6 +1,6 @@
 """The router's settings: Dynamo 1.5.0's names (without the `router_` prefix), defaults and units."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -8,22 +8,37 @@ from sim.base.bounds import LONGEST_S, Weight
 from sim.base.known_name import KnownName
 from sim.router.affinity import AffinitySettings
 from sim.router.busy import BusySettings
-from sim.router.overrides import replace_alias
+from sim.router.index_settings import IndexSettings
+from sim.router.overrides import NO_OVERRIDES, Overrides, replace_alias
 from sim.router.policies import POLICIES
 from sim.router.queue.settings import QueueSettings
 from sim.router.replicas import ReplicaSettings
+from sim.router.rules import Version
 
+LOAD_AWARE = {
+    "overlap_score_credit": 0.0,
+    "use_kv_events": False,
+    "predicted_ttl_secs": None,
+    "shared_cache_type": "none",
+    "track_active_blocks": True,
+    "track_prefill_tokens": True,
+    "assume_kv_reuse": False,
+}
+"""What the preset `load_aware` sets."""
 PolicyName = Annotated[str, KnownName(lambda: [*POLICIES])]
 """A name in `sim.router.policies.POLICIES`."""
-WorkerType = Literal["aggregated", "decode", "prefill"]
-"""What Dynamo 1.5.0 takes a router's workers for. To its frontend all that decode are "decode" workers, those
-of an aggregated pool too; only its SelectionService has "aggregated" ones."""
+PrefillLoadModel = Literal["none", "aic"]
 
 
-class RouterConfig(QueueSettings, AffinitySettings, BusySettings, ReplicaSettings):
+def apply_load_aware(data: Any) -> Any:
+    """Apply the preset, which wins over the settings that it sets."""
+    return data | LOAD_AWARE if isinstance(data, dict) and data.get("load_aware") is True else data
+
+
+class RouterConfig(IndexSettings, QueueSettings, AffinitySettings, BusySettings, ReplicaSettings):
     """What one router is told at its start. Weights and scales are finite; blocks are router blocks."""
 
-    version: Literal["1.5", "1.6"] = "1.5"
+    version: Version = "1.5"
     """Whose rules hold where releases of Dynamo differ."""
     policy: PolicyName = "kv"
     """Who chooses: `kv` takes the least of Dynamo's costs. An index of what workers hold is kept for it, and
@@ -57,5 +72,26 @@ class RouterConfig(QueueSettings, AffinitySettings, BusySettings, ReplicaSetting
     the scan before: not that it was booked, no chunk of its answer. A request that streams is never freed."""
     overlap_score_weight: Weight | None = Field(default=None, json_schema_extra={"deprecated": True})
     """Deprecated. Sets `prefill_load_scale`, and at 0 also `overlap_score_credit` to 0; wins over both."""
+    load_aware: bool = False
+    """Dynamo's preset `--load-aware`: load alone decides. No credit, no KV events, no predictions, no shared
+    cache, blocks and prefill tracked, no reuse between requests assumed, whatever else is said of these."""
+    prefill_load_model: PrefillLoadModel = "none"
+    """How booked prompt tokens count until the first token: all of them, or less and less over the time that
+    the prompt should take ("aic", Dynamo 1.6 calls it "ais"; experimental)."""
+    tracking_hash: Literal["public-xxh3-v1", "keyed-xxh3-v1"] = "public-xxh3-v1"
+    """How Dynamo names the blocks of running requests. Without effect here: equal prefixes are equal."""
+    prefill_policy: PolicyName | None = None
+    """Who chooses in the prefill pool of a disaggregated cluster; unset: `policy`."""
+    decode_policy: PolicyName | None = None
+    """Who chooses in its decode pool; unset: `policy`."""
+    overrides: Overrides = NO_OVERRIDES
+    """Settings that every request carries with it, as a direct caller of Dynamo's router may send them; what
+    comes through the frontend has none. Which of them count is a matter of `version`."""
+
+    @property
+    def hears_growth(self) -> bool:
+        """Whether the router wants to know of every block that an answer grows by."""
+        return self.track_output_blocks or self.follows_answers
 
     _alias = model_validator(mode="before")(replace_alias)
+    _preset = model_validator(mode="before")(apply_load_aware)

@@ -20,6 +20,11 @@ class Weights(NamedTuple):
     track_prefill_tokens: bool
     decode_form: bool = False
     """Whether the credit comes off the decode blocks, there being no prefill blocks to take it from."""
+    shared_cache_multiplier: float = 0.0
+    credits_lower_tiers: bool = True
+    """Whether host and disk are forgiven; in any case the booking takes them as cached."""
+    counts_twice: bool = False
+    """Whether a block may be in the overlap of two tiers, so that more than the prompt may be cached."""
 
 
 class WorkerState(NamedTuple):
@@ -39,6 +44,8 @@ class WorkerState(NamedTuple):
     disk: Column
     taint_factor: Column
     """The factor of preferred taints; 1 without."""
+    shared: Column = 0
+    """Blocks of the prompt in a cache outside the workers, beyond the overlap on the device."""
 
 
 class CostTerms(NamedTuple):
@@ -99,9 +106,9 @@ def cost_columns(
     come out bit for bit equal.
     """
     credit, credit_decay, scale, host_weight, disk_weight, request_weight, track_prefill, decode_form = (
-        weights
+        weights[:8]
     )
-    prefill_tokens, active_blocks, requests, new_blocks, device, host, disk, factor = known
+    prefill_tokens, active_blocks, requests, new_blocks, device, host, disk, factor, shared = known
     decay: Column = 1.0
     if track_prefill and credit_decay > 0:
         prompt_blocks = -(-isl_tokens // block_size)
@@ -110,13 +117,18 @@ def cost_columns(
     overlap_credit = credit * decay * device
     cached_tokens = device * block_size
     if isinstance(host, np.ndarray) or isinstance(disk, np.ndarray):
-        overlap_credit = overlap_credit + host_weight * host + disk_weight * disk
+        if weights.credits_lower_tiers:
+            overlap_credit = overlap_credit + host_weight * host + disk_weight * disk
         cached_blocks = np.asarray(device + host_weight * host + disk_weight * disk)
         cached_tokens = round_half_away(cached_blocks * block_size).astype(np.int64)
+    if isinstance(shared, np.ndarray) or shared:
+        overlap_credit = overlap_credit + weights.shared_cache_multiplier * shared
     raw: Column = 0.0
     adjusted: Column = 0.0
     if track_prefill:
         raw = (prefill_tokens + isl_tokens) / block_size
+        if weights.counts_twice:
+            raw = (prefill_tokens + np.maximum(isl_tokens, cached_tokens)) / block_size
         adjusted = np.maximum(raw - overlap_credit, 0.0)
     decode_blocks = active_blocks + new_blocks
     if decode_form:

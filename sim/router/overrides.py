@@ -28,6 +28,8 @@ class Overrides(Settings):
     """As in `RouterConfig`."""
     temperature: Weight | None = None
     """As in `RouterConfig`."""
+    shared_cache_multiplier: Weight | None = None
+    """As in `RouterConfig`."""
     assume_kv_reuse: bool | None = None
     """As in `RouterConfig`."""
     track_prefill_tokens: bool | None = None
@@ -36,3 +38,6 @@ class Overrides(Settings):
     """Deprecated, as in `RouterConfig`."""
 
     _alias = model_validator(mode="before")(replace_alias)
+
+
+NO_OVERRIDES = Overrides()

@@ -7,8 +7,12 @@ a router with loads of its own.
 from typing import NamedTuple
 
 from sim.base.errors import InputError
-from sim.router.config import RouterConfig, WorkerType
+from sim.router.config import RouterConfig
 from sim.router.overrides import Overrides
+from sim.router.rules import WorkerType
+
+DECODES = {"track_prefill_tokens": False, "assume_kv_reuse": False}
+"""What is overridden where a prompt has been computed elsewhere."""
 
 
 class StageRouting(NamedTuple):
@@ -27,7 +31,8 @@ def prefill_stage(config: RouterConfig) -> StageRouting:
 
     A booking loses the prompt's tokens at the prefill worker's first token and the rest at the answer's end.
     """
-    return StageRouting(config.model_copy(update={"track_active_blocks": False}), Overrides(), "prefill")
+    own = {"track_active_blocks": False, "policy": config.prefill_policy or config.policy}
+    return StageRouting(config.model_copy(update=own), config.overrides, "prefill")
 
 
 def decode_stage(config: RouterConfig) -> StageRouting:
@@ -36,8 +41,8 @@ def decode_stage(config: RouterConfig) -> StageRouting:
     Dynamo sends a credit of 0 with each query, and its log shows no overlap on this stage. A router without
     credit decides the same; it has no index, so KV events of decode workers change nothing.
     """
-    without_index = config.model_copy(update={"overlap_score_credit": 0.0})
-    return StageRouting(without_index, Overrides(track_prefill_tokens=False, assume_kv_reuse=False), "decode")
+    own = {"overlap_score_credit": 0.0, "policy": config.decode_policy or config.policy}
+    return StageRouting(config.model_copy(update=own), config.overrides.model_copy(update=DECODES), "decode")
 
 
 def conditional_decode_stage(config: RouterConfig) -> StageRouting:
@@ -49,8 +54,10 @@ def conditional_decode_stage(config: RouterConfig) -> StageRouting:
     Raises:
         InputError: the policy is not Dynamo's own, which conditional disaggregation needs.
     """
-    if config.policy != "kv":
-        raise InputError(
-            f'router.policy = "{config.policy}": conditional disaggregation works with policy "kv" only'
-        )
-    return StageRouting(config, Overrides(track_prefill_tokens=False, assume_kv_reuse=False), "decode")
+    for key in ("prefill_policy", "decode_policy", "policy"):
+        policy = getattr(config, key)
+        if policy not in (None, "kv"):
+            raise InputError(
+                f'router.{key} = "{policy}": conditional disaggregation works with policy "kv" only'
+            )
+    return StageRouting(config, config.overrides.model_copy(update=DECODES), "decode")

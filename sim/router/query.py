@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
+from sim.router.columns import Column
 from sim.router.index import Overlap
-from sim.router.overrides import Overrides
+from sim.router.overrides import NO_OVERRIDES, Overrides
 
-NO_OVERRIDES = Overrides()
 NO_TAINTS: Mapping[str, float] = MappingProxyType({})
 
 
@@ -40,3 +40,7 @@ class Query(NamedTuple):
     """The tier of the router's queue in which it waits: higher ones go first."""
     policy_class: str | None = None
     """Which family of policy classes it asks for (header `x-dynamo-meta-policy-class`)."""
+    shared: Column = 0
+    """Blocks of the prompt that a cache outside the workers has, beyond what each rank has on its device."""
+    sequence: Sequence[int] = ()
+    """Ids of the full blocks of prompt and answer, where an answer has any and an index asks for them."""

@@ -1,30 +1,28 @@
 """The router: scores the ranks for a request, chooses one, and keeps the books (Dynamo 1.5.0)."""
 
 from collections.abc import Sequence, Set
-from math import exp, tanh
-from struct import pack, unpack
 from typing import NamedTuple
 
 import numpy as np
 
 from sim.base.errors import InputError
-from sim.base.sums import added
 from sim.kv.events import Tier
 from sim.kv.runs import BlockRuns
 from sim.router.busy import ReportedPrefill
+from sim.router.caches import Caches, caches_of
 from sim.router.candidates import Candidates
 from sim.router.columns import Column, at
-from sim.router.config import RouterConfig, WorkerType
+from sim.router.config import RouterConfig
 from sim.router.cost import CostTerms, Weights, WorkerState, cost_columns
 from sim.router.expiry import Expiry, SecondChance
-from sim.router.index import Overlap, PrefixIndex
 from sim.router.load import Booking, Loads
-from sim.router.overrides import Overrides
+from sim.router.lru_guesses import LruGuesses
+from sim.router.overrides import NO_OVERRIDES, Overrides
 from sim.router.policies import Policy, Surroundings, make_policy, reads_cache
 from sim.router.query import Query
 from sim.router.ranks import members
-
-NO_OVERLAP = Overlap(0, 0, 0)
+from sim.router.rules import RULES, WorkerType
+from sim.router.taints import taint_factor
 
 
 class NoEligibleWorkerError(Exception):
@@ -58,6 +56,8 @@ class Router:
         worker_type: WorkerType = "decode",
         expiry: Expiry | None = None,
         around: Surroundings | None = None,
+        service: bool = False,
+        total_kv_blocks: Sequence[int] | None = None,
     ) -> None:
         """Build a router.
 
@@ -67,9 +67,12 @@ class Router:
             ranks: how many (worker, data-parallel rank) pairs there are.
             taints: a set of taints for each rank; None: no rank has any.
             policy: used in place of the one that the settings name.
-            worker_type: what the ranks are to Dynamo; decides which form of the cost holds.
+            worker_type: what the ranks are to Dynamo's frontend; decides which form of the cost holds.
             expiry: when bookings are let go whose request has not ended; None: as in Dynamo's frontend.
             around: what a policy that the settings name may look at besides; None: no workers are there.
+            service: it is Dynamo's SelectionService: it has a worker type of its own, keeps an index without
+                credit, and may not guess.
+            total_kv_blocks: of each rank, for an index that drops the least recently used; None: not known.
         """
         self._config = config
         self._block_size = block_size
@@ -77,18 +80,28 @@ class Router:
         self._everyone = (1 << ranks) - 1
         self._taints = taints if taints is not None else [frozenset()] * ranks
         self._policy = policy or make_policy(config, around or Surroundings(ranks, block_size))
-        self._decodes = worker_type == "decode"
-        has_index = reads_cache(self._policy) and config.overlap_score_credit > 0
-        self._index = PrefixIndex(ranks) if has_index else None
+        self._rules = RULES[config.version]
+        self._service = service
+        self._decodes = (self._rules.service_worker_type if service else worker_type) == "decode"
+        self._caches = Caches()
+        if reads_cache(self._policy) and (config.overlap_score_credit > 0 or service):
+            self._caches = caches_of(config, ranks, block_size, total_kv_blocks)
+        if service and not self._rules.service_guesses:
+            self._caches.guessed = None
         self._resolved: dict[Overrides, tuple[Weights, bool]] = {}
         self._expiry = expiry or SecondChance(config.active_request_expiry_secs)
         self._reported = ReportedPrefill(ranks, config.report_delay_s) if config.limits_prefill else None
         self.loads = Loads(ranks, fades=config.track_output_blocks)
 
     @property
-    def keeps_index(self) -> bool:
+    def hears_events(self) -> bool:
         """Whether KV events are of use: not without credit, nor with a policy that reads no cache."""
-        return self._index is not None
+        return self._caches.told is not None
+
+    @property
+    def follows_answers(self) -> bool:
+        """Whether it wants to know what requests generate, and with which ids, for its guesses."""
+        return isinstance(self._caches.guessed, LruGuesses)
 
     # Routing
 
@@ -108,9 +121,11 @@ class Router:
         new_blocks = self._new_blocks(blocks, among, reuse)
         overlap = query.overlap
         if overlap is None:
-            overlap = NO_OVERLAP if self._index is None else self._index.overlap(blocks, among)
+            overlap = self._caches.overlap(blocks, among, now_s)
         taint_factors = self._taint_factors(query)
-        known = WorkerState(prefill_tokens, active_blocks, requests, new_blocks, *overlap, taint_factors)
+        known = WorkerState(
+            prefill_tokens, active_blocks, requests, new_blocks, *overlap, taint_factors, query.shared
+        )
         if len(ranks) < len(self._ranks):
             places = members(among)
             known = WorkerState._make(at(column, places) for column in known)
@@ -122,6 +137,8 @@ class Router:
         Raises as `terms` does, and ValueError if the policy returns a rank that is not a candidate.
         """
         terms = self.terms(query, now_s)
+        if query.overrides is not NO_OVERRIDES:
+            query = query._replace(overrides=self._rules.counting(query.overrides))
         rank = self._policy(terms, query, draw)
         if rank not in terms.ranks:
             raise ValueError(
@@ -150,6 +167,8 @@ class Router:
         )
         self.loads.book(booking)
         self._report(now_s)
+        if self._caches.guessed is not None:
+            self._caches.guessed.book(booking, query, now_s)
         return booking
 
     def first_token(self, booking: Booking, now_s: float) -> None:
@@ -164,6 +183,8 @@ class Router:
         One block, also if several were entered since the last call.
         """
         self.progress(booking, now_s, now_s)
+        if self._caches.guessed is not None:
+            self._caches.guessed.output_tokens(booking, tokens)
         total_blocks = -(-(booking.isl_tokens + tokens) // self._block_size)
         tracked = self._config.track_active_blocks and self._config.track_output_blocks
         if not tracked or total_blocks <= booking.total_blocks:
@@ -183,6 +204,8 @@ class Router:
         self._expiry.look(self.loads, now_s)
         self.loads.free(booking)
         self._report(now_s)
+        if self._caches.guessed is not None:
+            self._caches.guessed.free(booking)
 
     def forget_bookings(self) -> None:
         """The router starts anew: it knows of no request that it has routed."""
@@ -207,21 +230,21 @@ class Router:
 
     def stored(self, rank: int, parent: int | None, blocks: Sequence[int], tier: Tier) -> bool:
         """The rank now has these blocks, which follow `parent`, in a tier; return whether they count."""
-        return self._index is not None and self._index.stored(rank, parent, blocks, tier)
+        told = self._caches.told
+        return told is not None and told.stored(rank, parent, blocks, tier)
 
     def removed(self, rank: int, blocks: Sequence[int], tier: Tier) -> None:
         """The rank no longer holds these blocks in a tier."""
-        if self._index is not None:
-            self._index.removed(rank, blocks, tier)
+        if self._caches.told is not None:
+            self._caches.told.removed(rank, blocks, tier)
 
     def cleared(self, rank: int) -> None:
         """The rank holds nothing any more."""
-        if self._index is not None:
-            self._index.cleared(rank)
+        self._caches.cleared(rank)
 
     def held(self, tier: Tier) -> list[tuple[int, int, int]]:
-        """Return (start, stop, set of ranks) of the blocks that the index has in a tier, in no order."""
-        return self._index.held(tier) if self._index is not None else []
+        """Return (start, stop, set of ranks) of the blocks that events put into a tier, in no order."""
+        return self._caches.told.held(tier) if self._caches.told is not None else []
 
     # What the calls have in common
 
@@ -238,7 +261,7 @@ class Router:
         """Return the formula's weights and whether blocks are reused, for a request with these overrides."""
         settings = self._resolved.get(overrides)
         if settings is None:
-            given = overrides.model_dump(exclude_none=True)
+            given = self._rules.counting(overrides).model_dump(exclude_none=True)
             config = self._config.model_copy(update=given)
             decode_form = (
                 self._decodes and not config.track_prefill_tokens and config.overlap_score_credit > 0
@@ -252,6 +275,11 @@ class Router:
                 config.decode_active_request_weight,
                 config.track_prefill_tokens,
                 decode_form,
+                config.shared_cache_multiplier if config.shared_cache_type == "hicache" else 0.0,
+                not self._service
+                or config.overlap_score_credit > 0
+                or self._rules.service_credits_lower_tiers,
+                self._caches.told is not None and self._caches.guessed is not None,
             )
             settings = self._resolved[overrides] = weights, config.assume_kv_reuse
         return settings
@@ -284,14 +312,4 @@ class Router:
         """Return what preferred taints multiply each rank's cost by; a pinned request has no preference."""
         if not query.preferred_taints or query.pinned is not None:
             return 1.0
-        return np.array([_taint_factor(query, taints) for taints in self._taints])
-
-
-def _taint_factor(query: Query, taints: Set[str]) -> float:
-    # Dynamo keeps the weights as 32-bit floats and adds them as 64-bit ones.
-    weights = [
-        unpack("f", pack("f", weight))[0]
-        for taint, weight in query.preferred_taints.items()
-        if taint in taints
-    ]
-    return exp(-tanh(added(weights)))
+        return np.array([taint_factor(query.preferred_taints, taints) for taints in self._taints])

@@ -10,9 +10,12 @@ from hypothesis import strategies as st
 from sim.router.candidates import Candidates
 from sim.router.cost import CostTerms, Weights, WorkerState, cost_columns, round_half_away
 
-Candidate = tuple[int, int, int, int, int, int, int, int, float]
+Candidate = (
+    tuple[int, int, int, int, int, int, int, int, float]
+    | tuple[int, int, int, int, int, int, int, int, float, int]
+)
 """Rank, booked prefill tokens, active blocks, running requests, new blocks, overlap with device, host and
-disk, factor of preferred taints."""
+disk, factor of preferred taints, and blocks in a shared cache, if any."""
 
 DEFAULTS = Weights(
     overlap_score_credit=1.0,
@@ -147,14 +150,20 @@ def test_the_order_of_the_workers_changes_no_cost(workers: list[tuple[int, ...]]
 
 def by_hand(weights: Weights, isl_tokens: int, block_size: int, least: int, row: Candidate) -> CostTerms:
     """Return one candidate's terms by Python's own numbers, one operation after the other."""
-    rank, prefill, active, requests, new, device, host, disk, factor = row
+    rank, prefill, active, requests, new, device, host, disk, factor, shared = row
     raw, decay = 0.0, 1.0
+    lower = weights.host_cache_hit_weight * host, weights.disk_cache_hit_weight * disk
+    cached = math.floor(Fraction((device + lower[0] + lower[1]) * block_size) + Fraction(1, 2))
     if weights.track_prefill_tokens:
         raw = (prefill + isl_tokens) / block_size
+        if weights.counts_twice:
+            raw = (prefill + max(isl_tokens - cached, 0) + cached) / block_size
         excess = (prefill - least) / block_size / math.ceil(isl_tokens / block_size)
         decay = 1 / (1 + weights.overlap_score_credit_decay * excess)
-    lower = weights.host_cache_hit_weight * host, weights.disk_cache_hit_weight * disk
-    credit = weights.overlap_score_credit * decay * device + lower[0] + lower[1]
+    credit = weights.overlap_score_credit * decay * device
+    if weights.credits_lower_tiers:
+        credit = credit + lower[0] + lower[1]
+    credit += weights.shared_cache_multiplier * shared
     adjusted = max(raw - credit, 0.0)
     blocks = weights.prefill_load_scale * adjusted + (active + new)
     if weights.decode_form:
@@ -174,7 +183,7 @@ def by_hand(weights: Weights, isl_tokens: int, block_size: int, least: int, row:
         device_blocks=device,
         host_blocks=host,
         disk_blocks=disk,
-        cached_tokens=math.floor(Fraction((device + lower[0] + lower[1]) * block_size) + Fraction(1, 2)),
+        cached_tokens=cached,
         active_prefill_tokens=prefill,
         active_blocks=active,
         active_requests=requests,
@@ -183,11 +192,17 @@ def by_hand(weights: Weights, isl_tokens: int, block_size: int, least: int, row:
 
 scales = st.floats(0, 3)
 shares = st.floats(0, 1)
-rows = st.tuples(*[st.integers(0, 10**5)] * 4, *[st.integers(0, 5000)] * 3, st.floats(0.3, 3))
+rows = st.tuples(
+    *[st.integers(0, 10**5)] * 4, *[st.integers(0, 5000)] * 3, st.floats(0.3, 3), st.integers(0, 50)
+)
 
 
 @given(
-    st.builds(Weights, scales, scales, scales, shares, shares, scales, st.booleans(), st.booleans()),
+    st.builds(
+        Weights,
+        *(scales, scales, scales, shares, shares, scales),
+        *(st.booleans(), st.booleans(), scales, st.booleans(), st.booleans()),
+    ),
     st.integers(1, 10**6),
     st.sampled_from([1, 10, 16, 800]),
     st.lists(rows, min_size=1, max_size=5),

@@ -145,14 +145,14 @@ def test_it_sees_what_workers_hold_if_it_reads_caches(make: Callable[[], Policy]
     router.stored(2, None, range(5), "device")
     seen = [candidate.device_blocks for candidate in router.terms(query(range(5)), 0.0)]
     assert seen == ([0, 0, 5, 0] if reads_cache(policy) else [0] * RANKS)
-    assert router.keeps_index == reads_cache(policy)
+    assert router.hears_events == reads_cache(policy)
 
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_by_name_it_sees_the_same_as_when_it_is_passed(name: str) -> None:
     config = RouterConfig(policy=name)
     routers = Router(config, BLOCK, RANKS), Router(config, BLOCK, RANKS, policy=make_policy(config))
-    assert len({router.keeps_index for router in routers}) == 1
+    assert len({router.hears_events for router in routers}) == 1
 
 
 @every_policy

@@ -1,47 +1,45 @@
 """Dynamo 1.5.0's two recorded routers on top of the core: their recordings' names, and their own ways."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
 
 from sim.base.errors import InputError
-from sim.router import Booking, CostTerms, Overrides, Query, Router, RouterConfig, WorkerType
+from sim.router import Booking, CostTerms, Overrides, Query, Router, RouterConfig
+from sim.router.policies.policy import cheapest
+from sim.router.rules import RULES
+from tests.vectors.router_tally import Row
 
-Row = dict[str, Any]
-"""One line of a recording."""
 
-ABOUT_THE_INDEX = {
-    "use_kv_events",
-    "predicted_ttl_secs",
-    "ttl_secs",
-    "approximate_cache_policy",
-    "event_threads",
-    "shared_cache_multiplier",
-}
-"""Settings of an index that the core does not have; what it would answer is recorded with each request."""
+class BlockIds:
+    """Ids of blocks that stand for the whole prefix up to the block's end."""
+
+    def __init__(self) -> None:
+        self._ids: dict[tuple[int, object], int] = {}
+
+    def of(self, contents: Iterable[object]) -> list[int]:
+        """Return an id for each block of a prompt, of which only the contents are recorded."""
+        ids: list[int] = []
+        for content in contents:
+            key = (ids[-1] if ids else -1, content)
+            ids.append(self._ids.setdefault(key, len(self._ids)))
+        return ids
 
 
 class RecordedRouter:
     """What the two have in common."""
 
-    def __init__(self, scenario: Row, config: RouterConfig, worker_type: WorkerType) -> None:
+    name: ClassVar[str]
+
+    def __init__(self, scenario: Row, config: RouterConfig, *, service: bool) -> None:
         self.ranks = [tuple(rank) for rank in scenario["ranks"]]
         self.config = config
-        self.credit = config.overlap_score_credit
-        """What the recorded credit of an overlap is reckoned with."""
+        self.now_s = 0.0
+        """Of the last line that says when it was, in seconds."""
         per_worker = scenario.get("per_worker", {})
         taints = [frozenset(per_worker.get(str(worker), {}).get("taints", ())) for worker, _ in self.ranks]
-        self.router = Router(config, scenario["block_size"], len(self.ranks), taints, worker_type=worker_type)
-        self._request_defaults: Row = {}
-        self._block_ids: dict[tuple[int, int], int] = {}
+        self.router = Router(config, scenario["block_size"], len(self.ranks), taints, service=service)
+        self.block_ids = BlockIds().of
         self._bookings: dict[str, Booking] = {}
-
-    def block_ids(self, contents: Sequence[int]) -> list[int]:
-        """Return an id for each block of a prompt that stands for the prefix up to its end."""
-        ids: list[int] = []
-        for content in contents:
-            key = (ids[-1] if ids else -1, content)
-            ids.append(self._block_ids.setdefault(key, len(self._block_ids)))
-        return ids
 
     def query(self, row: Row, overrides: Row) -> Query:
         """Return a recorded request as the core knows it."""
@@ -51,7 +49,7 @@ class RecordedRouter:
             request=0,
             isl_tokens=row["isl_tokens"],
             blocks=self.block_ids(row["prompt_blocks"]),
-            overrides=Overrides(**(self._request_defaults | overrides)),
+            overrides=Overrides(**overrides),
             allowed=None
             if allowed is None
             else frozenset(i for i, r in enumerate(self.ranks) if r[0] in allowed),
@@ -61,11 +59,18 @@ class RecordedRouter:
         )
 
     def look_up(self, row: Row) -> None:
-        """Bring the index to what it holds of a recorded request's prompt."""
+        """Come to the time of a recorded request."""
+        self.now_s = row.get("t", self.now_s)
+
+    def may_choose(self, row: Row, query: Query, terms: Sequence[CostTerms]) -> Iterable[int]:
+        """Return the ranks between which only chance decides."""
+        override = RULES[self.config.version].counting(query.overrides).temperature
+        temperature = self.config.temperature if override is None else override
+        return [t.rank for t in terms] if temperature else cheapest(terms)
 
     def book(self, request_id: str, query: Query, chosen: CostTerms) -> None:
         """Book a request under the id by which later lines name it."""
-        self._bookings[request_id] = self.router.book(query, chosen, now_s=0.0)
+        self._bookings[request_id] = self.router.book(query, chosen, now_s=self.now_s)
 
     def apply(self, row: Row) -> None:
         """Apply one recorded KV event."""
@@ -84,9 +89,9 @@ class RecordedRouter:
         if row["op"] not in ("prefill_complete", "free", "add_output_block"):
             raise InputError(f"request {row['request_id']}: op = {row['op']!r} is not known")
         if row["op"] == "prefill_complete":
-            self.router.first_token(booking, now_s=0.0)
+            self.router.first_token(booking, now_s=self.now_s)
         elif row["op"] == "free":
-            self.router.free(booking, now_s=0.0)
+            self.router.free(booking, now_s=self.now_s)
         else:
             self.router.loads.add_output_block(booking, row["decay_fraction"])
 
@@ -103,56 +108,51 @@ class RecordedRouter:
 class SelectionService(RecordedRouter):
     """Dynamo's router as a service of its own.
 
-    It books blocks whatever the settings say, generated ones too, has no approximate index, and keeps its
-    index where the credit is 0. The last is the core's behaviour for a credit of 0 in each request.
+    It books blocks whatever the settings say, generated ones too, and from 1.6 on keeps sessions with their
+    ranks whatever the load.
     """
 
-    def __init__(self, scenario: Row) -> None:
-        settings = named(scenario["config"]) | {"track_active_blocks": True, "track_output_blocks": True}
-        config = RouterConfig(**settings)
-        credit = config.overlap_score_credit
-        super().__init__(
-            scenario,
-            config if credit else config.model_copy(update={"overlap_score_credit": 1.0}),
-            "aggregated",
-        )
-        self.credit = credit
-        self._request_defaults = {} if credit else {"overlap_score_credit": 0.0}
-        self._hears_events: bool = scenario["config"].get("use_kv_events", True)
+    name = "SelectionService"
 
-    def apply(self, row: Row) -> None:
-        """Apply one recorded KV event, if the settings say that the service listens."""
-        if self._hears_events:
-            super().apply(row)
+    def __init__(self, scenario: Row) -> None:
+        settings = settings_of(scenario) | {"track_active_blocks": True, "track_output_blocks": True}
+        super().__init__(scenario, RouterConfig(**settings), service=True)
+        self._keeps_sessions = "session_affinity_ttl_secs" in scenario
+        self._rank_of: dict[str, int] = {}
+        """Of a session, from its first reservation on."""
+
+    def may_choose(self, row: Row, query: Query, terms: Sequence[CostTerms]) -> Iterable[int]:
+        """Return the ranks between which only chance decides; one if the session has been there."""
+        session = row.get("session_context", {}).get("session_id")
+        if session is None or not self._keeps_sessions:
+            return super().may_choose(row, query, terms)
+        found = self._rank_of.get(session)
+        if found is not None:
+            return [found]
+        if row["op"] == "select_and_reserve":
+            self._rank_of[session] = self.ranks.index(tuple(row["chosen"]))
+        return super().may_choose(row, query, terms)
 
 
 class KvRouter(RecordedRouter):
-    """Dynamo's router as its frontend uses it.
+    """Dynamo's router as its frontend uses it."""
 
-    Where it was recorded without KV events, its index only guessed: what that answered is recorded with each
-    request, and taught to the core's index.
-    """
+    name = "KvRouter"
 
-    def __init__(self, scenario: Row, *, hears_events: bool) -> None:
-        super().__init__(scenario, RouterConfig(**named(scenario["config"])), "decode")
-        self._hears_events = hears_events
-
-    def look_up(self, row: Row) -> None:
-        """Let each rank hold exactly what was recorded of this prompt, if nothing else told of it."""
-        if self._hears_events:
-            return
-        ids = self.block_ids(row["prompt_blocks"])
-        for rank, held in enumerate(row["device_blocks"]):
-            self.router.cleared(rank)
-            self.router.stored(rank, None, ids[:held], "device")
+    def __init__(self, scenario: Row) -> None:
+        super().__init__(scenario, RouterConfig(**settings_of(scenario)), service=False)
 
 
 def unknown_settings(scenario: Row) -> list[str]:
-    """Return the recorded settings that could change a decision, but not one of the core."""
+    """Return the recorded settings that the core does not have."""
     return sorted(named(scenario.get("config", {})).keys() - RouterConfig.model_fields.keys())
 
 
+def settings_of(scenario: Row) -> Row:
+    """Return the settings of a recording's first line, the release among them."""
+    return named(scenario["config"]) | {"version": scenario.get("version", "1.5.0")[:3]}
+
+
 def named(recorded: Row) -> Row:
-    """Return recorded settings under the core's names, those without effect left out."""
-    settings = {name.removeprefix("router_"): value for name, value in recorded.items()}
-    return {name: value for name, value in settings.items() if name not in ABOUT_THE_INDEX}
+    """Return recorded settings under the core's names."""
+    return {name.removeprefix("router_"): value for name, value in recorded.items()}

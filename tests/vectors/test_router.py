@@ -14,9 +14,10 @@ SHARED = Path(__file__).resolve().parents[2] / ".." / "shared" / "vectors" / "ro
 def test_recorded_decisions_agree(capsys: pytest.CaptureFixture[str]) -> None:
     assert router.main([str(RECORDED)]) == 0
     printed = capsys.readouterr().out.splitlines()
-    assert printed[-1] == "160 of 160 decisions agree"
-    assert printed[0].startswith("8 of 8 softmax distributions agree")
-    assert printed[1] == "KvRouter: 205 of 205 load states agree, 80 of 80 decisions agree"
+    assert printed[-1] == "240 of 240 decisions agree"
+    assert "softmax distributions (chi-square, p >= 0.001): 8 of 8 agree" in printed
+    assert "load states of KvRouter: 205 of 205 agree" in printed
+    assert "decisions of KvRouter: 80 of 80 agree" in printed
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="../shared/vectors/router is not there")
@@ -35,12 +36,14 @@ def test_decisions_of_random_configurations_agree(capsys: pytest.CaptureFixture[
     """Fading blocks, ageing bookings, and KvRouter with KV events among them."""
     assert router.main([str(SHARED / "fresh")]) == 0
     printed = capsys.readouterr().out.splitlines()
-    assert printed[1:4] == [
-        "23 of 23 load states of ageing bookings agree",
-        "KvRouter: 583 of 583 load states agree, 180 of 180 decisions agree",
-        "2269 of 2269 load states agree",
+    assert printed == [
+        "load states of ageing bookings: 23 of 23 agree",
+        "load states of KvRouter: 583 of 583 agree",
+        "decisions of KvRouter: 180 of 180 agree",
+        "load states of SelectionService: 2269 of 2269 agree",
+        "decisions of SelectionService: 660 of 660 agree",
+        "840 of 840 decisions agree",
     ]
-    assert printed[-1] == "660 of 660 decisions agree"
 
 
 @pytest.mark.parametrize(
@@ -113,7 +116,7 @@ def test_another_distribution_is_noticed(tmp_path: Path, capsys: pytest.CaptureF
     row = {"op": "softmax", "router_temperature": 1.0, "costs": [1.0, 2.0], "draws": 6000}
     (tmp_path / "softmax.jsonl").write_text(json.dumps({**row, "counts": [3000, 3000]}))
     assert router.main([str(tmp_path)]) == 1
-    assert "0 of 1 softmax distributions agree" in capsys.readouterr().out
+    assert "softmax distributions (chi-square, p >= 0.001): 0 of 1 agree" in capsys.readouterr().out
 
 
 def test_a_certain_draw_agrees_and_an_impossible_one_does_not(
@@ -142,7 +145,7 @@ def test_ageing_bookings_are_replayed(tmp_path: Path, capsys: pytest.CaptureFixt
         assert router.main([str(tmp_path)]) == status
         path.unlink()
     printed = capsys.readouterr().out.splitlines()
-    assert "2 of 2 load states of ageing bookings agree" in printed
+    assert "load states of ageing bookings: 2 of 2 agree" in printed
     found = "expiry40.jsonl:6: loads: recorded [[0, 0, 0], [40, 2, 1]], ours [[0, 0, 0], [40, 2, 2]]"
     assert found in printed
 

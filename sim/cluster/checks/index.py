@@ -96,7 +96,7 @@ class Index:
     def decided(self, record: RequestState, decision: Decision, now_s: float) -> None:
         """Compare what a decision was made from with what its ranks hold."""
         self._until_look -= 1
-        if not self._pool.router.keeps_index or self._until_look:
+        if not self._pool.router.hears_events or self._until_look:
             return
         self._until_look = self._every
         blocks = record.attention_blocks
@@ -118,7 +118,7 @@ class Index:
             detail = f"{self.sent} messages of KV events were sent, {self._heard} heard, {waiting} wait"
             detail += f", {self._dropped} are lost" if self._dropped else ""
             raise InvariantError(RULE, detail, now_s=now_s)
-        if not self._pool.router.keeps_index:
+        if not self._pool.router.hears_events:
             return
         for tier in TIERS:
             counts = [0] * len(self._shelves)

@@ -18,8 +18,8 @@ from sim.measured.formats.router_log import LoggedDecision
 from sim.measured.request import MeasuredRequest
 from sim.router import Booking, CostTerms, Overrides, Query, Router
 from sim.router.index import Overlap
+from sim.router.overrides import NO_OVERRIDES
 from sim.router.pools import decode_stage, prefill_stage
-from sim.router.query import NO_OVERRIDES
 from sim.scenario.scenario import Scenario
 from sim.validation.replay.recording import Recording
 
