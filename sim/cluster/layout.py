@@ -57,7 +57,9 @@ def lay_out(
         )
     routing = StageRouting(scenario.router, scenario.router.overrides, "decode")
     members = range(scenario.workers.ranks)
-    router = _router(routing, capacities.first, _around(scenario, members, desk), policies.first)
+    router = _router(
+        routing, capacities.first, _around(routing, capacities.first, members, desk), policies.first
+    )
     pool = Pool(router, workers, members, router_tiers, _gate(scenario, members, desk))
     ask = partial(whole, prefixes)
     return Layout([Stage("aggregated", pool, ask, desk, overrides=routing.overrides)])
@@ -77,8 +79,12 @@ def _disaggregated(
     to_prefill = prefill_stage(scenario.router)
     to_decode = (conditional_decode_stage if conditional else decode_stage)(scenario.router)
     first, then = range(count), range(count, scenario.workers.ranks)
-    prefill_router = _router(to_prefill, capacities.first, _around(scenario, first, desk), policies.first)
-    decode_router = _router(to_decode, capacities.decode, _around(scenario, then, desk), policies.decode)
+    prefill_router = _router(
+        to_prefill, capacities.first, _around(to_prefill, capacities.first, first, desk), policies.first
+    )
+    decode_router = _router(
+        to_decode, capacities.decode, _around(to_decode, capacities.decode, then, desk), policies.decode
+    )
     prefill_pool = Pool(prefill_router, workers, first, router_tiers, _gate(scenario, first, desk))
     decode_pool = Pool(decode_router, workers, then, router_tiers, _gate(scenario, then, desk))
     ask = partial(whole, prefixes)
@@ -104,12 +110,12 @@ def _disaggregated(
     return Layout([prefill, decode], bypass)
 
 
-def _around(scenario: Scenario, members: range, desk: Desk) -> Surroundings:
+def _around(routing: StageRouting, capacity: Capacity, members: range, desk: Desk) -> Surroundings:
     """Return what the policy of a pool's router may look at."""
     report = None
-    if desk.reports is not None and POLICIES[scenario.router.policy].reads_reports:
+    if desk.reports is not None and POLICIES[routing.config.policy].reads_reports:
         report = desk.reports.of_ranks(members)
-    return Surroundings(len(members), scenario.block_tokens, report)
+    return Surroundings(len(members), capacity.block_tokens, report)
 
 
 def _gate(scenario: Scenario, members: range, desk: Desk) -> Gate | None:

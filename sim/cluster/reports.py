@@ -173,7 +173,9 @@ class Reports:
 
 def are_read(config: RouterConfig) -> bool:
     """Whether a router that is told so reads what workers say of themselves."""
-    return config.active_decode_blocks_threshold is not None or POLICIES[config.policy].reads_reports
+    named = (config.policy, config.prefill_policy, config.decode_policy)
+    reads = any(POLICIES[name].reads_reports for name in named if name is not None)
+    return reads or config.active_decode_blocks_threshold is not None
 
 
 def report_of(engine: Engine) -> WorkerReport:
