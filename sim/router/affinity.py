@@ -27,7 +27,7 @@ class AffinitySettings(Settings):
     it is bound to none."""
     session_affinity_mode: Literal["hard", "soft"] = "hard"
     """What a binding means. "hard": a request goes there, and is refused while that worker is busy. "soft":
-    it goes there unless that worker is busy, else to another one; the binding stays."""
+    it goes there unless that worker is busy, else to another one, and the session with it."""
 
 
 class SessionLimitError(Exception):
@@ -114,11 +114,15 @@ class Affinity:
         return Hold(session, binding)
 
     def bind(self, hold: Hold, rank: int, now_s: float) -> None:
-        """A request was dispatched to a rank: binds its session if it is the first; else nothing changes."""
+        """A request was dispatched to a rank: its session is bound to that from now on.
+
+        So it is in Dynamo where a soft binding did not hold: recordings of 1.5.0 and 1.6.1 agree on that.
+        """
         binding = hold.binding
         if binding.rank is None:
-            binding.rank, binding.active = rank, 1
+            binding.active = 1
             binding.idle_until_s = now_s + self._ttl_s
+        binding.rank = rank
 
     def release(self, hold: Hold, now_s: float) -> None:
         """A request has ended, or was not dispatched: if it would have been the first, nothing is bound."""

@@ -121,7 +121,7 @@ def test_a_bound_session_is_refused_while_its_worker_is_busy():
     hard = served(turns, router=HARD | LIMIT)
     assert hard[3:] == [(None, "rejected", "workers_busy"), (0, "completed", None)]
     soft = served(turns, router=SOFT | LIMIT)
-    assert soft[3:] == [(1, "completed", None), (0, "completed", None)], "the binding is kept"
+    assert soft[3:] == [(1, "completed", None), (1, "completed", None)], "the session has moved"
 
 
 @settings(max_examples=25, deadline=None)

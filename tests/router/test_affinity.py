@@ -46,10 +46,12 @@ def test_a_first_request_that_is_refused_binds_nothing():
     assert dispatched(affinity, "a", 1, 0.0).rank == 1
 
 
-def test_a_request_that_went_elsewhere_leaves_the_binding():
+def test_a_request_that_went_elsewhere_takes_its_session_along():
     affinity = Affinity(10.0)
     dispatched(affinity, "a", 2, 0.0)
-    assert dispatched(affinity, "a", 5, 1.0).rank == 2
+    assert dispatched(affinity, "a", 5, 1.0).rank == 5
+    affinity.forget(2)
+    assert affinity.rank("a", 1.0) == 5
 
 
 @pytest.mark.parametrize(("at_s", "rank"), [(11.999, 4), (12.0, None)])
