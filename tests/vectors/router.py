@@ -19,6 +19,7 @@ from tests.vectors.router_decisions import replay_decisions
 from tests.vectors.router_draws import replay_draws
 from tests.vectors.router_hashes import replay_hashes
 from tests.vectors.router_live import replay_live
+from tests.vectors.router_live_pair import replay_live_pair
 from tests.vectors.router_service import unknown_settings
 from tests.vectors.router_tally import Replay, Rows, Tally
 from tests.vectors.skipped import NO_INPUT, Skipped
@@ -29,11 +30,11 @@ REPLAYS: dict[str, Replay] = {
     "workers": replay_ageing,
     "block_hash": replay_hashes,
     "live_scenario": replay_live,
+    "disaggregated_scenario": replay_live_pair,
 }
 """By the op of a recording's first line."""
 NOT_MODELLED = {
     "queue_scenario": ("the router's queue", "steps"),
-    "disaggregated_scenario": ("a live front end before two pools", "requests"),
 }
 """What recordings are of that the core cannot be held against, and what their lines are."""
 

@@ -1,48 +1,38 @@
-"""Live front ends before one pool: session affinity, busy thresholds, an index without events.
-
-Requests take as long as their workers were told to; when the front end saw of it is not recorded. What lies
-within `NEAR_S` of a choice may have come before or after it. Where a choice does not agree as things were
-told, what comes so near is cut off before each of its events in turn, and such choices are counted.
-"""
+"""Live front ends before one pool: session affinity, busy thresholds, an index without events."""
 
 import json
 from collections.abc import Iterator
-from copy import deepcopy
+from functools import partial
+from itertools import pairwise
 
 from sim.cluster.gate import Gate, Ticket
 from sim.cluster.refused import Refused
 from sim.router import Booking, Query, Router, RouterConfig
 from sim.router.affinity import Affinity
 from sim.router.busy import Limits
-from sim.router.candidates import Candidates
+from tests.vectors.live_requests import Underway, decided, unlike_choice
 from tests.vectors.router_service import BlockIds, settings_of
-from tests.vectors.router_tally import LOGIT_WITHIN, Row, Rows, Tally, unlike
+from tests.vectors.router_tally import Row, Rows, Tally, unlike
 
-NEAR_S = 0.035
-"""What happens so close to a choice may have come before or after it."""
-REPORTED_WITHIN_S = 1e-3
-"""What has happened by a choice has been reported by then too."""
-PRINTED_WITHIN = 0.5e-3 + 1e-9
-"""The logit of a pinned choice is printed with three decimals."""
 TOKENS_A_STEP = 8192
 """Of the recorded workers; no recorded threshold is a share of it."""
 
 
 def flags_of(scenario: Row) -> Row:
     """Return what the flags of a recorded front end say, under the core's names."""
-    flags = scenario["flags"]
     found: Row = {}
-    for flag, value in zip(flags, flags[1:], strict=False):
+    for flag, value in pairwise(scenario["flags"]):
         if flag.startswith("--") and not value.startswith("--"):
             name = flag.removeprefix("--").removeprefix("router-").replace("-", "_")
             found[name] = value if value.isalpha() else json.loads(value)
     return found
 
 
-class LiveFrontend:
-    """The core as the router of one pool, what stands before it, and what is still to happen to requests."""
+class LiveFrontend(Underway):
+    """The core as the router of one pool, what stands before it, and its requests."""
 
     def __init__(self, scenario: Row) -> None:
+        super().__init__()
         self.ranks = [tuple(rank) for rank in scenario["ranks"]]
         count, blocks = len(self.ranks), scenario.get("total_kv_blocks")
         config = RouterConfig(**{**settings_of(scenario), **flags_of(scenario)})
@@ -60,32 +50,10 @@ class LiveFrontend:
             limits=Limits.of(config, TOKENS_A_STEP) if config.has_thresholds else None,
         )
         self._ids = BlockIds()
-        self._due: list[tuple[float, int, bool, Booking, Ticket | None]] = []
 
     def _query(self, row: Row, pinned: int | None, allowed: frozenset[int] | None) -> Query:
         blocks = self._ids.of(row["prompt_blocks"])
         return Query(0, row["isl_tokens"], blocks, row["session_id"], allowed=allowed, pinned=pinned)
-
-    def proceed(self, until_s: float, now_s: float) -> None:
-        """Let happen what is due until a time, at the latest now."""
-        due = sorted((each for each in self._due if each[0] <= until_s), key=lambda each: each[:2])
-        self._due = [each for each in self._due if each[0] > until_s]
-        for due_s, _, ends, booking, ticket in due:
-            happened_s = min(due_s, now_s - REPORTED_WITHIN_S)
-            (self.router.free if ends else self.router.first_token)(booking, happened_s)
-            if ends and ticket is not None:
-                ticket.ended(happened_s)
-
-    def as_it_may_be(self, now_s: float) -> Iterator["LiveFrontend"]:
-        """Yield it as it is now, then with more and more of what is near in the past."""
-        near = sorted({each[0] for each in self._due if abs(each[0] - now_s) < NEAR_S})
-        before = deepcopy(self) if near else self
-        self.proceed(now_s, now_s)
-        yield self
-        for until_s in [now_s - NEAR_S, *near] if near else ():
-            other = deepcopy(before)
-            other.proceed(until_s, now_s)
-            yield other
 
     def unlike(self, row: Row) -> Iterator[str]:
         """Compare where a request goes, if anywhere."""
@@ -120,32 +88,20 @@ class LiveFrontend:
         booking = self.router.book(query, self.router.terms(query, now_s)[0], now_s)
         if ticket is not None:
             ticket.dispatched(rank, now_s)
-        for ends, key in ((False, "first_token_after_ms"), (True, "end_after_ms")):
-            self._due.append((now_s + row[key] / 1000, len(self._due), ends, booking, ticket))
+        self.at(now_s + row["first_token_after_ms"] / 1000, partial(self.router.first_token, booking))
+        self.at(now_s + row["end_after_ms"] / 1000, partial(self._end, booking, ticket))
 
-
-def unlike_choice(terms: Candidates, rank: int, logit: float, *, pinned: bool = False) -> Iterator[str]:
-    """Compare a choice, and the cost of who was chosen."""
-    if rank not in terms.cheapest():
-        yield f"chosen: recorded {rank}, ours one of {terms.cheapest()}"
-    costs = {each.rank: each.cost for each in terms}
-    if rank in costs and abs(costs[rank] - logit) > (PRINTED_WITHIN if pinned else LOGIT_WITHIN):
-        yield f"selected_logit: recorded {logit!r}, ours {costs[rank]!r}"
+    def _end(self, booking: Booking, ticket: Ticket | None, now_s: float) -> None:
+        self.router.free(booking, now_s)
+        if ticket is not None:
+            ticket.ended(now_s)
 
 
 def replay_live(rows: Rows, tally: Tally) -> None:
     """Replay one recording."""
     front = LiveFrontend(rows[0][1])
     for where, row in rows[1:]:
-        if row["op"] != "request":
-            continue
-        tried = []
-        for may_be in front.as_it_may_be(row["t"]):
-            tried.append((may_be, [*may_be.unlike(row)]))
-            if not tried[-1][1]:
-                break
-        front, found = min(tried, key=lambda each: len(each[1]))
-        tally.decided("decisions of live front ends", where, found)
-        if len(tried) > 1:
-            tally.compared("of these decided by what came within 35 ms", where, found)
-        front.go_on(row)
+        if row["op"] == "request":
+            compare = partial(LiveFrontend.unlike, row=row)
+            front = decided(front, row["t"], compare, tally, "live front ends", where)
+            front.go_on(row)
