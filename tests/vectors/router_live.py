@@ -36,12 +36,8 @@ class LiveFrontend(Underway):
         self.ranks = [tuple(rank) for rank in scenario["ranks"]]
         count, blocks = len(self.ranks), scenario.get("total_kv_blocks")
         config = RouterConfig(**{**settings_of(scenario), **flags_of(scenario)})
-        self.router = Router(
-            config,
-            scenario["block_size"],
-            count,
-            total_kv_blocks=None if blocks is None else [blocks] * count,
-        )
+        pools = None if blocks is None else [blocks] * count
+        self.router = Router(config, scenario["block_size"], count, total_kv_blocks=pools)
         ttl_s = config.session_affinity_ttl_secs
         self.gate = Gate(
             count,
@@ -103,5 +99,5 @@ def replay_live(rows: Rows, tally: Tally) -> None:
     for where, row in rows[1:]:
         if row["op"] == "request":
             compare = partial(LiveFrontend.unlike, row=row)
-            front = decided(front, row["t"], compare, tally, "live front ends", where)
+            front = decided(front, row["t"], compare, tally, kind="live front ends", where=where)
             front.go_on(row)

@@ -117,5 +117,5 @@ def replay_live_pair(rows: Rows, tally: Tally) -> None:
                 choices.append(Choice(row["t"] + PREFILL_S, where, row, decode_leg=True))
     for choice in sorted(choices, key=lambda choice: choice.time_s):
         compare = partial(LivePair.unlike, choice=choice)
-        front = decided(front, choice.time_s, compare, tally, "live pairs of pools", choice.where)
+        front = decided(front, choice.time_s, compare, tally, kind="live pairs of pools", where=choice.where)
         front.go_on(choice)
