@@ -10,6 +10,7 @@ from math import inf
 
 from sim.cluster.balancer import Balancer
 from sim.cluster.clients.client import Client
+from sim.cluster.clients.retries import Retries
 from sim.cluster.delays import Delays, constant_delays
 from sim.cluster.faults.scene import Scene
 from sim.cluster.front_door import FrontDoor, Listeners, Published
@@ -23,6 +24,8 @@ from sim.cluster.migration import Migration, MigrationRules, lease_expired
 from sim.cluster.prompts import Prompts
 from sim.cluster.recorder import Recorder
 from sim.cluster.replay import Part, Replay
+from sim.cluster.reports import Reports, are_read
+from sim.cluster.request_state import RequestState
 from sim.cluster.returns import Returns
 from sim.cluster.stage import Desk
 from sim.cluster.tiers import router_tiers, tiers_of
@@ -143,6 +146,7 @@ class Cluster:
         """Workers that warm-up requests are to go to, by index."""
         self.returns = self._returns()
         """KV that flows back to prefill workers; None: none does."""
+        self.reports = self._make_reports()
         desk = Desk(
             self.clock,
             self._lazy_updates,
@@ -150,6 +154,7 @@ class Cluster:
             scenario.seed,
             watcher.booked if watcher else None,
             self._pins,
+            self.reports,
         )
         policies = Policies(policy, decode_policy)
         capacities = Capacities(capacity, self.decode_capacity)
@@ -165,7 +170,12 @@ class Cluster:
             self.recorder,
             door=self._front_door(times),
             delays=self._delays,
-            listeners=Listeners(ended, self.scene.unreachable, published),
+            listeners=Listeners(
+                ended,
+                self.scene.unreachable,
+                published,
+                self._turned_away if scenario.replay.retries else None,
+            ),
             bypass=bypass,
             pulls=self.pulls,
             balancer=Balancer(scenario.frontend.replicas, scenario.frontend.load_balancing, scenario.seed),
@@ -194,6 +204,13 @@ class Cluster:
             ),
             pulls=self.pulls,
             retried=watcher.retried if watcher else None,
+        )
+        self._retries = Retries(
+            self.clock,
+            scenario.replay,
+            scenario.seed,
+            again=self.migration.send_again,
+            noted=self.recorder.sent_again,
         )
         self._lookout = Lookout(
             self.frontend.pools,
@@ -224,6 +241,20 @@ class Cluster:
             pieces_per_block=shape.pieces,
             workers=self.workers,
             listeners=listeners,
+        )
+
+    def _make_reports(self) -> Reports | None:
+        """Return what workers say of themselves, if anybody reads it."""
+        router = self.scenario.router
+        if not are_read(router):
+            return None
+        return Reports(
+            self.clock,
+            self.workers,
+            self._lazy_updates,
+            interval_s=router.report_interval_s,
+            delay_s=router.report_delay_s,
+            observer=self._watch or self.recorder,
         )
 
     def _make_prompts(self) -> Prompts:
@@ -267,7 +298,7 @@ class Cluster:
                 {tier.link: self.scene.outages(index, tier.link) for tier in tiers},
                 self.returns.fetch(index) if self.returns is not None else lambda _: None,
             ),
-            observer=self._watch or self.recorder,
+            observer=self.reports or self._watch or self.recorder,
             outbox=self.scene.outbox(index, self._outbox),
             lazy_updates=self._lazy_updates,
             delays=self._delays,
@@ -359,6 +390,9 @@ class Cluster:
         self.replay.ended(request)
         if self._on_progress is not None:
             self._on_progress(self.clock.now_s, self.recorder.ended, self.replay.total)
+
+    def _turned_away(self, record: RequestState) -> bool:
+        return self._retries.turned_away(record)
 
     def _hangs(self) -> dict[int, Hang]:
         """Return why workers that have requests left never end them, by worker."""

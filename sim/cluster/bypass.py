@@ -1,5 +1,6 @@
 """Which requests of a disaggregated cluster skip prefill: a decode worker computes prompt and answer."""
 
+from sim.cluster.refused import Refused
 from sim.cluster.request_state import RequestState
 from sim.cluster.stage import Stage
 from sim.router.conditional import ConditionalDisaggSettings, decide
@@ -39,13 +40,13 @@ class Bypass:
         alive = self._prefill.pool.alive
         if alive is not None and not alive:
             decision = self._peek.choose(record)
-            return None if decision is None else decision.chosen.rank
+            return None if isinstance(decision, Refused) else decision.chosen.rank
         return None if self._settings is None else self._decided(record, self._settings)
 
     def _decided(self, record: RequestState, settings: ConditionalDisaggSettings) -> int | None:
         peek = self._peek.choose(record)
         prefill = self._prefill.choose(record) if settings.asks_prefill else None
-        if peek is None:
+        if isinstance(peek, Refused):
             return None
         verdict = decide(
             settings,
@@ -53,7 +54,7 @@ class Bypass:
             self._block_tokens,
             peek.chosen,
             total_kv_blocks=self._peek.pool.worker(0).engine.cache.pool.num_blocks,
-            prefill=prefill.chosen if prefill is not None else None,
+            prefill=None if prefill is None or isinstance(prefill, Refused) else prefill.chosen,
             max_num_batched_tokens=self._max_num_batched_tokens,
         )
         return peek.chosen.rank if verdict.bypass else None

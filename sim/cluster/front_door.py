@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from sim.cluster.request_state import RequestState
 from sim.engine.active import ActiveRequest
 from sim.hardware.coefficient_file import FrontendCoefficients
 from sim.kv.events import KvEvent
@@ -33,3 +34,5 @@ class Listeners(NamedTuple):
     """A request that came to a worker which is gone, in place of its being given up."""
     published: Published | None = None
     """The KV events of every worker's output."""
+    turned_away: Callable[[RequestState], bool] | None = None
+    """A request that was refused: says whether its client sends it again. None: no client does."""

@@ -24,15 +24,18 @@ from sim.cluster.kv_transfer import Pulls
 from sim.cluster.pool import Pool, PoolWorker
 from sim.cluster.prompts import Prompts
 from sim.cluster.recorder import Recorder
+from sim.cluster.refused import Refused
 from sim.cluster.request_row import Status
 from sim.cluster.request_state import RequestState, Visit
-from sim.cluster.stage import Refused, Stage
+from sim.cluster.stage import Stage
 from sim.engine.active import ActiveRequest
 from sim.engine.plan import StepOutput, StepPlan
 from sim.events.clock import Clock, Phase
 from sim.kv.events import KvEvent
 from sim.workload.request import Request
 
+DOWN: Final = "frontend_down"
+"""Why a request is refused that nobody listens for."""
 CANNOT_CONNECT: Final = "cannot_connect"
 """Why a request does not come to a worker that is gone."""
 
@@ -78,23 +81,40 @@ class Frontend:
         self._ended = listeners.ended
         self._unreachable = listeners.unreachable
         self._published = listeners.published
+        self._turned_away = listeners.turned_away
 
     # -- the way in -----------------------------------------------------------------------------------------
 
     def submit(self, request: Request) -> None:
         """A client sends a request now."""
         front_end = self.balancer.choose(request)
-        reason = "frontend_down" if front_end is None else self._refusal(request)
-        if front_end is None or reason is not None:
-            self._refuse(request, reason)
+        too_long = self._refusal(request)
+        if too_long is not None or (front_end is None and self._turned_away is None):
+            self._refuse(request, DOWN if front_end is None else too_long)
             return
-        now_s = self._clock.now_s
-        record, required_tokens, held = self._prompts.sent(request, now_s)
-        record.front_end = front_end
+        record, required_tokens, held = self._prompts.sent(request, self._clock.now_s)
         self._recorder.sent(record, required_tokens, held)
-        alpha = self._coefficients
-        tokenised_s = now_s + (alpha.alpha_in_s + alpha.alpha_in_s_per_token * request.prompt_tokens)
+        self._receive(record, front_end)
+
+    def receive(self, record: RequestState) -> None:
+        """A request that was refused is sent again."""
+        self._receive(record, self.balancer.choose(record.request))
+
+    def _receive(self, record: RequestState, front_end: int | None) -> None:
+        """A request has come to a front end: it is routed when it has been tokenised."""
+        if front_end is None:
+            self._turn_away(record, DOWN)
+            return
+        record.front_end = front_end
+        alpha, request = self._coefficients, record.request
+        tokenising_s = alpha.alpha_in_s + alpha.alpha_in_s_per_token * request.prompt_tokens
+        tokenised_s = self._clock.now_s + tokenising_s
         self._clock.at(tokenised_s, Phase.ARRIVAL, request.index, partial(self.route, record), last=True)
+
+    def _turn_away(self, record: RequestState, reason: str) -> None:
+        """No worker serves a request: it is over, unless its client sends it again."""
+        if self._turned_away is None or not self._turned_away(record):
+            self.end(record, "failed" if record.retries else "rejected", reason)
 
     def blocks_of(self, request: Request) -> Sequence[int]:
         """Return what KV events call the full blocks of a prompt."""
@@ -129,7 +149,7 @@ class Frontend:
     def _enter(self, record: RequestState, stage: Stage, visit: Visit | Refused) -> None:
         """Send a request on its way to the worker that was chosen, or back."""
         if isinstance(visit, Refused):
-            self.end(record, "failed" if record.retries else "rejected", visit.reason)
+            self._turn_away(record, visit.reason)
             return
         request_id = record.request_id
 

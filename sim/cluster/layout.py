@@ -7,7 +7,9 @@ from typing import NamedTuple
 from sim.cluster.bypass import Bypass
 from sim.cluster.engine_request import prompt_only, whole
 from sim.cluster.event_way import EventWay
+from sim.cluster.gate import Gate
 from sim.cluster.pool import Pool, PoolWorker
+from sim.cluster.refused import BUSY, BUSY_503
 from sim.cluster.replica_sync import ReplicaSync, Sender
 from sim.cluster.router_line import RouterLine
 from sim.cluster.stage import Desk, Stage
@@ -16,6 +18,9 @@ from sim.hardware.capacity import Capacity
 from sim.kv.events import Tier
 from sim.kv.prefix import PrefixTable
 from sim.router import Policy, Router
+from sim.router.affinity import Affinity
+from sim.router.busy import Limits
+from sim.router.policies import POLICIES, Surroundings
 from sim.router.pools import StageRouting, conditional_decode_stage, decode_stage, prefill_stage
 from sim.router.queue.arbiter import cursor_rule
 from sim.router.queue.classes import queue_classes
@@ -103,10 +108,12 @@ def _pool(site: Site, name: str, routing: StageRouting, members: range, policy: 
     capacity = site.capacities.decode if name == "decode" else site.capacities.first
     front, settings = scenario.frontend, routing.config
     front_ends = range(front.replicas)
+    around = _around(site, members)
+    gates = [gate for _ in front_ends if (gate := _gate(site, members)) is not None]
     ways = [EventWay(front, name, place, desk.seed) for place in front_ends if front.events_differ]
     if len(front_ends) == 1 or not settings.replica_sync:
-        routers = [_router(capacity, routing, members, policy) for _ in front_ends]
-        return Pool(routers, site.workers, members, site.router_tiers, ways)
+        routers = [_router(capacity, routing, around, policy) for _ in front_ends]
+        return Pool(routers, site.workers, members, site.router_tiers, ways=ways, gates=gates)
     sync = ReplicaSync(desk.clock, name, settings, desk.seed)
     synced = [
         SyncedRouter(
@@ -117,10 +124,11 @@ def _pool(site: Site, name: str, routing: StageRouting, members: range, policy: 
             policy=policy,
             worker_type=routing.worker_type,
             total_kv_blocks=[capacity.num_blocks] * len(members),
+            around=around,
         )
         for place in front_ends
     ]
-    pool = Pool(synced, site.workers, members, site.router_tiers, ways)
+    pool = Pool(synced, site.workers, members, site.router_tiers, ways=ways, gates=gates)
     for router, replica in zip(synced, pool.replicas, strict=True):
         sync.join(router, replica)
     return pool
@@ -150,12 +158,40 @@ def _lines(site: Site, pool: Pool, place: int) -> list[RouterLine]:
     return lines
 
 
-def _router(capacity: Capacity, routing: StageRouting, members: range, policy: Policy | None) -> Router:
+def _around(site: Site, members: range) -> Surroundings:
+    """Return what the policy of a pool's routers may look at."""
+    scenario, reports = site.scenario, site.desk.reports
+    report = None
+    if reports is not None and POLICIES[scenario.router.policy].reads_reports:
+        report = reports.of_ranks(members)
+    return Surroundings(len(members), scenario.block_tokens, report)
+
+
+def _gate(site: Site, members: range) -> Gate | None:
+    """Return what says where requests of a pool may go, if anything does."""
+    router, reports = site.scenario.router, site.desk.reports
+    ttl_s = router.session_affinity_ttl_secs
+    if ttl_s is None and not router.has_thresholds:
+        return None
+    reads = router.active_decode_blocks_threshold is not None and reports is not None
+    budget = site.scenario.engine.max_num_batched_tokens
+    return Gate(
+        len(members),
+        Affinity(ttl_s) if ttl_s is not None else None,
+        soft=router.session_affinity_mode == "soft",
+        limits=Limits.of(router, budget) if router.has_thresholds else None,
+        report=reports.of_ranks(members) if reads and reports is not None else None,
+        busy=BUSY_503 if router.overload_status_code == 503 else BUSY,
+    )
+
+
+def _router(capacity: Capacity, routing: StageRouting, around: Surroundings, policy: Policy | None) -> Router:
     return Router(
         routing.config,
         capacity.block_tokens,
-        len(members),
+        around.ranks,
         policy=policy,
         worker_type=routing.worker_type,
-        total_kv_blocks=[capacity.num_blocks] * len(members),
+        total_kv_blocks=[capacity.num_blocks] * around.ranks,
+        around=around,
     )

@@ -109,6 +109,17 @@ class Migration:
         target.report(pulled=[request])
         return outcome
 
+    def send_again(self, record: RequestState) -> None:
+        """A client sends a request again that was refused: from the beginning, wherever it was by then."""
+        if record.prefilled_s is not None:
+            if self._pulls is not None:
+                self._pulls.over(record.request_id)
+            if self._retried is not None:
+                self._retried(record)
+            record.start_over(lost=False)
+            self._renumber(record)
+        self._frontend.receive(record)
+
     def _try_again(self, record: RequestState) -> None:
         if self._retried is not None:
             self._retried(record)
@@ -130,7 +141,7 @@ class Migration:
 
     def _let_go(self, record: RequestState) -> None:
         """Take a request off the router's books, and out of its queue."""
-        record.leave_line(self._clock.now_s)
+        record.router_wait.leave(record.request.index, self._clock.now_s)
         if record.visit is not None:
             record.visit.free(self._clock.now_s)
 

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from sim.cluster.event_way import EventWay
+from sim.cluster.gate import Gate
 from sim.cluster.replica import Replica
 from sim.engine.active import ActiveRequest
 from sim.engine.engine import Engine
@@ -45,6 +46,7 @@ class Pool:
         members: indices of the pool's workers, in order of rank.
         router_tiers: by what workers call a tier, what routers take it for; they hear of no other.
         ways: of KV events to each front end; none: they come when they usually do.
+        gates: say where requests of each front end may go; none: to every rank that is alive.
     """
 
     __slots__ = ("_workers", "alive", "members", "replicas", "router_tiers")
@@ -55,12 +57,20 @@ class Pool:
         workers: Sequence[PoolWorker],
         members: range,
         router_tiers: Mapping[str, Tier] = DEVICE_ONLY,
+        *,
         ways: Sequence[EventWay] = (),
+        gates: Sequence[Gate] = (),
     ) -> None:
         self.members = members
         self.router_tiers = dict(router_tiers)
         self.replicas = [
-            Replica(place, router, router_tiers, ways[place] if ways else None)
+            Replica(
+                place,
+                router,
+                router_tiers,
+                ways[place] if ways else None,
+                gates[place] if gates else None,
+            )
             for place, router in enumerate(routers)
         ]
         """What each front end has for them."""
@@ -95,6 +105,9 @@ class Pool:
         """Choose this rank no more."""
         alive = self.alive if self.alive is not None else frozenset(range(len(self.members)))
         self.alive = alive - {rank}
+        for replica in self.replicas:
+            if replica.gate is not None:
+                replica.gate.leave_out(rank)
         self._tell()
 
     def let_in(self, rank: int) -> None:

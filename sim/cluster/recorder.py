@@ -71,6 +71,8 @@ class Recorder:
         self.tiers = {tier: [Gauge() for _ in range(workers)] for tier in tiers}
         """Blocks filled in each tier below, by worker."""
         self.ended = 0
+        self.resent = 0
+        """How often clients sent requests again that were refused, of those that count."""
         self.last_end_s = 0.0
         self._router_queue_s: dict[int, float] | None = {} if router_queue else None
         """How long requests that have ended waited at routers; None: there is no such queue."""
@@ -122,6 +124,10 @@ class Recorder:
         self.records[request_id] = record
         record.request_id = request_id
 
+    def sent_again(self, record: RequestState) -> None:
+        """A client will send a request again, as it was refused."""
+        self.resent += record.request.index not in self.left_out
+
     def _forget_number(self, record: RequestState) -> None:
         self._continued.discard(record.request_id)
         if record.request_id != record.request.index:
@@ -151,8 +157,8 @@ class Recorder:
         end_s = now_s if status != "unfinished" else None
         row = request_row(record, account, self._due_s(index), status, reason, end_s=end_s)
         self.rows.tables["requests"].append(row)
-        if self._router_queue_s is not None and record.router_queue_s is not None:
-            self._router_queue_s[index] = record.router_queue_s
+        if self._router_queue_s is not None and record.router_wait.total_s is not None:
+            self._router_queue_s[index] = record.router_wait.total_s
 
     def pulled(self, request: int, n_bytes: int, start_s: float, end_s: float) -> None:
         """A decode worker has read a prompt's blocks from the prefill worker."""

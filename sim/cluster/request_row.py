@@ -93,7 +93,7 @@ def not_sent(request: Request, due_s: float | None, in_flight: int) -> dict[str,
 def waits_for(record: RequestState, waits: Mapping[int, Mapping[int, str]]) -> str:
     """Return what a request waits for that never ends; `waits` may know, by worker and index."""
     active, worker = record.active, record.worker
-    if record.line is not None:
+    if record.router_wait.line is not None:
         return "waits at the router: every worker that may serve it is busy"
     if record.decode is not None:
         active, worker = record.decode, record.decode_worker

@@ -1,7 +1,9 @@
 """What is known of one request while it is served: times in seconds, None until they happened."""
 
+from sim.cluster.gate import Ticket
 from sim.cluster.pool import Pool, PoolWorker
 from sim.cluster.router_line import RouterLine
+from sim.cluster.router_wait import RouterWait
 from sim.engine.active import ActiveRequest
 from sim.kv.runs import BlockRuns
 from sim.router import Booking, Router
@@ -11,7 +13,7 @@ from sim.workload.request import Request
 class Visit:
     """A stage that serves a request: with which worker, and what it is booked for at which router."""
 
-    __slots__ = ("active", "booking", "decode", "line", "pool", "rank", "router", "stage")
+    __slots__ = ("active", "booking", "decode", "line", "pool", "rank", "router", "stage", "ticket")
 
     def __init__(
         self,
@@ -35,6 +37,8 @@ class Visit:
         """Requests that wait for the router's workers; None: nobody ever does."""
         self.active: ActiveRequest | None = None
         """The request as the worker has it, once it has come there."""
+        self.ticket: Ticket | None = None
+        """What it has of its session's binding, where sessions are bound to workers."""
 
     @property
     def worker(self) -> PoolWorker:
@@ -52,6 +56,9 @@ class Visit:
         self.router.free(self.booking, now_s)
         if self.line is not None:
             self.line.look()
+        if self.ticket is not None:
+            self.ticket.ended(now_s)
+            self.ticket = None
 
 
 class RequestState:
@@ -70,8 +77,6 @@ class RequestState:
         "front_end",
         "generated",
         "last_token_s",
-        "line",
-        "line_since_s",
         "over",
         "preemptions",
         "prefilled_s",
@@ -81,10 +86,11 @@ class RequestState:
         "queued_s",
         "request",
         "request_id",
+        "resent",
         "retries",
         "returns",
         "routed_s",
-        "router_queue_s",
+        "router_wait",
         "send_s",
         "sequence",
         "ties",
@@ -106,6 +112,8 @@ class RequestState:
         """Whether a later prompt holds its answer: `sequence` is there from its sending on."""
         self.retries = 0
         """How often it was tried again, its worker having been lost."""
+        self.resent = 0
+        """How often its client sent it again, it having been refused."""
         self.generated = 0
         """Tokens that workers generated which were lost since: the prompt of the next one ends with them."""
         self.preemptions = 0
@@ -121,11 +129,7 @@ class RequestState:
         self.worker: int | None = None
         self.ties: int | None = None
         self.active: ActiveRequest | None = None
-        self.line: RouterLine | None = None
-        """Where it waits at a router; None: it does not."""
-        self.line_since_s = 0.0
-        self.router_queue_s: float | None = None
-        """How long it waited at routers, at all stages and tries; None: at none that has a queue."""
+        self.router_wait = RouterWait()
         self.routed_s: float | None = None
         self.queued_s: float | None = None
         self.first_scheduled_s: float | None = None
@@ -186,27 +190,14 @@ class RequestState:
         if self.routed_s is None:
             self.ties, self.routed_s = ties, now_s
 
-    def waits(self, line: RouterLine, now_s: float) -> None:
-        """It waits at a router from now on."""
-        self.line, self.line_since_s = line, now_s
+    def start_over(self, *, lost: bool = True) -> None:
+        """It is to be tried again: what its workers had is gone, and a stage's times are the next one's.
 
-    def waited(self, now_s: float) -> None:
-        """It has passed a router that has a queue, where it waited or not."""
-        since_s = now_s if self.line is None else self.line_since_s
-        self.line = None
-        self.router_queue_s = (self.router_queue_s or 0.0) + (now_s - since_s)
-
-    def leave_line(self, now_s: float) -> None:
-        """It is not to wait at a router any longer, if it does."""
-        if self.line is not None:
-            self.line.leave(self.request.index)
-            self.waited(now_s)
-
-    def start_over(self) -> None:
-        """It is to be tried again: what its workers had is gone, and a stage's times are the next one's."""
+        `lost`: a worker was; else it was refused on its way.
+        """
         if self.answering is not None:
             self.generated += self.answering.outputs
-        self.retries += 1
+        self.retries += lost
         self.drop(self.active)
         self.drop(self.decode)
         self.active = self.decode = None

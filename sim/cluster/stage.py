@@ -6,8 +6,11 @@ from math import inf
 from typing import Final, NamedTuple
 
 from sim.base.uniform import uniform
+from sim.cluster.gate import Ranks, Ticket
 from sim.cluster.pool import Pool
 from sim.cluster.recorder import Recorder
+from sim.cluster.refused import NO_WORKER, Refused
+from sim.cluster.reports import Reports
 from sim.cluster.request_state import RequestState, Visit
 from sim.cluster.router_line import RouterLine
 from sim.engine.active import ActiveRequest
@@ -21,18 +24,20 @@ Booked = Callable[[RequestState, Pool, Decision, Booking], None]
 """Is told of every booking, right after it was made."""
 
 
-class Refused(NamedTuple):
-    """No worker serves the request."""
-
-    reason: str
-    """As in the table of requests."""
-
-
-NO_WORKER = Refused("no_eligible_worker")
 QUEUE_LIMIT: Final = "router_queue_limit"
 """Begins the reason of what a limit of a router's queue turns away, as Dynamo does with status 529."""
 Go = Callable[[Visit | Refused], None]
 """Is told what became of a request that a stage was to admit."""
+
+
+class Entry(NamedTuple):
+    """A request that is to be admitted."""
+
+    go: Go
+    pinned: int | None
+    """The rank that it is to be."""
+    ticket: Ticket | None = None
+    """What it has of its session's binding; None: sessions are bound to nothing."""
 
 
 class Desk(NamedTuple):
@@ -45,6 +50,8 @@ class Desk(NamedTuple):
     booked: Booked | None = None
     pins: Mapping[int, int] = {}
     """Workers that requests are to go to, by index, where a stage has them."""
+    reports: Reports | None = None
+    """What workers say of themselves; None: nobody reads it."""
 
 
 class Stage:
@@ -92,53 +99,97 @@ class Stage:
         """Whether a prompt fits into a worker."""
         return self.pool.worker(0).engine.fits(prompt_tokens)
 
-    def choose(self, record: RequestState) -> Decision | None:
-        """Ask the router, whether others wait there or not; None: no worker may serve the request."""
+    def choose(self, record: RequestState) -> Decision | Refused:
+        """Ask the router, whether others wait there or not."""
         self._hear(record, inf)
-        return self._choose(record, self._query(record))
+        ranks = self._ranks(record, None)
+        return ranks if isinstance(ranks, Refused) else self._choose(record, self._query(record, ranks))
 
     def admit(self, record: RequestState, go: Go, pinned: int | None = None, heard: float = inf) -> None:
         """Choose a worker and put the request on its books in one instant: the stage serves it from then on.
 
-        That is now, or when the router's queue lets it go. `go` is told of it then, or that the request is
-        refused. `pinned`: the rank that it is to be. `heard`: the router has heard from ranks up to this one
-        what arrived at this very instant.
+        That is now, or when its session is bound and the router's queue lets it go. `go` is told of it then,
+        or that the request is refused. `pinned`: the rank that it is to be. `heard`: the router has heard
+        from ranks up to this one what arrived at this very instant.
         """
+        gate = self.pool.replicas[record.front_end].gate
+        if gate is None or not gate.binds:
+            self._admit(record, Entry(go, pinned), heard)
+            return
+        again = partial(self._again, record, go, pinned, heard)
+        entered = gate.enter(record.request.session, self._clock.now_s, again)
+        if isinstance(entered, Refused):
+            go(entered)
+        elif entered is not None:
+            self._admit(record, Entry(go, pinned, entered), heard)
+
+    def _again(self, record: RequestState, go: Go, pinned: int | None, heard: float) -> None:
+        """The first request of its session has been dispatched, or never will be."""
+        if not record.over:
+            self.admit(record, go, pinned, heard)
+
+    def _admit(self, record: RequestState, entry: Entry, heard: float) -> None:
         self._hear(record, heard)
-        query, line = self._query(record, pinned), self._line(record)
-        if line is None:
-            self._serve(record, go, query)
+        ranks, line = self._ranks(record, entry.pinned), self._line(record)
+        if isinstance(ranks, Refused):
+            self._refuse(entry, ranks)
+        elif line is None:
+            self._serve(record, entry, self._query(record, ranks))
         else:
-            self._enter(record, go, query, line)
+            self._enter(record, entry, self._query(record, ranks), line)
 
     def _line(self, record: RequestState) -> RouterLine | None:
         """Return where requests wait at the router of a request's front end; None: nobody ever does."""
         return self.lines[record.front_end] if self.lines else None
 
-    def _enter(self, record: RequestState, go: Go, query: Query, line: RouterLine) -> None:
-        found = line.enter(query._replace(allowed=None), partial(self._called, record, go))
+    def _ranks(self, record: RequestState, pinned: int | None) -> Ranks | Refused:
+        """Return where a request may go now."""
+        pool, index = self.pool, record.request.index
+        pin = self._pins.get(index) if self._pins else None
+        if pin is not None and pin in pool:
+            pinned = pool.rank(pin)
+        replica = pool.replicas[record.front_end]
+        if replica.gate is None:
+            return Ranks(pinned, pool.alive)
+        now_s = self._clock.now_s
+        return replica.gate.ranks(record.request.session, pinned, pool.alive, replica.router, now_s)
+
+    def _enter(self, record: RequestState, entry: Entry, query: Query, line: RouterLine) -> None:
+        # Who is alive the queue asks itself, each time that it looks.
+        among = None if query.allowed == self.pool.alive else query.allowed
+        found = line.enter(query._replace(allowed=among), partial(self._called, record, entry))
         now_s = self._clock.now_s
         if isinstance(found, Waiting):
-            record.waits(line, now_s)
+            record.router_wait.begin(line, entry.ticket, now_s)
             return
-        record.waited(now_s)
+        record.router_wait.end(now_s)
         if found is None:
-            self._serve(record, go, query)
+            self._serve(record, entry, query)
         else:
-            go(Refused(f"{QUEUE_LIMIT} of class {found.policy_class}; {found.current} {found.kind} wait"))
+            reason = f"{QUEUE_LIMIT} of class {found.policy_class}; {found.current} {found.kind} wait"
+            self._refuse(entry, Refused(reason))
 
-    def _called(self, record: RequestState, go: Go, waited: Query) -> None:
+    def _called(self, record: RequestState, entry: Entry, waited: Query) -> None:
         """A request has waited: it is served by what is now, and by overlaps that the queue may know."""
-        record.waited(self._clock.now_s)
+        record.router_wait.end(self._clock.now_s)
         self._hear(record, inf)
-        self._serve(record, go, self._query(record, waited.pinned)._replace(overlap=waited.overlap))
+        ranks = self._ranks(record, entry.pinned)
+        if isinstance(ranks, Refused):
+            self._refuse(entry, ranks)
+        else:
+            self._serve(record, entry, self._query(record, ranks)._replace(overlap=waited.overlap))
 
-    def _serve(self, record: RequestState, go: Go, query: Query) -> None:
+    def _refuse(self, entry: Entry, refused: Refused) -> None:
+        if entry.ticket is not None:
+            entry.ticket.ended(self._clock.now_s)
+        entry.go(refused)
+
+    def _serve(self, record: RequestState, entry: Entry, query: Query) -> None:
         decision = self._choose(record, query)
-        if decision is None:
-            go(NO_WORKER)
+        if isinstance(decision, Refused):
+            self._refuse(entry, decision)
             return
-        pool, now_s = self.pool, self._clock.now_s
+        pool, now_s, ticket = self.pool, self._clock.now_s, entry.ticket
         router = pool.replicas[record.front_end].router
         self._recorder.routed(record, decision, self.name, pool.members, now_s)
         booking = router.book(query, decision.chosen, now_s)
@@ -146,8 +197,11 @@ class Stage:
             self._booked(record, pool, decision, booking)
         rank, line = decision.chosen.rank, self._line(record)
         visit = Visit(self.name, pool, router, rank, booking, decode=self.decode, line=line)
+        visit.ticket = ticket
         record.booked(visit, decision.ties, now_s)
-        go(visit)
+        if ticket is not None:
+            ticket.dispatched(rank, now_s)
+        entry.go(visit)
 
     def _hear(self, record: RequestState, heard: float) -> None:
         """Let the router hear what arrived until now, and at this very instant from ranks up to `heard`."""
@@ -156,26 +210,24 @@ class Stage:
             self._lazy_updates.settle(self._clock.now_s, -1)
             replica.undelivered.open(self._clock.now_s, heard)
 
-    def _choose(self, record: RequestState, query: Query) -> Decision | None:
+    def _choose(self, record: RequestState, query: Query) -> Decision | Refused:
         router = self.pool.replicas[record.front_end].router
         number = uniform(self._seed, f"route {self.name}", query.request)
         try:
             return router.choose(query, self._clock.now_s, number)
         except NoEligibleWorkerError:
-            return None
+            return NO_WORKER
 
-    def _query(self, record: RequestState, pinned: int | None = None) -> Query:
+    def _query(self, record: RequestState, ranks: Ranks) -> Query:
         request = record.request
-        pin = self._pins.get(request.index) if self._pins else None
-        if pin is not None and pin in self.pool:
-            pinned = self.pool.rank(pin)
         return Query(
             request.index,
             record.prompt_tokens,
             record.attention_blocks,
             session=request.session,
             overrides=self._overrides,
-            allowed=self.pool.alive,
-            pinned=pinned,
+            allowed=ranks.allowed,
+            pinned=ranks.pinned,
+            priority_jump=float(max(request.priority, 0)),
             sequence=record.attention_sequence if self._follows_answers else (),
         )

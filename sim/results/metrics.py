@@ -94,6 +94,8 @@ class RunFacts:
     """Between which times rates are counted, where something may be left out; None: all of the run."""
     begun_s: float = 0.0
     """When the measured part began."""
+    resent: int | None = None
+    """How often clients sent refused requests again; None: none would, nor is it said."""
 
     @property
     def measured_s(self) -> float:
@@ -114,7 +116,7 @@ def summarise(requests: Table, itl_s: WeightedSample, facts: RunFacts) -> dict[s
     output_tokens = columns.total("output_tokens", where=within)
     return {
         "schema_version": SCHEMA_VERSION,
-        "requests": _requests(columns, broken=facts.faults is not None),
+        "requests": _requests(columns, facts.resent, broken=facts.faults is not None),
         "not_completed": not_completed(requests, facts.most_tokens),
         **distributions,
         "from_due": from_due,
@@ -231,7 +233,7 @@ def _sample(values: NDArray[np.float64]) -> WeightedSample:
     return sample
 
 
-def _requests(columns: _Columns, *, broken: bool) -> dict[str, Any]:
+def _requests(columns: _Columns, resent: int | None, *, broken: bool) -> dict[str, Any]:
     counts = Counter(columns.status)
     statuses = ["completed", "rejected", "unfinished", *(("failed", "cancelled") if broken else ())]
     reasons: dict[str, list[str]] = {status: [] for status in statuses[1:]}
@@ -242,6 +244,7 @@ def _requests(columns: _Columns, *, broken: bool) -> dict[str, Any]:
         "total": len(columns.status),
         **{status: counts[status] for status in statuses},
         **({"retries": columns.total("retries")} if broken else {}),
+        **({"resent": resent} if resent is not None else {}),
         **{f"{status}_by_reason": dict(sorted(Counter(found).items())) for status, found in reasons.items()},
     }
 

@@ -39,6 +39,7 @@ _LABELS = {
     "requests.failed": "Requests failed",
     "requests.cancelled": "Requests cancelled",
     "requests.retries": "Requests tried again",
+    "requests.resent": "Refused requests sent again",
     "prefill.recomputation": "Recomputation",
     "prefill.recomputation_by_counter": "Recomputation, counters",
     "prefill.computed_tokens": "Prompt tokens computed",
@@ -170,9 +171,8 @@ def check_number(name: str, known: Collection[str], option: str) -> None:
 
 def counts_requests(name: str) -> bool:
     """Whether a number counts requests of a kind that only runs have in which there may be some."""
-    return name in {"requests.failed", "requests.cancelled", "requests.retries"} or (
-        name.startswith("requests.") and "_by_reason." in name
-    )
+    kinds = {"requests.failed", "requests.cancelled", "requests.retries", "requests.resent"}
+    return name in kinds or (name.startswith("requests.") and "_by_reason." in name)
 
 
 def label(name: str) -> str:

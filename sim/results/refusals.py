@@ -40,6 +40,12 @@ _MORE_POOL = (
 )
 _MIGRATE = "frontend.migration_limit above 0 tries them on another worker, so many times"
 
+_BUSY = "{{requests}} {{were}} refused: all eligible workers busy ({code})"
+_LESS_BUSY = (
+    "higher router.active_*_threshold, replay.retries, as clients have them, or more workers; a router queue "
+    "(router.queue_threshold) lets requests wait instead"
+)
+
 WORDS: dict[str, Words] = {
     "exceeds_max_model_len": Words(
         "{prompts}, with the answer, {are} longer than max_model_len {most}, the longest prompt {longest}",
@@ -73,6 +79,12 @@ WORDS: dict[str, Words] = {
     "router_queue_limit": Words(
         "{requests} {were} refused with status 529 by a limit of the router's queue: {reason}",
         "higher limits of that class in router.policy_config, more workers, or fewer requests at a time",
+    ),
+    "workers_busy": Words(_BUSY.format(code=529), _LESS_BUSY),
+    "workers_busy_503": Words(_BUSY.format(code=503), _LESS_BUSY),
+    "session_limit": Words(
+        "{requests} {were} refused: no more than 65,536 sessions can be bound to workers (529)",
+        "a shorter router.session_affinity_ttl_secs",
     ),
     "worker_died": Words("{requests} failed: the serving worker died", _MIGRATE),
     "cannot_connect": Words(

@@ -8,6 +8,7 @@ import numpy as np
 from sim.base.errors import InputError
 from sim.kv.events import Tier
 from sim.kv.runs import BlockRuns
+from sim.router.busy import ReportedPrefill
 from sim.router.caches import Caches, caches_of
 from sim.router.candidates import Candidates
 from sim.router.columns import Column, at
@@ -89,6 +90,7 @@ class Router:
             self._caches.guessed = None
         self._resolved: dict[Overrides, tuple[Weights, bool]] = {}
         self._expiry = expiry or SecondChance(config.active_request_expiry_secs)
+        self._reported = ReportedPrefill(ranks, config.report_delay_s) if config.limits_prefill else None
         self.loads = Loads(ranks, fades=config.track_output_blocks)
 
     @property
@@ -164,6 +166,7 @@ class Router:
             total_blocks=-(-query.isl_tokens // self._block_size),
         )
         self.loads.book(booking)
+        self._report(now_s)
         if self._caches.guessed is not None:
             self._caches.guessed.book(booking, query, now_s)
         return booking
@@ -172,6 +175,7 @@ class Router:
         """The prompt is computed: its tokens no longer count."""
         self.progress(booking, now_s, now_s)
         self.loads.end_prefill(booking)
+        self._report(now_s)
 
     def output_tokens(self, booking: Booking, tokens: int, now_s: float) -> None:
         """The request has generated `tokens` tokens so far: a block is added where they reach into a new one.
@@ -199,12 +203,28 @@ class Router:
         """The request ended, however it ended: nothing of it counts any more."""
         self._expiry.look(self.loads, now_s)
         self.loads.free(booking)
+        self._report(now_s)
         if self._caches.guessed is not None:
             self._caches.guessed.free(booking)
 
     def forget_bookings(self) -> None:
         """The router starts anew: it knows of no request that it has routed."""
         self.loads.clear()
+
+    def reported_prefill(self, now_s: float) -> Sequence[int] | None:
+        """Return the booked prompt tokens by rank, as old as load reports are; None: they have no limit.
+
+        What a scan freed is reported when somebody looks next.
+        """
+        if self._reported is None:
+            return None
+        self._expiry.look(self.loads, now_s)
+        self._report(now_s)
+        return self._reported.known(now_s)
+
+    def _report(self, now_s: float) -> None:
+        if self._reported is not None:
+            self._reported.note(self.loads.prefill_tokens, now_s)
 
     # KV events
 

@@ -92,6 +92,7 @@ def run(
         *_gpus(cluster),
         *cluster.replay.notes,
         *front_end_notes(scenario),
+        *_resent(cluster),
         *_apart(scenario),
         *_without_effect(scenario),
         *_unknown_sessions(scenario, trace),
@@ -139,6 +140,7 @@ def summary_of(cluster: Cluster) -> dict[str, Any]:
         faults=_tolls(cluster) if cluster.can_break else None,
         window=cluster.replay.window(end_s) if cluster.replay.leaves_out else None,
         begun_s=cluster.replay.left_out.begun_s,
+        resent=recorder.resent if scenario.replay.retries else None,
     )
     return summarise(recorder.rows.tables["requests"], recorder.itl_s, facts)
 
@@ -209,6 +211,14 @@ def _gpus(cluster: Cluster) -> list[str]:
     if decode.pool_tokens != first.pool_tokens:
         pools.append(f"{decode.pool_tokens:,} (decode)")
     return [f"workers: {workers}, {workers.gpus} GPUs; KV tokens a rank: {' and '.join(pools)}"]
+
+
+def _resent(cluster: Cluster) -> list[str]:
+    """Say how often clients sent requests again that were refused."""
+    times = cluster.recorder.resent
+    if not times:
+        return []
+    return [f"refused and sent again by clients: {times:,} times (replay.retries)"]
 
 
 def _apart(scenario: Scenario) -> list[str]:

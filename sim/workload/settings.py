@@ -116,6 +116,15 @@ class ReplaySettings(Settings):
     says."""
     timeout_s: Annotated[Seconds, Field(gt=0)] | None = None
     """How long after it was sent a client gives a request up that has not ended; unset: never."""
+    retries: Annotated[int, Field(ge=0, le=1000)] = 0
+    """How often a client sends a request again that was refused, with a growing wait in between; OpenAI's and
+    Anthropic's clients do so twice unless told otherwise. Its TTFT counts from its first sending."""
+    retry_backoff_s: Seconds = 0.5
+    """How long it waits before the first time; each later wait is twice as long, up to 8 s, and a draw takes
+    up to a quarter off."""
+    retry_after_s: Seconds | None = None
+    """What refusals ask clients to wait (Retry-After), which they do instead if it is at most 60 s; unset:
+    refusals ask for nothing."""
     think_factor: Factor | None = None
     """Think times that the trace has are multiplied by this, for client "turn-dependent"; unset: 1."""
     max_think_s: Seconds | None = None

@@ -1,8 +1,8 @@
 """Compares what one routing choice takes in two checkouts: `python -m tests.bench.choose OTHER`.
 
 A choice is what a request costs its router: costs of all ranks, the policy, booking, first token and end,
-with an index and bookings of a cluster under load. The two sides run in turn, each time in a new process, in the
-checkout's folder and with the Python of its `.venv`, where it has one. OTHER may be a `git worktree` of the
+with an index and bookings of a cluster under load. The two sides run in turn, each time in a new process, in
+the checkout's folder and with the Python of its `.venv`, where it has one. OTHER may be a `git worktree` of the
 commit before.
 """
 

@@ -18,10 +18,11 @@ from tests.vectors.router_ageing import replay_ageing
 from tests.vectors.router_decisions import replay_decisions
 from tests.vectors.router_draws import replay_draws
 from tests.vectors.router_hashes import replay_hashes
-from tests.vectors.router_lru import replay_lru
+from tests.vectors.router_live import replay_live
+from tests.vectors.router_live_pair import replay_live_pair
 from tests.vectors.router_queue import replay_queue
 from tests.vectors.router_service import unknown_settings
-from tests.vectors.router_tally import Replay, Row, Rows, Tally
+from tests.vectors.router_tally import Replay, Rows, Tally
 from tests.vectors.skipped import NO_INPUT, Skipped
 
 REPLAYS: dict[str, Replay] = {
@@ -29,22 +30,11 @@ REPLAYS: dict[str, Replay] = {
     "softmax": replay_draws,
     "workers": replay_ageing,
     "block_hash": replay_hashes,
-    "live_scenario lru": replay_lru,
     "queue_scenario": replay_queue,
+    "live_scenario": replay_live,
+    "disaggregated_scenario": replay_live_pair,
 }
-"""By the kind of a recording (`kind_of`)."""
-NOT_MODELLED = {
-    "live_scenario": ("a live front end", "requests"),
-    "disaggregated_scenario": ("a live front end before two pools", "requests"),
-}
-"""What recordings are of that the core cannot be held against, and what their lines are."""
-
-
-def kind_of(first: Row) -> str:
-    """Return what a recording is of: the op of its first line, and lru where a live index is of that kind."""
-    op = str(first.get("op"))
-    policy = first.get("config", {}).get("router_approximate_cache_policy")
-    return "live_scenario lru" if op == "live_scenario" and policy == "lru" else op
+"""By the op of a recording's first line."""
 
 
 def read(path: Path) -> Rows:
@@ -55,8 +45,8 @@ def read(path: Path) -> Rows:
             rows.append((f"{path.name}:{number}", json.loads(line)))
         except json.JSONDecodeError as error:
             raise InputError(f"{path}:{number}: not a JSON object ({error})") from error
-    kinds = sorted(REPLAYS.keys() | NOT_MODELLED.keys())
-    if not rows or kind_of(rows[0][1]) not in kinds:
+    kinds = sorted(REPLAYS)
+    if not rows or rows[0][1].get("op") not in kinds:
         raise InputError(f"{path}:1: no recording of the router starts here; op is one of {kinds}")
     return rows
 
@@ -71,12 +61,8 @@ def replay(skipped: Skipped, tally: Tally) -> int:
     for path in skipped.recordings():
         rows = read(path)
         first = rows[0][1]
-        kind = kind_of(first)
-        if kind not in REPLAYS:
-            what, counted = NOT_MODELLED[kind]
-            lines = sum(row["op"] not in ("queue_scenario", "ended") for _, row in rows)
-            skipped.add(path, f"{what}, {lines} {counted}")
-        elif kind == "block_hash" and find_spec("xxhash") is None:
+        kind = str(first["op"])
+        if kind == "block_hash" and find_spec("xxhash") is None:
             skipped.add(path, f"the package xxhash is not here, {len(rows)} prompts")
         elif unknown := unknown_settings(first):
             skipped.add(path, f"settings that the core does not have: {', '.join(unknown)}")

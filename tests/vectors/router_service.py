@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from sim.base.errors import InputError
 from sim.router import Booking, CostTerms, Overrides, Query, Router, RouterConfig
+from sim.router.affinity import Affinity, Hold
 from sim.router.policies.policy import cheapest
 from sim.router.rules import RULES
 from tests.vectors.router_tally import Row
@@ -117,21 +118,29 @@ class SelectionService(RecordedRouter):
     def __init__(self, scenario: Row) -> None:
         settings = settings_of(scenario) | {"track_active_blocks": True, "track_output_blocks": True}
         super().__init__(scenario, RouterConfig(**settings), service=True)
-        self._keeps_sessions = "session_affinity_ttl_secs" in scenario
-        self._rank_of: dict[str, int] = {}
-        """Of a session, from its first reservation on."""
+        ttl_s = scenario.get("session_affinity_ttl_secs")
+        self._affinity = None if ttl_s is None else Affinity(ttl_s)
+        self._holds: dict[str, Hold] = {}
+        """By request: its session is bound from its first reservation on."""
 
     def may_choose(self, row: Row, query: Query, terms: Sequence[CostTerms]) -> Iterable[int]:
         """Return the ranks between which only chance decides; one if the session has been there."""
         session = row.get("session_context", {}).get("session_id")
-        if session is None or not self._keeps_sessions:
+        if session is None or self._affinity is None:
             return super().may_choose(row, query, terms)
-        found = self._rank_of.get(session)
-        if found is not None:
-            return [found]
+        bound = self._affinity.rank(session, self.now_s)
         if row["op"] == "select_and_reserve":
-            self._rank_of[session] = self.ranks.index(tuple(row["chosen"]))
-        return super().may_choose(row, query, terms)
+            hold = self._affinity.take(session, self.now_s)
+            assert hold is not None
+            self._affinity.bind(hold, self.ranks.index(tuple(row["chosen"])), self.now_s)
+            self._holds[row["request_id"]] = hold
+        return super().may_choose(row, query, terms) if bound is None else [bound]
+
+    def proceed(self, row: Row) -> None:
+        """Apply one recorded step; a session's binding outlasts its last request by its time."""
+        super().proceed(row)
+        if row["op"] == "free" and self._affinity is not None and row["request_id"] in self._holds:
+            self._affinity.release(self._holds.pop(row["request_id"]), self.now_s)
 
 
 class KvRouter(RecordedRouter):

@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 from sim.router.candidates import Candidates
 from sim.router.cost import CostTerms
 from sim.router.query import Query
+from sim.router.report import WorkerReport
 
 
 class Policy(Protocol):
@@ -42,22 +43,14 @@ class PolicySettings(Protocol):
         """0: the cheapest worker. Above: a draw by softmax of the costs."""
 
 
-class WorkerReport(NamedTuple):
-    """What a worker last said of itself: as old as the way and the interval of its reports make it."""
-
-    waiting_requests: int
-    running_requests: int
-    used_kv_blocks: int
-    total_kv_blocks: int
-
-
 class Surroundings(NamedTuple):
     """What there is around a router for a policy to look at: of ranks, at the time of a decision."""
 
     ranks: int
     block_tokens: int
     report: Callable[[int], WorkerReport] | None = None
-    """By rank; None: workers say nothing of themselves here."""
+    """By rank; None: workers say nothing of themselves here, or the policy does not read it
+    (`NamedPolicy.reads_reports`)."""
     cached_tokens: Callable[[Query], Sequence[int]] | None = None
     """Tokens of a prompt that each rank would truly hit if the request stood in its queue now, whatever any
     index believes; None: there are no workers."""
@@ -74,3 +67,5 @@ class NamedPolicy(NamedTuple):
     """Makes one for each router."""
     source: str
     """Whose rule it is: software, release, and where it is written down."""
+    reads_reports: bool = False
+    """Whether it looks at what workers say of themselves: `Surroundings.report` is there only then."""

@@ -50,7 +50,7 @@ def test_somebody_waits_for_nothing(monkeypatch: pytest.MonkeyPatch):
 def test_somebody_ends_who_still_waits():
     def forgotten(cluster):
         record = cluster.recorder.records[3]
-        record.line = None
+        record.router_wait.line = None
         cluster.migration.abandon(3, "cancelled", "client_cancelled")
 
     error = seen(forgotten)
