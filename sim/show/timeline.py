@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sim.results.plain import plain_rows
+from sim.results.tables import ROUTER_QUEUE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -145,6 +146,8 @@ def _slots(stays: Sequence[_Stay]) -> list[int]:
 def _slices(stay: _Stay, slot: int) -> Iterator[Event]:
     """Yield the request, and inside of it its phases."""
     details = {name: stay.request[name] for name in _DETAILS}
+    if ROUTER_QUEUE.name in stay.request:
+        details[ROUTER_QUEUE.name] = stay.request[ROUTER_QUEUE.name]
     yield _slice(stay, slot, _title(stay.request), stay.start_s, stay.end_s) | {"args": details}
     for phase in stay.phases:
         yield _slice(stay, slot, phase.name, phase.start_s, phase.end_s)

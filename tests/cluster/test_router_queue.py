@@ -8,6 +8,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from sim.results.metrics import to_json
 from sim.simulation.run import summary_of
@@ -217,6 +218,15 @@ def test_a_threshold_of_the_queue_is_that_of_busy_prefill_workers():
     # Prefill is busy with 64 of 64 tokens: the second stays with the decode worker, and so does the third,
     # which waits there as that one is busy too; the first one comes there after it.
     assert times(cluster, "worker", "router_queue_s") == [(0, 1.5), (1, 0.0), (1, 0.75)]
+
+
+@pytest.mark.parametrize("policy", ["prefill_load", "isl_or_load"])
+def test_a_load_without_any_threshold_is_refused(policy):
+    with pytest.raises(ValidationError, match=f'policy "{policy}" needs prefill_busy_threshold'):
+        scenario(
+            workers={"count": None, "prefill": 1, "decode": 1},
+            disaggregation={"conditional": {"policy": policy}},
+        )
 
 
 # -- in any case --------------------------------------------------------------------------------------------

@@ -149,8 +149,6 @@ def test_peeks_book_nothing() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"policy": "prefill_load"}, 'policy "prefill_load" needs prefill_busy_threshold'),
-        ({"policy": "isl_or_load"}, 'policy "isl_or_load" needs prefill_busy_threshold'),
         ({"policy": "always"}, "policy"),
         ({"eff_isl_threshold": -1}, "eff_isl_threshold"),
         ({"eff_isl_ratio_threshold": 1.1}, "eff_isl_ratio_threshold"),
@@ -219,3 +217,11 @@ def recorded_requests() -> list[dict[str, Any]]:
                 for key in as_logged(Verdict(False, "bypass_declined_by_policy", 0, 0, None, None))
             }
     return list(requests.values())
+
+
+def test_the_threshold_of_busy_prefill_falls_back_to_that_of_the_queue() -> None:
+    unset = ConditionalDisaggSettings(policy="prefill_load")
+    assert unset.beside_queue(0.25).prefill_busy_threshold == 0.25
+    assert unset.beside_queue(None).prefill_busy_threshold is None
+    given = ConditionalDisaggSettings(policy="prefill_load", prefill_busy_threshold=0.5)
+    assert given.beside_queue(0.25).prefill_busy_threshold == 0.5

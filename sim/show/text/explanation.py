@@ -140,6 +140,8 @@ def _afterwards(request: Values) -> RenderableType:
     if request["retries"]:
         times = f"{request['retries']} {plural(request['retries'], 'time')}"
         facts["Tried again"] = f"{times}, its worker having been lost"
+    if request.get("router_queue_s"):
+        facts["At the router"] = f"waited {words.seconds(request['router_queue_s'])} in its queue"
     if request["first_token_s"] is not None:
         facts["TTFT"] = words.seconds(request["ttft_s"])
         if request["queue_s"]:
