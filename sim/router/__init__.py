@@ -3,11 +3,12 @@
 from sim.kv.events import Tier
 from sim.router.config import RouterConfig
 from sim.router.cost import CostTerms
+from sim.router.eligible import NoEligibleWorkerError
 from sim.router.load import Booking
 from sim.router.overrides import Overrides
 from sim.router.policies import Policy
 from sim.router.query import Query
-from sim.router.router import Decision, NoEligibleWorkerError, Router
+from sim.router.router import Decision, Router
 from sim.router.rules import WorkerType
 
 __all__ = [

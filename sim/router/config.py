@@ -1,6 +1,6 @@
 """The router's settings: Dynamo 1.5.0's names (without the `router_` prefix), defaults and units."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -12,6 +12,7 @@ from sim.router.index_settings import IndexSettings
 from sim.router.overrides import NO_OVERRIDES, Overrides, replace_alias
 from sim.router.policies import POLICIES
 from sim.router.queue.settings import QueueSettings
+from sim.router.renamed import apply_renamed
 from sim.router.replicas import ReplicaSettings
 from sim.router.rules import Version
 
@@ -76,8 +77,8 @@ class RouterConfig(IndexSettings, QueueSettings, AffinitySettings, BusySettings,
     """Dynamo's preset `--load-aware`: load alone decides. No credit, no KV events, no predictions, no shared
     cache, blocks and prefill tracked, no reuse between requests assumed, whatever else is said of these."""
     prefill_load_model: PrefillLoadModel = "none"
-    """How booked prompt tokens count until the first token: all of them, or less and less over the time that
-    the prompt should take ("aic", Dynamo 1.6 calls it "ais"; experimental)."""
+    """How booked prompt tokens count until the first token: all of them. Dynamo's other model, "aic" ("ais"
+    in 1.6), lets them fade over the time that the prompt should take; it is refused here."""
     tracking_hash: Literal["public-xxh3-v1", "keyed-xxh3-v1"] = "public-xxh3-v1"
     """How Dynamo names the blocks of running requests. Without effect here: equal prefixes are equal."""
     prefill_policy: PolicyName | None = None
@@ -93,5 +94,16 @@ class RouterConfig(IndexSettings, QueueSettings, AffinitySettings, BusySettings,
         """Whether the router wants to know of every block that an answer grows by."""
         return self.track_output_blocks or self.follows_answers
 
-    _alias = model_validator(mode="before")(replace_alias)
-    _preset = model_validator(mode="before")(apply_load_aware)
+    @model_validator(mode="before")
+    @classmethod
+    def _by_other_names(cls, data: Any) -> Any:
+        return apply_renamed(apply_load_aware(replace_alias(data)))
+
+    @model_validator(mode="after")
+    def _loads_stay(self) -> Self:
+        if self.prefill_load_model != "none":
+            raise ValueError(
+                f'prefill_load_model = "{self.prefill_load_model}" is not simulated: booked prompt tokens '
+                'count until the first token; leave it out, or give "none"'
+            )
+        return self

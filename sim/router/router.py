@@ -3,8 +3,6 @@
 from collections.abc import Sequence, Set
 from typing import NamedTuple
 
-import numpy as np
-
 from sim.base.errors import InputError
 from sim.kv.events import Tier
 from sim.kv.runs import BlockRuns
@@ -14,6 +12,7 @@ from sim.router.candidates import Candidates
 from sim.router.columns import Column, at
 from sim.router.config import RouterConfig
 from sim.router.cost import CostTerms, Weights, WorkerState, cost_columns
+from sim.router.eligible import Eligible
 from sim.router.expiry import Expiry, SecondChance
 from sim.router.load import Booking, Loads
 from sim.router.lru_guesses import LruGuesses
@@ -22,11 +21,6 @@ from sim.router.policies import Policy, Surroundings, make_policy, reads_cache
 from sim.router.query import Query
 from sim.router.ranks import members
 from sim.router.rules import RULES, WorkerType
-from sim.router.taints import taint_factor
-
-
-class NoEligibleWorkerError(Exception):
-    """No rank satisfies what the request demands."""
 
 
 class Decision(NamedTuple):
@@ -76,9 +70,7 @@ class Router:
         """
         self._config = config
         self._block_size = block_size
-        self._ranks = range(ranks)
-        self._everyone = (1 << ranks) - 1
-        self._taints = taints if taints is not None else [frozenset()] * ranks
+        self._eligible = Eligible(ranks, taints)
         self._policy = policy or make_policy(config, around or Surroundings(ranks, block_size))
         self._rules = RULES[config.version]
         self._service = service
@@ -115,18 +107,18 @@ class Router:
         self._expiry.look(self.loads, now_s)
         self._check_blocks(query)
         weights, reuse = self._settings(query.overrides)
-        ranks, among = self._eligible(query)
+        ranks, among = self._eligible.of(query)
         blocks = BlockRuns.of(query.blocks)
         prefill_tokens, active_blocks, requests = self.loads.columns()
         new_blocks = self._new_blocks(blocks, among, reuse)
         overlap = query.overlap
         if overlap is None:
             overlap = self._caches.overlap(blocks, among, now_s)
-        taint_factors = self._taint_factors(query)
+        taint_factors = self._eligible.factors(query)
         known = WorkerState(
             prefill_tokens, active_blocks, requests, new_blocks, *overlap, taint_factors, query.shared
         )
-        if len(ranks) < len(self._ranks):
+        if len(ranks) < len(self._eligible.ranks):
             places = members(among)
             known = WorkerState._make(at(column, places) for column in known)
         return Candidates(ranks, cost_columns(weights, query.isl_tokens, self._block_size, known))
@@ -289,27 +281,3 @@ class Router:
         if not self._config.track_active_blocks:
             return 0
         return len(blocks) - (self.loads.shared_depth(blocks, among) if reuse else 0)
-
-    def _eligible(self, query: Query) -> tuple[Sequence[int], int]:
-        """Return the ranks that may serve the request, as a sequence and as a set."""
-        if query.pinned is None and query.allowed is None and not query.required_taints:
-            return self._ranks, self._everyone
-        ranks = [
-            rank
-            for rank in self._ranks
-            if (query.pinned is None or rank == query.pinned)
-            and (query.allowed is None or rank in query.allowed)
-            and query.required_taints <= self._taints[rank]
-        ]
-        if not ranks:
-            raise NoEligibleWorkerError(
-                f"request {query.request}: none of {len(self._ranks)} ranks is eligible; allowed "
-                f"{query.allowed}, pinned {query.pinned}, required taints {sorted(query.required_taints)}"
-            )
-        return ranks, sum(1 << rank for rank in ranks)
-
-    def _taint_factors(self, query: Query) -> Column:
-        """Return what preferred taints multiply each rank's cost by; a pinned request has no preference."""
-        if not query.preferred_taints or query.pinned is not None:
-            return 1.0
-        return np.array([taint_factor(query.preferred_taints, taints) for taints in self._taints])

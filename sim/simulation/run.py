@@ -95,6 +95,7 @@ def run(
         *_resent(cluster),
         *_apart(scenario),
         *_without_effect(scenario),
+        *_of_router(scenario),
         *_unknown_sessions(scenario, trace),
     ]
     name = scenario.title if isinstance(source, Scenario) else short_name(source)
@@ -249,6 +250,24 @@ def _without_effect(scenario: Scenario) -> list[str]:
     if not changed or scenario.workers.prefill:
         return []
     return [f"without effect on aggregated workers: {', '.join(changed)}"]
+
+
+def _of_router(scenario: Scenario) -> list[str]:
+    """Say what of the router's settings is deprecated, or changes nothing here."""
+    router, notes = scenario.router, list[str]()
+    if router.overlap_score_weight is not None or router.overrides.overlap_score_weight is not None:
+        notes.append(
+            "router.overlap_score_weight is deprecated: give prefill_load_scale, and overlap_score_credit = 0 "
+            "in place of a weight of 0"
+        )
+    if router.shared_cache_type != "none":
+        notes.append("no simulated worker has a shared cache: router.shared_cache_type finds nothing there")
+    idle = sorted(router.model_fields_set & {"event_threads", "tracking_hash"})
+    if not scenario.workers.prefill:
+        idle += [key for key in ("prefill_policy", "decode_policy") if getattr(router, key) is not None]
+    if idle:
+        notes.append(f"without effect here: {', '.join(f'router.{key}' for key in idle)}")
+    return notes
 
 
 def _unknown_sessions(scenario: Scenario, trace: Trace) -> list[str]:
