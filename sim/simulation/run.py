@@ -257,8 +257,8 @@ def _of_router(scenario: Scenario) -> list[str]:
     router, notes = scenario.router, list[str]()
     if router.overlap_score_weight is not None or router.overrides.overlap_score_weight is not None:
         notes.append(
-            "router.overlap_score_weight is deprecated: give prefill_load_scale, and overlap_score_credit = 0 "
-            "in place of a weight of 0"
+            "router.overlap_score_weight is deprecated: give prefill_load_scale, and overlap_score_credit "
+            "= 0 in place of a weight of 0"
         )
     if router.shared_cache_type != "none":
         notes.append("no simulated worker has a shared cache: router.shared_cache_type finds nothing there")
