@@ -2,8 +2,8 @@
 
 A choice is what a request costs its router: costs of all ranks, the policy, booking, first token and end,
 with an index and bookings of a cluster under load. The two sides run in turn, each time in a new process, in
-the checkout's folder and with the Python of its `.venv`, where it has one. OTHER may be a `git worktree` of the
-commit before.
+the checkout's folder and with the Python of its `.venv`, where it has one. OTHER may be a `git worktree` of
+the commit before.
 """
 
 import argparse
@@ -74,16 +74,17 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def line(other: Path, workers: int, options: argparse.Namespace) -> str:
     """Return what was measured for a number of workers, and of which builds."""
-    sides: dict[Path, list[dict[str, Any]]] = {ROOT: [], other.resolve(): []}
+    ours, theirs = [], []
     for _ in range(options.rounds):
-        for checkout, runs in sides.items():
-            runs.append(one_side(checkout, workers, options.choices))
-    ours, theirs = ([run["choice_us"] for run in runs] for runs in sides.values())
-    ratios = sorted(mine / their for mine, their in zip(ours, theirs, strict=True))
-    builds = " and ".join(dict.fromkeys(build(runs[0]["module"]) for runs in sides.values()))
+        ours.append(one_side(ROOT, workers, options.choices))
+        theirs.append(one_side(other.resolve(), workers, options.choices))
+    here_us, there_us = ([run["choice_us"] for run in runs] for runs in (ours, theirs))
+    ratios = sorted(here / there for here, there in zip(here_us, there_us, strict=True))
+    builds = " and ".join(dict.fromkeys(build(run["module"]) for run in (ours[0], theirs[0])))
+    here, there = median(here_us), median(there_us)
     return (
-        f"{workers:,} workers: {median(ours):.1f} us here, {median(theirs):.1f} us there ({builds}); "
-        f"ratio {median(ours) / median(theirs):.3f}, of rounds {ratios[0]:.3f} to {ratios[-1]:.3f}"
+        f"{workers:,} workers: {here:.1f} us here, {there:.1f} us there ({builds}); "
+        f"ratio {here / there:.3f}, of rounds {ratios[0]:.3f} to {ratios[-1]:.3f}"
     )
 
 
@@ -96,9 +97,11 @@ def one_side(checkout: Path, workers: int, choices: int) -> dict[str, Any]:
     """Run one side in a process of its own.
 
     Raises:
-        MeasurementError: it failed.
+        MeasurementError: it failed, or there is no simulator in the folder.
 
     """
+    if not (checkout / "sim").is_dir():
+        raise MeasurementError(f"{checkout}: no checkout, it has no folder sim")
     own = checkout / ".venv" / "bin" / "python"
     python = str(own) if own.exists() else sys.executable
     return measured([python, "-c", ONE_SIDE, str(workers), str(choices)], folder=checkout)
