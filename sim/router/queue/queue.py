@@ -10,12 +10,13 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from sim.router.candidates import Candidates
+from sim.router.eligible import NoEligibleWorkerError
 from sim.router.index import Overlap
 from sim.router.query import Query
 from sim.router.queue.arbiter import Arbiter, CursorRule
 from sim.router.queue.classes import QueueClass, QueueClasses
 from sim.router.queue.lanes import ClassQueue, Key, Waiting, cost_tokens, score
-from sim.router.router import NoEligibleWorkerError, Router
+from sim.router.router import Router
 
 Ranks = frozenset[int] | None
 """Ranks of a pool; None: all."""
