@@ -248,3 +248,33 @@ def test_every_rule_holds_of_pairs(seed):
         settings = broken(settings, random, until_s=20.0)
     requests = some_turns(seed)
     same(run_cluster(settings, requests), run_cluster(slowly(settings), requests))
+
+
+# -- queues --------------------------------------------------------------------------------------------------
+
+QUEUED = {"queue_threshold": 0.5, "policy": "round-robin"}
+"""A worker with more than 32 booked prefill tokens is busy."""
+
+
+@pytest.mark.parametrize(
+    ("front_ends", "router", "routed_s"),
+    [
+        (1, {}, [0, 0.5]),
+        (2, {}, [0, 0]),
+        (2, SYNC, [0, 0.5]),
+        (2, SYNC | {"replica_sync_delay_s": 0.25}, [0, 0]),
+    ],
+)
+def test_requests_wait_at_a_front_end_for_what_it_knows_of(front_ends, router, routed_s):
+    """Two prompts of 64 tokens for one worker: the second waits for the first one's first token, at 0.5 s."""
+    requests = trace(turn(0, 64, 2, range(4), "a"), turn(0, 64, 2, range(10, 14), "b"))
+    cluster = play(requests, front_ends, workers=1, router=QUEUED | router)
+    assert [row["routed_s"] for row in sorted(rows(cluster), key=lambda row: row["index"])] == routed_s
+
+
+def test_what_another_says_lets_go_who_waits():
+    """It hears of the booking at 0.25 s, its request comes at 0.3 s; of the first token it hears at 0.75 s."""
+    requests = trace(turn(0, 64, 2, range(4), "a"), turn(0.3, 64, 2, range(10, 14), "b"))
+    router = QUEUED | SYNC | {"replica_sync_delay_s": 0.25}
+    cluster = play(requests, 2, workers=1, router=router)
+    assert [row["routed_s"] for row in sorted(rows(cluster), key=lambda row: row["index"])] == [0, 0.75]
