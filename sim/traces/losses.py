@@ -38,11 +38,15 @@ def _lost(request: Request, before: int | None, writer: Writer) -> list[str]:
         "waits": _waits(request, own) and before is None and "waits" not in writer.carries,
         "several": _waits(request, own) and before is not None and "waits" not in writer.carries,
         "answer": request.answer is not None,
-        "priority": bool(request.priority) and "priority" not in writer.carries,
+        "priority": _is_urgent(request) and "priority" not in writer.carries,
         "model": request.model is not None,
         "cancelled": request.cancel_after_s is not None,
     }
     return [what for what, lost in facts.items() if lost]
+
+
+def _is_urgent(request: Request) -> bool:
+    return bool(request.priority or request.strict_priority or request.policy_class)
 
 
 def _waits(request: Request, own: tuple[int, ...]) -> bool:

@@ -54,11 +54,15 @@ class Request:
     answer: Answer | None = None
     """Which of its prompt tokens are an earlier answer, where the trace knows."""
     priority: int = 0
-    """Higher is more urgent."""
+    """Higher is more urgent: seconds by which Dynamo's router takes it to have come earlier, if it waits."""
     model: str | None = None
     """What the trace names."""
     cancel_after_s: float | None = None
     """How long after it was sent its client gave it up; None: it did not."""
+    strict_priority: int = 0
+    """The tier of the router's queue in which it waits; higher ones go first."""
+    policy_class: str | None = None
+    """The family of policy classes of the router's queue that it asks for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,8 @@ class Row(NamedTuple):
     priority: int = 0
     model: str | None = None
     cancel_after_s: float | None = None
+    strict_priority: int = 0
+    policy_class: str | None = None
     recorded: Recorded = NOTHING
     file: int | None = None
     """Which file it is in; None: the one that is being read."""

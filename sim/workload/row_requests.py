@@ -76,6 +76,8 @@ class RowRequests(Sequence[Request]):
             int(rows.priority.get(row)),
             rows.model.get(row),
             None if isnan(cancel) else cancel,
+            int(rows.strict_priority.get(row)),
+            rows.policy_class.get(row),
         )
 
     def _answer(self, answer: Answer) -> Answer | None:

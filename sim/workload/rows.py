@@ -51,6 +51,8 @@ class Rows:
         self.n_unnamed = 0
         """Rows that name no session."""
         self.priority = Sparse(0)
+        self.strict_priority = Sparse(0)
+        self.policy_class: Shared[str] = Shared()
         self.model: Shared[str] = Shared()
         self.cancel_after_s = Sparse(nan)
         self.block_size = Sparse(0)
@@ -174,6 +176,10 @@ class Rows:
     def _append_rare(self, number: int, row: Row) -> None:
         if row.priority:
             self.priority.put(number, row.priority)
+        if row.strict_priority:
+            self.strict_priority.put(number, row.strict_priority)
+        if row.policy_class is not None:
+            self.policy_class.put(number, row.policy_class)
         if row.block_size:
             self.block_size.put(number, row.block_size)
         if row.model is not None:

@@ -58,4 +58,9 @@ def mooncake_row(request: Request, hash_ids: Sequence[int], *, waits: bool) -> d
 def dynamo_row(request: Request, hash_ids: Sequence[int], *, waits: bool) -> dict[str, Any]:
     """Return the same with a name of the request, and how urgent it is."""
     row = {"request_id": f"r{request.index}", **mooncake_row(request, hash_ids, waits=waits)}
-    return row | ({"priority": request.priority} if request.priority else {})
+    said = {
+        "priority": request.priority,
+        "strict_priority": request.strict_priority,
+        "policy_class": request.policy_class,
+    }
+    return row | {key: value for key, value in said.items() if value}

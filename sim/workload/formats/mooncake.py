@@ -3,8 +3,8 @@
 One request a line: `timestamp` in milliseconds, `input_length`, `output_length`, and `hash_ids`, one for
 every chunk of the whole prompt, rounded up (512 tokens in Mooncake's own files). Dynamo adds `session_id`,
 `delay` in milliseconds (think time after the previous turn's answer), `request_id`, and other names for the
-same keys, and `priority`; KVCache.AI's simulator a
-`block_size` a row. Rows of one session are its turns, in file order, each with its full prompt.
+same keys, and `priority`, `strict_priority` and `policy_class`; KVCache.AI's simulator a `block_size` a row.
+Rows of one session are its turns, in file order, each with its full prompt.
 """
 
 from sim.workload.formats.row import RowFormat
@@ -20,6 +20,8 @@ FORMAT = RowFormat(
         "delay": ("delay", "delay_ms"),
         "request_id": ("request_id",),
         "priority": ("priority",),
+        "strict_priority": ("strict_priority",),
+        "policy_class": ("policy_class",),
         "block_size": ("block_size",),
     },
     units_per_s=1000.0,

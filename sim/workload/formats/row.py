@@ -17,8 +17,9 @@ from sim.workload.rows import Rows
 MOST_NAMES, MOST_NAME = 20, 60
 """How many names of keys or models a note lists, and how many characters of each."""
 MOST_PRIORITY = 2**31
-RARE = frozenset({"priority", "block_size", "rest"})
+RARE = frozenset({"priority", "strict_priority", "policy_class", "block_size", "rest"})
 """Fields that a format may have a key of the same name for; "rest": keys that change nothing."""
+_SAID_RARELY = RARE - {"rest"}
 MOST_KEYS = 1_000
 """Names of keys, and sets of them, that are remembered."""
 
@@ -112,7 +113,7 @@ class RowReader(Reader):
             length(keys[5], output_length, 0),
             hash_ids,
         )
-        if model is None and "priority" not in record and "block_size" not in record:
+        if model is None and _SAID_RARELY.isdisjoint(record):
             return row
         return row._replace(**self._rare(record))
 
@@ -135,6 +136,10 @@ class RowReader(Reader):
             found["model"] = model
         if "priority" in self._format.keys and record.get("priority") is not None:
             found["priority"] = whole("priority", record["priority"], -MOST_PRIORITY, MOST_PRIORITY)
+        if "strict_priority" in self._format.keys and record.get("strict_priority") is not None:
+            found["strict_priority"] = whole("strict_priority", record["strict_priority"], 0, MOST_PRIORITY)
+        if "policy_class" in self._format.keys and record.get("policy_class") is not None:
+            found["policy_class"] = name_of("policy_class", record["policy_class"])
         if "block_size" in self._format.keys and record.get("block_size") is not None:
             found["block_size"] = length("block_size", record["block_size"], 1)
         return found
