@@ -61,7 +61,7 @@ class LiveFrontend(Underway):
         if chosen is None:
             yield f"chosen: recorded none, ours one of {ranks}"
             return
-        terms = self.router.terms(self._query(row, *ranks), now_s)
+        terms = self.router.terms(self._query(row, ranks.pinned, ranks.allowed), now_s)
         pinned = ranks.pinned is not None
         yield from unlike("kind", row["logged"]["kind"], "Selected pinned" if pinned else "Selected")
         rank = self.ranks.index(tuple(chosen))

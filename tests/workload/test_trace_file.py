@@ -126,10 +126,10 @@ def test_an_output_of_0_counts_as_1_and_that_is_said(tmp_path: Path) -> None:
 
 
 def test_blank_lines_and_unknown_keys_are_left_out_and_that_is_said(tmp_path: Path) -> None:
-    trace = load(tmp_path, ROW, "", "  ", ROW | {"strict_priority": 3, "type": "text"})
+    trace = load(tmp_path, ROW, "", "  ", ROW | {"user": 3, "type": "text"})
     assert len(trace.requests) == 2
     assert "blank lines skipped: 2" in trace.notes
-    assert "keys without a meaning here, left out: strict_priority, type" in trace.notes
+    assert "keys without a meaning here, left out: type, user" in trace.notes
 
 
 def test_ids_beyond_the_length_are_left_out_and_that_is_said(tmp_path: Path) -> None:
