@@ -142,6 +142,8 @@ def test_a_value_that_is_wrong_is_named_with_file_line_and_key(tmp_path: Path, w
         "session": lambda key: ([], f"{key} = []: must be a string or a whole number"),
         "request_id": lambda key: ([], f"{key} = []: must be a string or a whole number"),
         "priority": lambda key: ("high", f"{key} = 'high': must be a whole number from"),
+        "strict_priority": lambda key: (-1, f"{key} = -1: must be a whole number from 0"),
+        "policy_class": lambda key: ([], f"{key} = []: must be a string or a whole number"),
         "block_size": lambda key: (0, f"{key} = 0: must be a whole number of tokens from 1"),
     }
     good, bad = rows(written_in)
