@@ -22,6 +22,8 @@ class Ranks(NamedTuple):
     """The only one that will do."""
     allowed: frozenset[int] | None
     """Those to choose from; None: all."""
+    bound: bool = False
+    """Whether it is its session that says so."""
 
 
 class Ticket:
@@ -109,7 +111,7 @@ class Gate:
             if not self._soft:
                 pinned = bound
             elif free is None or bound in free:
-                return Ranks(None, frozenset((bound,)))
+                return Ranks(None, frozenset((bound,)), bound=True)
         if pinned is not None:
             if alive is not None and pinned not in alive:
                 return NO_WORKER

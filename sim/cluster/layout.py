@@ -109,11 +109,11 @@ def _pool(site: Site, name: str, routing: StageRouting, members: range, policy: 
     front, settings = scenario.frontend, routing.config
     front_ends = range(front.replicas)
     around = _around(site, members)
-    gates = [gate for _ in front_ends if (gate := _gate(site, members)) is not None]
+    gate = _gate(site, members)
     ways = [EventWay(front, name, place, desk.seed) for place in front_ends if front.events_differ]
     if len(front_ends) == 1 or not settings.replica_sync:
         routers = [_router(capacity, routing, around, policy) for _ in front_ends]
-        return Pool(routers, site.workers, members, site.router_tiers, ways=ways, gates=gates)
+        return Pool(routers, site.workers, members, site.router_tiers, ways=ways, gate=gate)
     sync = ReplicaSync(desk.clock, name, settings, desk.seed)
     synced = [
         SyncedRouter(
@@ -128,7 +128,7 @@ def _pool(site: Site, name: str, routing: StageRouting, members: range, policy: 
         )
         for place in front_ends
     ]
-    pool = Pool(synced, site.workers, members, site.router_tiers, ways=ways, gates=gates)
+    pool = Pool(synced, site.workers, members, site.router_tiers, ways=ways, gate=gate)
     for router, replica in zip(synced, pool.replicas, strict=True):
         sync.join(router, replica)
     return pool

@@ -46,10 +46,11 @@ class Pool:
         members: indices of the pool's workers, in order of rank.
         router_tiers: by what workers call a tier, what routers take it for; they hear of no other.
         ways: of KV events to each front end; none: they come when they usually do.
-        gates: say where requests of each front end may go; none: to every rank that is alive.
+        gate: says where requests may go; None: to every rank that is alive. Front ends tell each other where
+            sessions are bound.
     """
 
-    __slots__ = ("_workers", "alive", "members", "replicas", "router_tiers")
+    __slots__ = ("_workers", "alive", "gate", "members", "replicas", "router_tiers")
 
     def __init__(
         self,
@@ -59,18 +60,13 @@ class Pool:
         router_tiers: Mapping[str, Tier] = DEVICE_ONLY,
         *,
         ways: Sequence[EventWay] = (),
-        gates: Sequence[Gate] = (),
+        gate: Gate | None = None,
     ) -> None:
+        self.gate = gate
         self.members = members
         self.router_tiers = dict(router_tiers)
         self.replicas = [
-            Replica(
-                place,
-                router,
-                router_tiers,
-                ways[place] if ways else None,
-                gates[place] if gates else None,
-            )
+            Replica(place, router, router_tiers, ways[place] if ways else None)
             for place, router in enumerate(routers)
         ]
         """What each front end has for them."""
@@ -105,9 +101,8 @@ class Pool:
         """Choose this rank no more."""
         alive = self.alive if self.alive is not None else frozenset(range(len(self.members)))
         self.alive = alive - {rank}
-        for replica in self.replicas:
-            if replica.gate is not None:
-                replica.gate.leave_out(rank)
+        if self.gate is not None:
+            self.gate.leave_out(rank)
         self._tell()
 
     def let_in(self, rank: int) -> None:

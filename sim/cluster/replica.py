@@ -5,7 +5,6 @@ from math import inf
 from typing import Protocol
 
 from sim.cluster.event_way import EventWay
-from sim.cluster.gate import Gate
 from sim.events.delayed_queue import DelayedQueue
 from sim.kv.events import KvEvent, Tier
 from sim.router import Booking, Router
@@ -45,7 +44,6 @@ class Replica:
         router: knows the pool's workers by rank.
         router_tiers: by what workers call a tier, what the router takes it for; it hears of no other.
         way: of KV events to this front end; None: they come when they usually do.
-        gate: says where its requests may go; None: to every rank that is alive.
     """
 
     __slots__ = (
@@ -53,7 +51,6 @@ class Replica:
         "_router_tiers",
         "changed",
         "front_end",
-        "gate",
         "observer",
         "router",
         "undelivered",
@@ -66,12 +63,10 @@ class Replica:
         router: Router,
         router_tiers: Mapping[str, Tier],
         way: EventWay | None = None,
-        gate: Gate | None = None,
     ) -> None:
         self.front_end = front_end
         self.router = router
         self.way = way
-        self.gate = gate
         self.observer: PoolObserver | None = None
         self.changed: list[Callable[[], None]] = []
         """Who is told that ranks came or went, or that bookings changed that are not of its own requests."""
@@ -130,8 +125,6 @@ class Replica:
     def forget_bookings(self) -> None:
         """The router starts anew: it knows of no request that it has routed."""
         self.router.forget_bookings()
-        if self.gate is not None:
-            self.gate.start_anew()
         if self.observer is not None:
             self.observer.unbooked()
         self.tell()

@@ -112,7 +112,7 @@ class Stage:
         or that the request is refused. `pinned`: the rank that it is to be. `heard`: the router has heard
         from ranks up to this one what arrived at this very instant.
         """
-        gate = self.pool.replicas[record.front_end].gate
+        gate = self.pool.gate
         if gate is None or not gate.binds:
             self._admit(record, Entry(go, pinned), heard)
             return
@@ -136,7 +136,7 @@ class Stage:
         elif line is None:
             self._serve(record, entry, self._query(record, ranks))
         else:
-            self._enter(record, entry, self._query(record, ranks), line)
+            self._enter(record, entry, ranks, line)
 
     def _line(self, record: RequestState) -> RouterLine | None:
         """Return where requests wait at the router of a request's front end; None: nobody ever does."""
@@ -148,16 +148,16 @@ class Stage:
         pin = self._pins.get(index) if self._pins else None
         if pin is not None and pin in pool:
             pinned = pool.rank(pin)
-        replica = pool.replicas[record.front_end]
-        if replica.gate is None:
+        if pool.gate is None:
             return Ranks(pinned, pool.alive)
-        now_s = self._clock.now_s
-        return replica.gate.ranks(record.request.session, pinned, pool.alive, replica.router, now_s)
+        router = pool.replicas[record.front_end].router
+        return pool.gate.ranks(record.request.session, pinned, pool.alive, router, self._clock.now_s)
 
-    def _enter(self, record: RequestState, entry: Entry, query: Query, line: RouterLine) -> None:
-        # Who is alive the queue asks itself, each time that it looks.
-        among = None if query.allowed == self.pool.alive else query.allowed
-        found = line.enter(query._replace(allowed=among), partial(self._called, record, entry))
+    def _enter(self, record: RequestState, entry: Entry, ranks: Ranks, line: RouterLine) -> None:
+        query = self._query(record, ranks)
+        # It waits for whoever is alive then, or for the worker of its session.
+        waiting = query._replace(allowed=ranks.allowed if ranks.bound else None)
+        found = line.enter(waiting, partial(self._called, record, entry))
         now_s = self._clock.now_s
         if isinstance(found, Waiting):
             record.router_wait.begin(line, entry.ticket, now_s)
@@ -229,5 +229,7 @@ class Stage:
             allowed=ranks.allowed,
             pinned=ranks.pinned,
             priority_jump=float(max(request.priority, 0)),
+            strict_priority=request.strict_priority,
+            policy_class=request.policy_class,
             sequence=record.attention_sequence if self._follows_answers else (),
         )

@@ -206,6 +206,9 @@ class FaultProcess:
             parts.frontend.balancer.close(front_end)
             for pool in parts.frontend.pools:  # it tells no other of the ends of what it had
                 pool.replicas[front_end].forget_bookings()
+        for pool in parts.frontend.pools:  # of several front ends the others know where sessions are bound
+            if pool.gate is not None and len(front_ends) == len(pool.replicas):
+                pool.gate.start_anew()
         if fault.in_flight == "fail":
             for worker in parts.workers:
                 worker.interrupt()  # what breaks comes before the outputs of an instant
