@@ -26,9 +26,9 @@ class Comparison(Shown, comparison.Comparison):
 
     def __rich__(self) -> "RenderableType":
         """Return the table that `sim compare` prints."""
-        from sim.show.text.comparison import render_comparison  # noqa: PLC0415 - loads rich
+        from sim.show.text.compared import render_compared  # noqa: PLC0415 - loads rich
 
-        return render_comparison(self, [metric for metric in MAIN if metric in self.metrics])
+        return render_compared(self, [metric for metric in MAIN if metric in self.metrics])
 
     @cached_property
     def frame(self) -> "pd.DataFrame":

@@ -228,3 +228,32 @@ def test_what_an_earlier_version_kept_is_compared_by_the_numbers_that_it_has(tmp
     assert result.exit_code == 0
     assert "TTFT p50" in result.stdout
     assert "Sent late by" not in result.stdout
+
+
+def test_policies_are_lines_of_one_table_that_a_folder_keeps(tmp_path: Path) -> None:
+    folder = tmp_path / "routers"
+    result = call("agg8", "--policies", "kv,round-robin", *SMALL, "--out", str(folder))
+    again = call(str(folder))
+    lines = result.stdout.splitlines()
+
+    assert result.exit_code == 0
+    assert lines[0].startswith("Routing policies, compared with kv")
+    assert [line.split()[0] for line in lines if line.startswith(("kv ", "round-robin "))] == [
+        "kv",
+        "round-robin",
+    ]
+    assert again.stdout.splitlines()[: len(lines)] == lines
+    assert (folder / "comparison.png").exists()
+    assert {run["scenario"] for run in json.loads((folder / "comparison.json").read_text())["runs"]} == {
+        "kv",
+        "round-robin",
+    }
+
+
+def test_a_policy_without_a_name_is_refused_before_the_first_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sim.experiments.jobs.job, "run", None)
+    result = call("agg8", "--policies", "kv,sticky", *SMALL)
+
+    assert result.exit_code == 2
+    assert "--policies 'sticky': must be " in result.stderr
+    assert "'round-robin'" in result.stderr

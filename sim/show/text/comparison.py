@@ -144,7 +144,7 @@ def _band_cells(
 
 
 def _marks(comparison: Comparison, row: Row, name: str) -> str:
-    return ("†" if _has_fewer(comparison, row, name) else "") + ("*" if name in row.thin else "")
+    return ("†" if has_fewer(comparison, row, name) else "") + ("*" if name in row.thin else "")
 
 
 def _distance(
@@ -160,7 +160,7 @@ def _distance(
 
 
 def _half_width(estimate: Estimate, shown: Callable[[float | None], str]) -> str:
-    if not _is_wide(estimate):
+    if not is_wide(estimate):
         return ""
     assert estimate.value is not None
     assert estimate.high is not None
@@ -168,17 +168,17 @@ def _half_width(estimate: Estimate, shown: Callable[[float | None], str]) -> str
 
 
 def _ends(estimate: Estimate) -> str:
-    return f" ({words.between(estimate.low, estimate.high, words.number)})" if _is_wide(estimate) else ""
+    return f" ({words.between(estimate.low, estimate.high, words.number)})" if is_wide(estimate) else ""
 
 
-def _is_wide(estimate: Estimate) -> bool:
+def is_wide(estimate: Estimate) -> bool:
     """Whether an interval is wider than what is left of sums that cancel out."""
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return False
     return estimate.high - estimate.low > 2e-9 * abs(estimate.value)
 
 
-def _has_fewer(comparison: Comparison, row: Row, name: str) -> bool:
+def has_fewer(comparison: Comparison, row: Row, name: str) -> bool:
     """Whether a value is missing for some seeds or draws, but not for all."""
     return 0 < row.spreads[name].n < comparison.cases
 
@@ -265,7 +265,7 @@ def _left_out_note(comparison: Comparison) -> list[str]:
 
 
 def _fewer_note(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
-    if any(_has_fewer(comparison, row, name) for row in rows for name in comparison.scenarios):
+    if any(has_fewer(comparison, row, name) for row in rows for name in comparison.scenarios):
         return ["† without some of the runs: nothing was measured there"]
     return []
 
