@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from sim.base.bounds import LONGEST_S, Weight
 from sim.base.known_name import KnownName
@@ -20,10 +20,15 @@ WorkerType = Literal["aggregated", "decode", "prefill"]
 of an aggregated pool too; only its SelectionService has "aggregated" ones."""
 
 
+def _as_text(value: object) -> object:
+    """Return a number as it is written: 1.5 without quotes is meant as "1.5"."""
+    return str(value) if isinstance(value, float) else value
+
+
 class RouterConfig(QueueSettings, AffinitySettings, BusySettings, ReplicaSettings):
     """What one router is told at its start. Weights and scales are finite; blocks are router blocks."""
 
-    version: Literal["1.5", "1.6"] = "1.5"
+    version: Annotated[Literal["1.5", "1.6"], BeforeValidator(_as_text)] = "1.5"
     """Whose rules hold where releases of Dynamo differ."""
     policy: PolicyName = "kv"
     """Who chooses: `kv` takes the least of Dynamo's costs. An index of what workers hold is kept for it, and

@@ -257,3 +257,10 @@ def test_a_policy_without_a_name_is_refused_before_the_first_run(monkeypatch: py
     assert result.exit_code == 2
     assert "--policies 'sticky': must be " in result.stderr
     assert "'round-robin'" in result.stderr
+
+
+def test_an_upgrade_that_changes_nothing_is_said_to_change_nothing() -> None:
+    result = call("agg8", "--set", "router.version=1.5,1.6", *SMALL)
+
+    assert result.exit_code == 0
+    assert "router.version 1.5 and 1.6: every number is equal" in " ".join(result.stdout.split())

@@ -13,7 +13,6 @@ from rich.text import Text
 
 from sim.base import words
 from sim.base.shown import WIDTH
-from sim.results.phases import left_out_of
 from sim.results.quantities import label, unit
 from sim.results.refusals import nothing_served
 from sim.runs.comparison import Comparison
@@ -21,8 +20,9 @@ from sim.runs.comparison_rows import Row
 from sim.runs.paired import LEAST_PAIRS, Estimate
 from sim.runs.spread import CONFIDENCE
 from sim.runs.unlike import warnings_of, with_lost
+from sim.show.text.common_notes import common_notes
 from sim.show.text.page_table import ByWidth, PageTable
-from sim.show.text.repeats import BAND_WORDS, few_note, runs_text, trace_note
+from sim.show.text.repeats import BAND_WORDS, few_note, runs_text
 from sim.show.text.summary import NOTHING_SERVED, footnotes, heading, thin_note
 
 _LABEL_WIDTH = 26
@@ -285,17 +285,3 @@ def _differing_inputs(comparison: Comparison) -> list[str]:
             ):
                 notes.append(f"[{section}] of {other} is not that of {first}: what was sent differs")
     return notes
-
-
-def common_notes(comparison: Comparison) -> list[str]:
-    """Return the notes that hold for every run of a scenario, with its name if not for all scenarios."""
-    common = {}
-    for name in comparison.scenarios:
-        kept = [run.notes for run in comparison.runs if run.scenario == name and run.summary is not None]
-        common[name] = [note for note in (kept[0] if kept else ()) if all(note in other for other in kept)]
-    notes = trace_note(comparison.seeds, (run.settings.get("workload", {}) for run in comparison.runs))
-    for note in dict.fromkeys(note for found in common.values() for note in found):
-        names = [name for name, found in common.items() if note in found]
-        everyone = len(names) == len(comparison.scenarios)
-        notes.append(note if everyone else f"{', '.join(names)}: {note}")
-    return [*left_out_of(comparison.summaries), *notes]
