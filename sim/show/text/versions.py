@@ -19,7 +19,7 @@ def versions_note(comparison: Comparison) -> list[str]:
     where = f"they differ where {DIFFERENCES}"
     if same:
         return [
-            f"{KEY} {texts}: every number is equal, these rule sets route this traffic alike; {where}: nothing "
-            "of the kind acts here"
+            f"{KEY} {texts}: every number is equal, these rule sets route this traffic alike; {where}: "
+            "nothing of the kind acts here"
         ]
     return [f"{KEY} {texts}: these rule sets do not route this traffic alike; {where}"]
