@@ -10,6 +10,7 @@ from sim.router.affinity import AffinitySettings
 from sim.router.busy import BusySettings
 from sim.router.overrides import replace_alias
 from sim.router.policies import POLICIES
+from sim.router.policies.options import PolicyOptions
 from sim.router.queue.settings import QueueSettings
 from sim.router.replicas import ReplicaSettings
 
@@ -25,7 +26,7 @@ def _as_text(value: object) -> object:
     return str(value) if isinstance(value, float) else value
 
 
-class RouterConfig(QueueSettings, AffinitySettings, BusySettings, ReplicaSettings):
+class RouterConfig(QueueSettings, AffinitySettings, BusySettings, ReplicaSettings, PolicyOptions):
     """What one router is told at its start. Weights and scales are finite; blocks are router blocks."""
 
     version: Annotated[Literal["1.5", "1.6"], BeforeValidator(_as_text)] = "1.5"

@@ -5,6 +5,13 @@ from typing import NamedTuple, Protocol
 
 from sim.router.candidates import Candidates
 from sim.router.cost import CostTerms
+from sim.router.policies.options import (
+    ConsistentHashOptions,
+    LlmDOptions,
+    SglangOptions,
+    TwoTierOptions,
+    VllmDpOptions,
+)
 from sim.router.query import Query
 
 
@@ -41,6 +48,26 @@ class PolicySettings(Protocol):
     def temperature(self) -> float:
         """0: the cheapest worker. Above: a draw by softmax of the costs."""
 
+    @property
+    def sglang(self) -> SglangOptions:
+        """Of SGLang's rule; these and the next ones as in `options.py`."""
+
+    @property
+    def two_tier(self) -> TwoTierOptions:
+        """Of Dynamo's two-tier rule."""
+
+    @property
+    def vllm_dp(self) -> VllmDpOptions:
+        """Of vLLM's rule."""
+
+    @property
+    def consistent_hash(self) -> ConsistentHashOptions:
+        """Of consistent hashing."""
+
+    @property
+    def llm_d(self) -> LlmDOptions:
+        """Of llm-d's rule."""
+
 
 class WorkerReport(NamedTuple):
     """What a worker last said of itself: as old as the way and the interval of its reports make it."""
@@ -49,6 +76,8 @@ class WorkerReport(NamedTuple):
     running_requests: int
     used_kv_blocks: int
     total_kv_blocks: int
+    said_s: float = 0.0
+    """When it said so."""
 
 
 class Surroundings(NamedTuple):
@@ -59,8 +88,9 @@ class Surroundings(NamedTuple):
     report: Callable[[int], WorkerReport] | None = None
     """By rank; None: workers say nothing of themselves here."""
     cached_tokens: Callable[[Query], Sequence[int]] | None = None
-    """Tokens of a prompt that each rank would truly hit if the request stood in its queue now, whatever any
-    index believes; None: there are no workers."""
+    """Tokens of a prompt that each rank, all of them in order, would truly hit if the request stood in its
+    queue now, whatever any index believes (`sim.cluster.true_caches` says what counts); None: nothing is
+    computed of prompts here, or there are no workers."""
 
 
 Maker = Callable[[PolicySettings, Surroundings], Policy]
