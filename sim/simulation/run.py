@@ -24,6 +24,7 @@ from sim.scenario.scenario import Scenario
 from sim.simulation.explain import OWN_POLICY
 from sim.simulation.result import RunResult
 from sim.simulation.startup import check_startup
+from sim.simulation.versions import versions_of
 from sim.workload.answers import describe
 from sim.workload.load import load_workload
 from sim.workload.request import Trace
@@ -98,7 +99,8 @@ def run(
     return RunResult(
         name,
         scenario,
-        summary_of(cluster) | {"requests_in_file": trace.in_file, "notes": notes},
+        summary_of(cluster)
+        | {"requests_in_file": trace.in_file, "versions": versions_of(scenario), "notes": notes},
         cluster.recorder.rows,
     )
 

@@ -24,6 +24,7 @@ from sim.show.text.common_notes import common_notes
 from sim.show.text.page_table import ByWidth, PageTable
 from sim.show.text.repeats import BAND_WORDS, few_note, runs_text
 from sim.show.text.summary import NOTHING_SERVED, footnotes, heading, thin_note
+from sim.show.text.versions import rules_line
 
 _LABEL_WIDTH = 26
 _BANDED_LABEL_WIDTH = 17
@@ -35,7 +36,7 @@ def render_comparison(comparison: Comparison, metrics: Sequence[str]) -> Rendera
     """Return a comparison of these numbers, ready to print."""
     first, *others = comparison.scenarios
     head = heading(f"Compared with {first}" if others else first, runs_line(comparison))
-    about = Group(head, _titles(comparison))
+    about = Group(head, *rules_line(comparison.summaries), _titles(comparison))
     if nothing_served(comparison.summaries):
         return Group(about, Text(), NOTHING_SERVED, footnotes(warnings=warnings_of(comparison)))
     rows = list(comparison.rows(with_lost(comparison, metrics)))

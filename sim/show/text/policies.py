@@ -19,6 +19,7 @@ from sim.show.text.comparison import has_fewer, is_wide, key_headers, runs_line
 from sim.show.text.page_table import PageTable
 from sim.show.text.repeats import BAND_WORDS, few_note
 from sim.show.text.summary import NOTHING_SERVED, footnotes, heading, thin_note
+from sim.show.text.versions import rules_line
 
 _GAP = 2
 
@@ -37,7 +38,9 @@ def render_policies(
     first = comparison.scenarios[0]
     titles = dict.fromkeys(run.settings.get("title", "") for run in comparison.runs)
     about = Group(
-        heading(f"Routing policies, compared with {first}", runs_line(comparison)), *map(Text, titles)
+        heading(f"Routing policies, compared with {first}", runs_line(comparison)),
+        *rules_line(comparison.summaries),
+        *map(Text, titles),
     )
     if nothing_served(comparison.summaries):
         return Group(about, Text(), NOTHING_SERVED, footnotes(warnings=warnings_of(comparison)))

@@ -17,6 +17,7 @@ from sim.results.quantities import flat
 from sim.results.refusals import nothing_served, refusals
 from sim.show.text.faults import broken, fault_table
 from sim.show.text.page_table import Beside, PageTable
+from sim.show.text.versions import rules_line
 
 NOTHING_SERVED = "No request was served: there is nothing to measure."
 
@@ -26,6 +27,7 @@ def render(summary: Mapping[str, Any], title: str, notes: Sequence[str] = ()) ->
     prefill = summary["prefill"]
     head = Group(
         heading(title, f"{words.seconds(summary['simulated_s'])} simulated"),
+        *rules_line([summary]),
         requests_line(summary),
         *(Padding(Text(line, style="yellow"), (0, 0, 0, 2)) for line in left_out_lines(summary)),
         *(Padding(Text(line, style="red"), (0, 0, 0, 2)) for line in refusals([summary])),
