@@ -69,7 +69,7 @@ def compare(
     from sim.commands.kept import out_folder
     from sim.experiments.compare import plan
     from sim.results.metrics import to_json
-    from sim.results.quantities import MAIN, select_or
+    from sim.results.quantities import USUAL, select_or
     from sim.results.refusals import nothing_served
     from sim.runs.saved import write_comparison
     from sim.show.pictures.comparison import PLOTTED, write_plot
@@ -79,7 +79,7 @@ def compare(
         comparison = _run(plan(sources, overrides, repeat, draws, policies), metrics, jobs)
         if len(comparison.failed) == len(comparison.runs):
             raise InputError("\n".join(comparison.failures()))
-        chosen = select_or(metrics, MAIN, comparison.metrics)
+        chosen = select_or(metrics, USUAL, comparison.metrics)
         kept.write(lambda folder: write_comparison(comparison, chosen, folder))
         if kept.building is not None:
             folder, plotted = kept.building, select_or(metrics, PLOTTED, comparison.metrics)

@@ -16,7 +16,7 @@ SHOWN = (
     "workers_per_session.mean",
     "throughput.requests_per_s",
     "requests.rejected",
-    "router.regret_tokens",
+    "router.regret_share",
 )
 """What policies are compared for, unless something else is asked for."""
 

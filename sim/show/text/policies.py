@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from sim.base import words
-from sim.results.quantities import MAIN, label, select_or, unit
+from sim.results.quantities import USUAL, label, select_or, unit
 from sim.results.refusals import nothing_served
 from sim.runs.comparison import Comparison
 from sim.runs.comparison_rows import Point
@@ -44,7 +44,7 @@ def render_policies(
     )
     if nothing_served(comparison.summaries):
         return Group(about, Text(), NOTHING_SERVED, footnotes(warnings=warnings_of(comparison)))
-    usual = list(metrics) == select_or((), MAIN, comparison.metrics)
+    usual = list(metrics) == select_or((), USUAL, comparison.metrics)
     chosen = select_or((), SHOWN, comparison.metrics) if usual else metrics
     table = _Table(comparison, policies, with_lost(comparison, chosen), distance=usual or DISTANCE in metrics)
     return Group(

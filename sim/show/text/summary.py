@@ -217,9 +217,18 @@ def routing_facts(summary: Mapping[str, Any]) -> dict[str, str]:
             f"{words.count(router['decisions'])}, {words.count(router['ties'])} of them ties"
         ),
         "Over-credit": f"{words.count(router['overcredit_tokens'])} tokens",
+        **_regret(router),
         "Throughput": f"{words.number(throughput['requests_per_s'])} requests/s",
         **_goodput(summary),
     }
+
+
+def _regret(router: Mapping[str, Any]) -> dict[str, str]:
+    """Return what decisions let be computed that another candidate had, where somebody looked."""
+    if "regret_tokens" not in router:
+        return {}
+    share = words.percent(router["regret_share"])
+    return {"Regret": f"{words.count(router['regret_tokens'])} tokens, {share} of prompts"}
 
 
 def _goodput(summary: Mapping[str, Any]) -> dict[str, str]:
