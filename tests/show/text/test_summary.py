@@ -147,5 +147,5 @@ def test_regret_is_told_of_runs_that_were_asked_for_it() -> None:
 
     assert "Regret" not in routing_facts(example())
     assert (
-        routing_facts(example() | {"router": router | regret})["Regret"] == "12.8K tokens, 3.20 % of prompts"
+        routing_facts(example() | {"router": router | regret})["Regret"] == "12,800 tokens, 3.20 % of prompts"
     )
