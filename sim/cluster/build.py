@@ -22,6 +22,7 @@ from sim.cluster.migration import Migration, MigrationRules, lease_expired
 from sim.cluster.prompts import Prompts
 from sim.cluster.recorder import Recorder
 from sim.cluster.replay import Part, Replay
+from sim.cluster.reports import Reports, are_read
 from sim.cluster.returns import Returns
 from sim.cluster.stage import Desk
 from sim.cluster.tiers import router_tiers, tiers_of
@@ -41,6 +42,7 @@ from sim.links.tier import Tier
 from sim.links.tier_links import TierLinks
 from sim.results.transfers import LinkRow, PullCounts
 from sim.router import Policy
+from sim.router.policies import POLICIES
 from sim.scenario.scenario import Scenario
 from sim.workload.answers import may_overtake
 from sim.workload.request import Answer, Request, Trace
@@ -140,6 +142,7 @@ class Cluster:
         """Workers that warm-up requests are to go to, by index."""
         self.returns = self._returns()
         """KV that flows back to prefill workers; None: none does."""
+        self.reports = self._make_reports()
         desk = Desk(
             self.clock,
             self._lazy_updates,
@@ -147,6 +150,7 @@ class Cluster:
             scenario.seed,
             watcher.booked if watcher else None,
             self._pins,
+            self.reports,
         )
         policies = Policies(policy, decode_policy)
         heard = router_tiers(self.tiers)
@@ -221,6 +225,20 @@ class Cluster:
             listeners=listeners,
         )
 
+    def _make_reports(self) -> Reports | None:
+        """Return what workers say of themselves, if anybody reads it."""
+        router = self.scenario.router
+        if not are_read(router):
+            return None
+        return Reports(
+            self.clock,
+            self.workers,
+            self._lazy_updates,
+            interval_s=router.report_interval_s or POLICIES[router.policy].report_interval_s,
+            delay_s=router.report_delay_s,
+            observer=self._watch or self.recorder,
+        )
+
     def _make_prompts(self) -> Prompts:
         scale = self.capacity.block_tokens // hash_tokens(self._groups)
         return Prompts(self._prefixes, self.answers, scale)
@@ -262,7 +280,7 @@ class Cluster:
                 {tier.link: self.scene.outages(index, tier.link) for tier in tiers},
                 self.returns.fetch(index) if self.returns is not None else lambda _: None,
             ),
-            observer=self._watch or self.recorder,
+            observer=self.reports or self._watch or self.recorder,
             outbox=self.scene.outbox(index, self._outbox),
             lazy_updates=self._lazy_updates,
             delays=self._delays,

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from sim.base.uniform import uniform
 from sim.cluster.pool import Pool
 from sim.cluster.recorder import Recorder
+from sim.cluster.reports import Reports
 from sim.cluster.request_state import RequestState, Visit
 from sim.engine.active import ActiveRequest
 from sim.events.clock import Clock
@@ -40,6 +41,8 @@ class Desk(NamedTuple):
     booked: Booked | None = None
     pins: Mapping[int, int] = {}
     """Workers that requests are to go to, by index, where a stage has them."""
+    reports: Reports | None = None
+    """What workers say of themselves; None: nobody reads it."""
 
 
 class Stage:
