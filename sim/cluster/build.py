@@ -21,12 +21,14 @@ from sim.cluster.lookout import Lookout
 from sim.cluster.migration import Migration, MigrationRules, lease_expired
 from sim.cluster.prompts import Prompts
 from sim.cluster.recorder import Recorder
+from sim.cluster.regrets import Regrets
 from sim.cluster.replay import Part, Replay
 from sim.cluster.reports import Reports, are_read
 from sim.cluster.returns import Returns
 from sim.cluster.stage import Desk
 from sim.cluster.tiers import router_tiers, tiers_of
 from sim.cluster.transport import Transport, network_of, pull_shape_of
+from sim.cluster.true_caches import TrueCaches
 from sim.cluster.watcher import BlockBytes, MakeWatcher
 from sim.cluster.worker import Worker
 from sim.cluster.worker_kinds import Capacities, WorkerKind, make_engine, worker_kinds
@@ -111,6 +113,8 @@ class Cluster:
         self.replay = Replay(
             self.clock, trace, scenario.replay, self._send, self._cut, expect_answers=self._expect_answers
         )
+        self._lazy_updates = LazyUpdates()
+        caches = TrueCaches(self.clock, self._lazy_updates, self.workers)
         self.recorder = Recorder(
             scenario.workers.ranks,
             len(self._groups) - 1 if full is None else full,
@@ -121,6 +125,7 @@ class Cluster:
             tiers=[tier.name for tier in self.tiers],
             due_s=self.replay.due_s,
             left_out=self.replay.left_out.phases,
+            regrets=Regrets(caches) if scenario.output.regret else None,
         )
         self._watch = watcher = watch and watch(
             self.recorder,
@@ -129,7 +134,6 @@ class Cluster:
             BlockBytes(capacity.host_block_bytes, pull_shape_of(scenario, self.decode_capacity).n_bytes),
         )
         self.scene = Scene(self.clock, scenario.faults, scenario.seed)
-        self._lazy_updates = LazyUpdates()
         self._prefixes = PrefixTable(trace.chunk_tokens, hash_tokens(self._groups))
         self.answers = self.replay.answers
         """Which prompts hold the answer to which earlier request; none where all are fresh."""
@@ -151,6 +155,7 @@ class Cluster:
             watcher.booked if watcher else None,
             self._pins,
             self.reports,
+            caches,
         )
         policies = Policies(policy, decode_policy)
         heard = router_tiers(self.tiers)

@@ -71,7 +71,10 @@ def _disaggregated(
         _router(to_prefill, _around(scenario, first, desk), policies.first), workers, first, router_tiers
     )
     decode_pool = Pool(
-        _router(to_decode, _around(scenario, then, desk), policies.decode), workers, then, router_tiers
+        _router(to_decode, _around(scenario, then, desk, computes=False), policies.decode),
+        workers,
+        then,
+        router_tiers,
     )
     ask = partial(whole, prefixes)
     ask_prompt = partial(prompt_only, prefixes, bool(scenario.model.state_groups))
@@ -96,12 +99,14 @@ def _disaggregated(
     return Layout([prefill, decode], bypass)
 
 
-def _around(scenario: Scenario, members: range, desk: Desk) -> Surroundings:
-    """Return what the policy of a pool's router may look at."""
-    report = None
+def _around(scenario: Scenario, members: range, desk: Desk, *, computes: bool = True) -> Surroundings:
+    """Return what the policy of a pool's router may look at; `computes`: its workers compute prompts."""
+    report = said_s = cached_tokens = None
     if desk.reports is not None and POLICIES[scenario.router.policy].reads_reports:
-        report = desk.reports.of_ranks(members)
-    return Surroundings(len(members), scenario.block_tokens, report)
+        report, said_s = desk.reports.of_ranks(members), desk.reports.times_of_ranks(members)
+    if desk.caches is not None and computes:
+        cached_tokens = desk.caches.of_ranks(members, for_remote=bool(scenario.workers.prefill))
+    return Surroundings(len(members), scenario.block_tokens, report, cached_tokens, said_s)
 
 
 def _router(routing: StageRouting, around: Surroundings, policy: Policy | None) -> Router:

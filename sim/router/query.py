@@ -40,3 +40,5 @@ class Query(NamedTuple):
     """The tier of the router's queue in which it waits: higher ones go first."""
     policy_class: str | None = None
     """Which family of policy classes it asks for (header `x-dynamo-meta-policy-class`)."""
+    hash_blocks: Sequence[int] | None = None
+    """`blocks` in the smallest size that engines have, where that is another; None: it is not."""
