@@ -125,7 +125,7 @@ class Cluster:
             tiers=[tier.name for tier in self.tiers],
             due_s=self.replay.due_s,
             left_out=self.replay.left_out.phases,
-            regrets=Regrets(caches) if scenario.output.regret else None,
+            regrets=Regrets(caches, capacity.block_tokens) if scenario.output.regret else None,
         )
         self._watch = watcher = watch and watch(
             self.recorder,

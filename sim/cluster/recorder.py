@@ -151,6 +151,8 @@ class Recorder:
         account = self._ledger.ended(index)
         self.last_end_s = max(self.last_end_s, now_s)
         self.ended += 1
+        if self.regrets is not None and (status != "completed" or index in self.left_out):
+            self.regrets.dropped(index)
         end_s = now_s if status != "unfinished" else None
         row = request_row(record, account, self._due_s(index), status, reason, end_s=end_s)
         self.rows.tables["requests"].append(row)
@@ -234,6 +236,8 @@ class Recorder:
 
     def _admitted(self, worker: int, admission: Admission) -> None:
         request = admission.request
+        if self.regrets is not None:
+            self.regrets.admitted(self.records[request.request_id], request.prompt_tokens)
         hit = admission.local_tokens + admission.external_tokens
         usable = min(hit, request.num_tokens - 1)  # the last token is computed even if it was loaded
         self._ledger.admitted(

@@ -35,6 +35,15 @@ class TrueCaches:
 
         return cached_tokens
 
+    def capacity_blocks(self) -> int:
+        """Return for how many blocks all workers have room together, in GPU memory and below."""
+        blocks = 0
+        for worker in self._workers:
+            engine = worker.engine
+            blocks += engine.cache.pool.num_blocks - 1
+            blocks += sum([tier.capacity_blocks for tier in engine.offload.tiers]) if engine.offload else 0
+        return blocks
+
     def look(
         self, hash_blocks: BlockRuns, prompt_tokens: int, members: range, *, for_remote: bool
     ) -> list[int]:

@@ -127,6 +127,8 @@ def test_regret_is_what_another_worker_had():
     assert numbers["regretted_decisions"] == 1
     assert numbers["placed_prompts"] == 3
     assert numbers["regret_share"] == 48 / 150
+    # Of the 150 tokens 3 * 2 make no block; the blocks are 1 to 3, which are wanted thrice.
+    assert numbers["least_computed_tokens"] == numbers["least_computed_tokens_unbounded"] == 3 * 16 + 3 * 2
 
 
 def test_regret_is_counted_without_a_table_and_only_when_it_is_asked_for():
@@ -167,3 +169,27 @@ def test_a_prefill_pool_s_regret_is_of_prefill_workers_and_decode_decisions_have
     assert found[1, "prefill", 1] == 48
     assert all(regret is None for (_, leg, _), regret in found.items() if leg == "decode")
     assert summary_of(cluster)["router"]["placed_prompts"] == 2
+
+
+@pytest.mark.parametrize("offload", OFFLOADS)
+@pytest.mark.parametrize("pair", [False, True])
+@pytest.mark.parametrize("state_groups", [0, 2])
+@settings(max_examples=4)
+@given(seed=st.integers(0, 10_000), policy=st.sampled_from(["kv", "oracle", "round-robin"]))
+def test_no_run_computes_less_than_the_bound(seed, policy, state_groups, pair, offload):
+    workers = {"count": None, "prefill": 2, "decode": 1} if pair else {"count": 2}
+    cluster = run_cluster(
+        scenario(
+            state_groups,
+            router={"policy": policy},
+            workers=workers,
+            engine={"kv_blocks": 30},
+            disaggregation={"network": FAST_LINKS} if pair else {},
+            output={"regret": True},
+            **({"offload": OFFLOADS[offload]} if OFFLOADS[offload] else {}),
+        ),
+        prompts(Random(seed), gap_s=2.0),
+    )
+    numbers = summary_of(cluster)["router"]
+    computed = sum(row["computed_prompt_tokens"] for row in rows(cluster) if row["status"] == "completed")
+    assert 0 < numbers["least_computed_tokens_unbounded"] <= numbers["least_computed_tokens"] <= computed
