@@ -21,11 +21,14 @@ from sim.cluster.lookout import Lookout
 from sim.cluster.migration import Migration, MigrationRules, lease_expired
 from sim.cluster.prompts import Prompts
 from sim.cluster.recorder import Recorder
+from sim.cluster.regrets import Regrets
 from sim.cluster.replay import Part, Replay
+from sim.cluster.reports import Reports, are_read
 from sim.cluster.returns import Returns
 from sim.cluster.stage import Desk
 from sim.cluster.tiers import router_tiers, tiers_of
 from sim.cluster.transport import Transport, network_of, pull_shape_of
+from sim.cluster.true_caches import TrueCaches
 from sim.cluster.watcher import BlockBytes, MakeWatcher
 from sim.cluster.worker import Worker
 from sim.cluster.worker_kinds import Capacities, WorkerKind, make_engine, worker_kinds
@@ -41,6 +44,7 @@ from sim.links.tier import Tier
 from sim.links.tier_links import TierLinks
 from sim.results.transfers import LinkRow, PullCounts
 from sim.router import Policy
+from sim.router.policies import POLICIES
 from sim.scenario.scenario import Scenario
 from sim.workload.answers import may_overtake
 from sim.workload.request import Answer, Request, Trace
@@ -109,6 +113,8 @@ class Cluster:
         self.replay = Replay(
             self.clock, trace, scenario.replay, self._send, self._cut, expect_answers=self._expect_answers
         )
+        self._lazy_updates = LazyUpdates()
+        caches = TrueCaches(self.clock, self._lazy_updates, self.workers)
         self.recorder = Recorder(
             scenario.workers.ranks,
             len(self._groups) - 1 if full is None else full,
@@ -119,6 +125,7 @@ class Cluster:
             tiers=[tier.name for tier in self.tiers],
             due_s=self.replay.due_s,
             left_out=self.replay.left_out.phases,
+            regrets=Regrets(caches, capacity.block_tokens) if scenario.output.regret else None,
         )
         self._watch = watcher = watch and watch(
             self.recorder,
@@ -127,7 +134,6 @@ class Cluster:
             BlockBytes(capacity.host_block_bytes, pull_shape_of(scenario, self.decode_capacity).n_bytes),
         )
         self.scene = Scene(self.clock, scenario.faults, scenario.seed)
-        self._lazy_updates = LazyUpdates()
         self._prefixes = PrefixTable(trace.chunk_tokens, hash_tokens(self._groups))
         self.answers = self.replay.answers
         """Which prompts hold the answer to which earlier request; none where all are fresh."""
@@ -140,6 +146,7 @@ class Cluster:
         """Workers that warm-up requests are to go to, by index."""
         self.returns = self._returns()
         """KV that flows back to prefill workers; None: none does."""
+        self.reports = self._make_reports()
         desk = Desk(
             self.clock,
             self._lazy_updates,
@@ -147,6 +154,8 @@ class Cluster:
             scenario.seed,
             watcher.booked if watcher else None,
             self._pins,
+            self.reports,
+            caches,
         )
         policies = Policies(policy, decode_policy)
         heard = router_tiers(self.tiers)
@@ -221,6 +230,20 @@ class Cluster:
             listeners=listeners,
         )
 
+    def _make_reports(self) -> Reports | None:
+        """Return what workers say of themselves, if anybody reads it."""
+        router = self.scenario.router
+        if not are_read(router):
+            return None
+        return Reports(
+            self.clock,
+            self.workers,
+            self._lazy_updates,
+            interval_s=router.report_interval_s or POLICIES[router.policy].report_interval_s,
+            delay_s=router.report_delay_s,
+            observer=self._watch or self.recorder,
+        )
+
     def _make_prompts(self) -> Prompts:
         scale = self.capacity.block_tokens // hash_tokens(self._groups)
         return Prompts(self._prefixes, self.answers, scale)
@@ -262,7 +285,7 @@ class Cluster:
                 {tier.link: self.scene.outages(index, tier.link) for tier in tiers},
                 self.returns.fetch(index) if self.returns is not None else lambda _: None,
             ),
-            observer=self._watch or self.recorder,
+            observer=self.reports or self._watch or self.recorder,
             outbox=self.scene.outbox(index, self._outbox),
             lazy_updates=self._lazy_updates,
             delays=self._delays,

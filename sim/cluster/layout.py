@@ -11,6 +11,7 @@ from sim.cluster.stage import Desk, Stage
 from sim.kv.events import Tier
 from sim.kv.prefix import PrefixTable
 from sim.router import Policy, Router
+from sim.router.policies import POLICIES, Surroundings
 from sim.router.pools import StageRouting, conditional_decode_stage, decode_stage, prefill_stage
 from sim.router.query import NO_OVERRIDES
 from sim.scenario.scenario import Scenario
@@ -48,9 +49,8 @@ def lay_out(
         return _disaggregated(scenario, prefixes, workers, policies, desk, router_tiers=router_tiers)
     routing = StageRouting(scenario.router, NO_OVERRIDES, "decode")
     members = range(scenario.workers.ranks)
-    pool = Pool(
-        _router(routing, scenario.block_tokens, members, policies.first), workers, members, router_tiers
-    )
+    around = _around(scenario, members, desk)
+    pool = Pool(_router(routing, around, policies.first), workers, members, router_tiers)
     return Layout([Stage("aggregated", pool, partial(whole, prefixes), desk)])
 
 
@@ -68,10 +68,13 @@ def _disaggregated(
     to_decode = (conditional_decode_stage if conditional else decode_stage)(scenario.router)
     first, then = range(count), range(count, scenario.workers.ranks)
     prefill_pool = Pool(
-        _router(to_prefill, scenario.block_tokens, first, policies.first), workers, first, router_tiers
+        _router(to_prefill, _around(scenario, first, desk), policies.first), workers, first, router_tiers
     )
     decode_pool = Pool(
-        _router(to_decode, scenario.block_tokens, then, policies.decode), workers, then, router_tiers
+        _router(to_decode, _around(scenario, then, desk, computes=False), policies.decode),
+        workers,
+        then,
+        router_tiers,
     )
     ask = partial(whole, prefixes)
     ask_prompt = partial(prompt_only, prefixes, bool(scenario.model.state_groups))
@@ -96,5 +99,22 @@ def _disaggregated(
     return Layout([prefill, decode], bypass)
 
 
-def _router(routing: StageRouting, block_tokens: int, members: range, policy: Policy | None) -> Router:
-    return Router(routing.config, block_tokens, len(members), policy=policy, worker_type=routing.worker_type)
+def _around(scenario: Scenario, members: range, desk: Desk, *, computes: bool = True) -> Surroundings:
+    """Return what the policy of a pool's router may look at; `computes`: its workers compute prompts."""
+    report = said_s = cached_tokens = None
+    if desk.reports is not None and POLICIES[scenario.router.policy].reads_reports:
+        report, said_s = desk.reports.of_ranks(members), desk.reports.times_of_ranks(members)
+    if desk.caches is not None and computes:
+        cached_tokens = desk.caches.of_ranks(members, for_remote=bool(scenario.workers.prefill))
+    return Surroundings(len(members), scenario.block_tokens, report, cached_tokens, said_s)
+
+
+def _router(routing: StageRouting, around: Surroundings, policy: Policy | None) -> Router:
+    return Router(
+        routing.config,
+        around.block_tokens,
+        around.ranks,
+        policy=policy,
+        worker_type=routing.worker_type,
+        around=around,
+    )

@@ -7,7 +7,9 @@ from typing import NamedTuple
 from sim.base.uniform import uniform
 from sim.cluster.pool import Pool
 from sim.cluster.recorder import Recorder
+from sim.cluster.reports import Reports
 from sim.cluster.request_state import RequestState, Visit
+from sim.cluster.true_caches import TrueCaches
 from sim.engine.active import ActiveRequest
 from sim.events.clock import Clock
 from sim.events.lazy_updates import LazyUpdates
@@ -40,6 +42,10 @@ class Desk(NamedTuple):
     booked: Booked | None = None
     pins: Mapping[int, int] = {}
     """Workers that requests are to go to, by index, where a stage has them."""
+    reports: Reports | None = None
+    """What workers say of themselves; None: nobody reads it."""
+    caches: TrueCaches | None = None
+    """What workers' caches truly hold; None: nobody may look."""
 
 
 class Stage:
@@ -129,4 +135,5 @@ class Stage:
             overrides=self._overrides,
             allowed=self.pool.alive,
             pinned=pinned,
+            hash_blocks=record.blocks,
         )

@@ -128,6 +128,14 @@ DECISIONS = (
     Column("active_requests", "int", "", "Requests booked on the worker"),
 )
 
+REGRET = Column(
+    "regret_tokens",
+    "int",
+    "tokens",
+    "With output.regret: prompt tokens that it would compute and another candidate truly had",
+)
+"""Of a run that asks for it; null where no prompt was placed."""
+
 WORKERS = (
     Column("now_s", "float", "s", "When the values began to hold; they do until the worker's next row"),
     Column("worker", "int", "", "The worker, from 0"),
@@ -167,7 +175,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
     "itl": ITL,
 }
 
-SOMETIMES = {"requests": (PHASE,)}
+SOMETIMES = {"requests": (PHASE,), "decisions": (REGRET,)}
 """Last columns that only some runs have, by table."""
 
 LATER = (

@@ -34,3 +34,11 @@ class Query(NamedTuple):
     """Weights of taints that make a rank cheaper (positive) or dearer (negative)."""
     overlap: Overlap | None = None
     """What each rank holds of the prompt, where that is known from elsewhere: the index is not asked then."""
+    priority_jump: float = 0.0
+    """Seconds by which it is ahead of its arrival in the router's queue (`agent_hints.priority` >= 0)."""
+    strict_priority: int = 0
+    """The tier of the router's queue in which it waits: higher ones go first."""
+    policy_class: str | None = None
+    """Which family of policy classes it asks for (header `x-dynamo-meta-policy-class`)."""
+    hash_blocks: Sequence[int] | None = None
+    """`blocks` in the smallest size that engines have, where that is another; None: it is not."""

@@ -134,6 +134,7 @@ def summary_of(cluster: Cluster) -> dict[str, Any]:
         pulls=pulls,
         kv_returned=cluster.returns.summary() if cluster.returns is not None else None,
         drafts=_drafts(cluster),
+        regret=recorder.regrets.summary() if recorder.regrets is not None else None,
         slo=scenario.slo,
         most_tokens=_most_tokens(cluster),
         faults=_tolls(cluster) if cluster.can_break else None,

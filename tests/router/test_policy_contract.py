@@ -20,7 +20,7 @@ from sim.router import (
     RouterConfig,
 )
 from sim.router.policies import POLICIES, Surroundings, make_policy, reads_cache
-from sim.router.policies.policy import WorkerReport
+from sim.router.report import WorkerReport
 from tests.router.helpers import BLOCK, load, query
 
 RANKS = 4
@@ -47,7 +47,7 @@ class Stubborn:
 
 def said(rank: int) -> WorkerReport:
     """What a worker said once and for all: the higher its rank, the more it has to do."""
-    return WorkerReport(rank, 2 * rank, 10 * rank, 100, said_s=1.0)
+    return WorkerReport(rank, 2 * rank, 10 * rank, 100)
 
 
 def cached(query: Query) -> list[int]:
@@ -55,7 +55,7 @@ def cached(query: Query) -> list[int]:
     return [BLOCK if rank == 1 and query.blocks else 0 for rank in range(RANKS)]
 
 
-AROUND = Surroundings(RANKS, BLOCK, said, cached)
+AROUND = Surroundings(RANKS, BLOCK, said, cached, lambda rank: 1.0)
 SILENT = Surroundings(RANKS, BLOCK)
 
 

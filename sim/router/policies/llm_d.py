@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 
 from sim.router.cost import CostTerms
 from sim.router.policies.options import LlmDOptions
-from sim.router.policies.policy import NamedPolicy, WorkerReport, one_of
+from sim.router.policies.policy import NamedPolicy, one_of
 from sim.router.query import Query
+from sim.router.report import WorkerReport
 
 _SILENT = WorkerReport(0, 0, 0, 0)
 
@@ -74,4 +75,6 @@ POLICY = NamedPolicy(
     "llm-d",
     lambda config, around: LlmD(config.llm_d, around.report),
     "llm-d-inference-scheduler at 0a4fd844 and GIE at cb1c67d3: scorers and max-score-picker",
+    reads_reports=True,
+    report_interval_s=0.05,
 )

@@ -13,6 +13,7 @@ from sim.router.policies.options import (
     VllmDpOptions,
 )
 from sim.router.query import Query
+from sim.router.report import WorkerReport
 
 
 class Policy(Protocol):
@@ -69,28 +70,20 @@ class PolicySettings(Protocol):
         """Of llm-d's rule."""
 
 
-class WorkerReport(NamedTuple):
-    """What a worker last said of itself: as old as the way and the interval of its reports make it."""
-
-    waiting_requests: int
-    running_requests: int
-    used_kv_blocks: int
-    total_kv_blocks: int
-    said_s: float = 0.0
-    """When it said so."""
-
-
 class Surroundings(NamedTuple):
     """What there is around a router for a policy to look at: of ranks, at the time of a decision."""
 
     ranks: int
     block_tokens: int
     report: Callable[[int], WorkerReport] | None = None
-    """By rank; None: workers say nothing of themselves here."""
+    """By rank; None: workers say nothing of themselves here, or the policy does not read it
+    (`NamedPolicy.reads_reports`)."""
     cached_tokens: Callable[[Query], Sequence[int]] | None = None
     """Tokens of a prompt that each rank, all of them in order, would truly hit if the request stood in its
     queue now, whatever any index believes (`sim.cluster.true_caches` says what counts); None: nothing is
     computed of prompts here, or there are no workers."""
+    said_s: Callable[[int], float] | None = None
+    """By rank, when what it says in `report` was so; None where that is."""
 
 
 Maker = Callable[[PolicySettings, Surroundings], Policy]
@@ -104,3 +97,7 @@ class NamedPolicy(NamedTuple):
     """Makes one for each router."""
     source: str
     """Whose rule it is: software, release, and where it is written down."""
+    reads_reports: bool = False
+    """Whether it looks at what workers say of themselves: `Surroundings.report` is there only then."""
+    report_interval_s: float = 0.0
+    """How often its source looks at them, where `router.report_interval_s` says nothing; 0: at every step."""

@@ -1,10 +1,10 @@
 """How vLLM's API server spreads requests over its data-parallel engines."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 from sim.router.cost import CostTerms
-from sim.router.policies.policy import NamedPolicy, WorkerReport
+from sim.router.policies.policy import NamedPolicy, Surroundings
 from sim.router.query import Query
 
 
@@ -19,15 +19,14 @@ class VllmDp:
 
     reads_cache: ClassVar[bool] = False
 
-    def __init__(
-        self, ranks: int, report: Callable[[int], WorkerReport] | None, *, four_times: bool = False
-    ) -> None:
-        self._ranks = ranks
-        self._report = report
+    def __init__(self, around: Surroundings, *, four_times: bool = False) -> None:
+        self._ranks = around.ranks
+        self._report = around.report
+        self._when_s = around.said_s
         self._four_times = four_times
         self._start = 0
-        self._sent = [0] * ranks
-        self._said_s = [-1.0] * ranks
+        self._sent = [0] * around.ranks
+        self._said_s = [-1.0] * around.ranks
 
     def __call__(self, terms: Sequence[CostTerms], query: Query, draw: float, /) -> int:
         """Return a rank."""
@@ -46,8 +45,9 @@ class VllmDp:
         if self._report is None:
             return float(in_flight)
         said = self._report(rank)
-        if said.said_s != self._said_s[rank]:
-            self._said_s[rank] = said.said_s
+        said_s = 0.0 if self._when_s is None else self._when_s(rank)
+        if said_s != self._said_s[rank]:
+            self._said_s[rank] = said_s
             self._sent[rank] = 0
         waiting, running = said.waiting_requests + self._sent[rank], said.running_requests
         if self._four_times:
@@ -58,6 +58,8 @@ class VllmDp:
 
 POLICY = NamedPolicy(
     "vllm-dp",
-    lambda config, around: VllmDp(around.ranks, around.report, four_times=config.vllm_dp.version == "0.10"),
+    lambda config, around: VllmDp(around, four_times=config.vllm_dp.version == "0.10"),
     "vLLM 0.28.0, DPLBAsyncMPClient (v1/engine/core_client.py); 0.10.2 for waiting * 4 + running",
+    reads_reports=True,
+    report_interval_s=0.1,
 )
