@@ -46,10 +46,13 @@ def check_overrides(overrides: Sequence[str]) -> None:
 def under_policies(scenarios: Sequence[str], policies: Sequence[str]) -> dict[str, tuple[str, list[str]]]:
     """Return the scenario of each name that a comparison has, and the `key=value` for it alone.
 
-    Of one scenario, the policies' names are enough.
+    Of one scenario, the policies' names are enough. Their regret is counted: it changes no other number.
     """
     return {
-        policy if len(scenarios) == 1 else f"{scenario}/{policy}": (scenario, [f"{KEY}={policy}"])
+        policy if len(scenarios) == 1 else f"{scenario}/{policy}": (
+            scenario,
+            [f"{KEY}={policy}", "output.regret=true"],
+        )
         for scenario in scenarios
         for policy in policies
     }

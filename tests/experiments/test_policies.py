@@ -34,8 +34,8 @@ def test_what_cannot_be_used_is_refused(asked: str | list[str], message: str) ->
 
 def test_one_scenario_gives_names_of_policies_several_put_theirs_before() -> None:
     assert under_policies(["agg8"], ["kv", "random"]) == {
-        "kv": ("agg8", ["router.policy=kv"]),
-        "random": ("agg8", ["router.policy=random"]),
+        "kv": ("agg8", ["router.policy=kv", "output.regret=true"]),
+        "random": ("agg8", ["router.policy=random", "output.regret=true"]),
     }
     assert [*under_policies(["a", "b"], ["kv", "random"])] == ["a/kv", "a/random", "b/kv", "b/random"]
 

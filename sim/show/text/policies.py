@@ -147,4 +147,6 @@ def _spread_note(comparison: Comparison) -> list[str]:
 def _oracle_note(told: bool) -> list[str]:
     if not told:
         return []
-    return ["oracle: the choice with the fewest recomputed tokens, by what each worker truly holds"]
+    return [
+        "oracle: each prompt to where most of it truly is, whatever waits there; over a run others may do better"
+    ]

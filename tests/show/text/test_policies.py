@@ -38,7 +38,7 @@ def test_policies_are_lines_with_their_intervals_below() -> None:
         "random 240 22.0 s 220 % 200 pp",
         "19.7 to 24.6 s 197 to 246 %",
     ]
-    assert "oracle: the choice with the fewest recomputed tokens" in " ".join(text)
+    assert "oracle: each prompt to where most of it truly is" in " ".join(text)
 
 
 def test_only_what_differs_from_the_first_beyond_its_interval_is_bold() -> None:
