@@ -148,5 +148,5 @@ def _oracle_note(told: bool) -> list[str]:
     if not told:
         return []
     return [
-        "oracle: each prompt to where most of it truly is, whatever waits there; over a run others may do better"
+        "oracle: each prompt to where most of it truly is, whatever waits there; over a run others may win"
     ]
