@@ -54,6 +54,7 @@ _LABELS = {
     "router.regretted_decisions": "Decisions with regret",
     "router.regret_tokens": "Regret",
     "router.regret_share": "Regret of prompts",
+    "router.least_computed_tokens": "Prompt tokens to compute at least",
     "preemptions": "Preemptions",
     "occupancy.pool.mean": "KV pool in use",
     "occupancy.cpu_tier.mean": "CPU tier filled",

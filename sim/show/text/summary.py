@@ -228,7 +228,9 @@ def _regret(router: Mapping[str, Any]) -> dict[str, str]:
     if "regret_tokens" not in router:
         return {}
     share = words.percent(router["regret_share"])
-    return {"Regret": f"{words.count(router['regret_tokens'])} tokens, {share} of prompts"}
+    least = router.get("least_computed_tokens")
+    bound = {} if least is None else {"To compute": f"{words.count(least)} tokens at least, however routed"}
+    return {"Regret": f"{words.count(router['regret_tokens'])} tokens, {share} of prompts"} | bound
 
 
 def _goodput(summary: Mapping[str, Any]) -> dict[str, str]:
