@@ -33,8 +33,8 @@ def test_scenarios_side_by_side() -> None:
     assert not result.stderr
     assert max(map(len, lines)) <= 100
     assert " ".join(lines[0].split()) == "Compared with agg8 means of 3 seeds: 0, 1, 2"
-    assert " ".join(lines[4].split()) == "agg8 agg4 agg4 - agg8 agg4 / agg8"
-    labels = [line[:24].strip() for line in lines[5:20]]
+    assert " ".join(lines[5].split()) == "agg8 agg4 agg4 - agg8 agg4 / agg8"
+    labels = [line[:24].strip() for line in lines[6:21]]
     assert labels[:2] == ["TTFT p50", "TTFT p95"]
     assert {"ITL p99.9", "Recomputation", "Workers a session", "Requests unfinished", "GPU hours"} <= set(
         labels
@@ -48,7 +48,7 @@ def test_a_sweep_and_one_number() -> None:
         "agg8", "agg4", *SMALL[2:], "--set", "workload.sessions=2:3:1", "--metric", "requests.total"
     )
 
-    assert [line.split() for line in result.stdout.splitlines()[4:7]] == [
+    assert [line.split() for line in result.stdout.splitlines()[5:8]] == [
         ["sessions", "agg8", "agg4", "agg4", "-", "agg8", "agg4", "/", "agg8"],
         ["Requests", "2", "4", "4", "0", "1.00"],
         ["3", "6", "6", "0", "1.00"],
