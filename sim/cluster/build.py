@@ -23,6 +23,7 @@ from sim.cluster.lookout import Lookout
 from sim.cluster.migration import Migration, MigrationRules, lease_expired
 from sim.cluster.prompts import Prompts
 from sim.cluster.recorder import Recorder
+from sim.cluster.regrets import Regrets
 from sim.cluster.replay import Part, Replay
 from sim.cluster.reports import Reports, are_read
 from sim.cluster.request_state import RequestState
@@ -30,6 +31,7 @@ from sim.cluster.returns import Returns
 from sim.cluster.stage import Desk
 from sim.cluster.tiers import router_tiers, tiers_of
 from sim.cluster.transport import Transport, network_of, pull_shape_of
+from sim.cluster.true_caches import TrueCaches
 from sim.cluster.watcher import BlockBytes, MakeWatcher
 from sim.cluster.worker import Worker
 from sim.cluster.worker_kinds import Capacities, WorkerKind, make_engine, worker_kinds
@@ -45,6 +47,7 @@ from sim.links.tier import Tier
 from sim.links.tier_links import TierLinks
 from sim.results.transfers import LinkRow, PullCounts
 from sim.router import Policy
+from sim.router.policies import POLICIES
 from sim.scenario.scenario import Scenario
 from sim.workload.answers import may_overtake
 from sim.workload.request import Answer, Request, Trace
@@ -113,6 +116,8 @@ class Cluster:
         self.replay = Replay(
             self.clock, trace, scenario.replay, self._send, self._cut, expect_answers=self._expect_answers
         )
+        self._lazy_updates = LazyUpdates()
+        caches = TrueCaches(self.clock, self._lazy_updates, self.workers)
         self.recorder = Recorder(
             scenario.workers.ranks,
             len(self._groups) - 1 if full is None else full,
@@ -125,6 +130,7 @@ class Cluster:
             left_out=self.replay.left_out.phases,
             router_queue=scenario.router.has_queue,
             front_ends=scenario.frontend.replicas,
+            regrets=Regrets(caches, capacity.block_tokens) if scenario.output.regret else None,
         )
         self._watch = watcher = watch and watch(
             self.recorder,
@@ -133,7 +139,6 @@ class Cluster:
             BlockBytes(capacity.host_block_bytes, pull_shape_of(scenario, self.decode_capacity).n_bytes),
         )
         self.scene = Scene(self.clock, scenario.faults, scenario.seed)
-        self._lazy_updates = LazyUpdates()
         self._prefixes = PrefixTable(trace.chunk_tokens, hash_tokens(self._groups))
         self.answers = self.replay.answers
         """Which prompts hold the answer to which earlier request; none where all are fresh."""
@@ -155,6 +160,7 @@ class Cluster:
             watcher.booked if watcher else None,
             self._pins,
             self.reports,
+            caches,
         )
         policies = Policies(policy, decode_policy)
         capacities = Capacities(capacity, self.decode_capacity)
@@ -252,7 +258,7 @@ class Cluster:
             self.clock,
             self.workers,
             self._lazy_updates,
-            interval_s=router.report_interval_s,
+            interval_s=router.report_interval_s or POLICIES[router.policy].report_interval_s,
             delay_s=router.report_delay_s,
             observer=self._watch or self.recorder,
         )

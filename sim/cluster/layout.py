@@ -108,7 +108,7 @@ def _pool(site: Site, name: str, routing: StageRouting, members: range, policy: 
     capacity = site.capacities.decode if name == "decode" else site.capacities.first
     front, settings = scenario.frontend, routing.config
     front_ends = range(front.replicas)
-    around = _around(site, members)
+    around = _around(site, members, computes=name != "decode")
     gate = _gate(site, members)
     ways = [EventWay(front, name, place, desk.seed) for place in front_ends if front.events_differ]
     if len(front_ends) == 1 or not settings.replica_sync:
@@ -158,13 +158,15 @@ def _lines(site: Site, pool: Pool, place: int) -> list[RouterLine]:
     return lines
 
 
-def _around(site: Site, members: range) -> Surroundings:
-    """Return what the policy of a pool's routers may look at."""
-    scenario, reports = site.scenario, site.desk.reports
-    report = None
+def _around(site: Site, members: range, *, computes: bool) -> Surroundings:
+    """Return what the policy of a pool's routers may look at; `computes`: its workers compute prompts."""
+    scenario, reports, caches = site.scenario, site.desk.reports, site.desk.caches
+    report = said_s = cached_tokens = None
     if reports is not None and POLICIES[scenario.router.policy].reads_reports:
-        report = reports.of_ranks(members)
-    return Surroundings(len(members), scenario.block_tokens, report)
+        report, said_s = reports.of_ranks(members), reports.times_of_ranks(members)
+    if caches is not None and computes:
+        cached_tokens = caches.of_ranks(members, for_remote=bool(scenario.workers.prefill))
+    return Surroundings(len(members), scenario.block_tokens, report, cached_tokens, said_s)
 
 
 def _gate(site: Site, members: range) -> Gate | None:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.cluster.held import NOTHING, Held
+from sim.cluster.regrets import Regrets
 from sim.cluster.request_row import Status, not_sent, request_row, waits_for
 from sim.cluster.request_state import RequestState
 from sim.cluster.tiers import HOST
@@ -24,7 +25,7 @@ from sim.results.gauge import Gauge
 from sim.results.levels import Levels
 from sim.results.phases import mark_phases
 from sim.results.rows import Rows
-from sim.results.tables import ALWAYS_KEPT, FRONT_END, GAP_DIGITS, ROUTER_QUEUE
+from sim.results.tables import ALWAYS_KEPT, FRONT_END, GAP_DIGITS, REGRET, ROUTER_QUEUE
 from sim.results.transfers import LinkRow, PullCounts
 from sim.results.weighted import WeightedSample
 from sim.router import Decision
@@ -55,6 +56,7 @@ class Recorder:
         left_out: Mapping[int, str] | None = None,
         router_queue: bool = False,
         front_ends: int = 1,
+        regrets: Regrets | None = None,
     ) -> None:
         self.left_out: Mapping[int, str] = {} if left_out is None else left_out
         """Requests that count in no number, by index, and what they are."""
@@ -63,6 +65,10 @@ class Recorder:
         self.due_s = due_s
         """When the client means to send each request, by index, nan until it is known."""
         self.rows = Rows(keep=(*ALWAYS_KEPT, *tables))
+        self.regrets = regrets
+        """Of decisions; None: nobody asks."""
+        if regrets is not None and "decisions" in self.rows.tables:
+            self.rows.tables["decisions"].add_column(REGRET, ())
         self.itl_s = WeightedSample()
         self.left_out_itl_s = WeightedSample()
         """The gaps of requests that are left out."""
@@ -138,10 +144,16 @@ class Recorder:
     ) -> None:
         """One of the workers, by rank, was chosen for a stage. Every candidate's terms become a row."""
         table = self.rows.tables.get("decisions")
+        index, chosen = record.request.index, decision.chosen.rank
+        regrets = None
+        if self.regrets is not None:
+            counts = index not in self.left_out
+            regrets = self.regrets.of(record, decision, stage, workers, counts=counts)
         if table is not None:
-            index, chosen = record.request.index, decision.chosen.rank
-            for terms in decision.terms:
-                table.append((index, stage, now_s, terms.rank == chosen, workers[terms.rank], *terms[1:]))
+            for place, terms in enumerate(decision.terms):
+                more = () if regrets is None else (regrets[place],)
+                row = (index, stage, now_s, terms.rank == chosen, workers[terms.rank], *terms[1:], *more)
+                table.append(row)
             if self._front_ends is not None:
                 self._front_ends += [record.front_end] * len(decision.terms)
 
@@ -154,6 +166,8 @@ class Recorder:
         account = self._ledger.ended(index)
         self.last_end_s = max(self.last_end_s, now_s)
         self.ended += 1
+        if self.regrets is not None and (status != "completed" or index in self.left_out):
+            self.regrets.dropped(index)
         end_s = now_s if status != "unfinished" else None
         row = request_row(record, account, self._due_s(index), status, reason, end_s=end_s)
         self.rows.tables["requests"].append(row)
@@ -246,6 +260,8 @@ class Recorder:
 
     def _admitted(self, worker: int, admission: Admission) -> None:
         request = admission.request
+        if self.regrets is not None:
+            self.regrets.admitted(self.records[request.request_id], request.prompt_tokens)
         hit = admission.local_tokens + admission.external_tokens
         usable = min(hit, request.num_tokens - 1)  # the last token is computed even if it was loaded
         self._ledger.admitted(

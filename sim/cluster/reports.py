@@ -85,18 +85,31 @@ class Reports:
         """Return what gives the newest report of a rank, the ranks being these workers."""
         return lambda rank: self.newest(members[rank])
 
+    def times_of_ranks(self, members: range) -> Callable[[int], float]:
+        """Return what gives the time of a rank's newest report; of scraped ones, that of the scraping."""
+
+        def said_s(rank: int) -> float:
+            if self._interval_s:
+                return self._heard_until_s(self._clock.now_s)
+            return self._newest(members[rank])[0]
+
+        return said_s
+
     def newest(self, worker: int) -> WorkerReport:
         """Return a worker's newest report that has come by now.
 
         What arrives at this very instant has not, so that it makes no difference what comes first in it.
         """
+        return self._newest(worker)[1]
+
+    def _newest(self, worker: int) -> _Timed:
         now_s = self._clock.now_s
         self._lazy_updates.settle(now_s, -1)
         sent, until_s = self._of(worker), self._heard_until_s(now_s)
         skipped_s = self._workers[worker].last_output_s(until_s)
         found = sent.reports if skipped_s == -inf else sent.levels
         before_s = until_s if skipped_s == -inf else skipped_s
-        return next(report for time_s, report in reversed(found) if time_s < before_s or time_s == -inf)
+        return next(timed for timed in reversed(found) if timed[0] < before_s or timed[0] == -inf)
 
     def _heard_until_s(self, now_s: float) -> float:
         """Return the time before which reports were sent that have come by now."""

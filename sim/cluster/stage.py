@@ -13,6 +13,7 @@ from sim.cluster.refused import NO_WORKER, Refused
 from sim.cluster.reports import Reports
 from sim.cluster.request_state import RequestState, Visit
 from sim.cluster.router_line import RouterLine
+from sim.cluster.true_caches import TrueCaches
 from sim.engine.active import ActiveRequest
 from sim.events.clock import Clock
 from sim.events.lazy_updates import LazyUpdates
@@ -52,6 +53,8 @@ class Desk(NamedTuple):
     """Workers that requests are to go to, by index, where a stage has them."""
     reports: Reports | None = None
     """What workers say of themselves; None: nobody reads it."""
+    caches: TrueCaches | None = None
+    """What workers' caches truly hold; None: nobody may look."""
 
 
 class Stage:
@@ -232,4 +235,5 @@ class Stage:
             strict_priority=request.strict_priority,
             policy_class=request.policy_class,
             sequence=record.attention_sequence if self._follows_answers else (),
+            hash_blocks=record.blocks,
         )

@@ -33,6 +33,13 @@ def compare(
             help="Change a key of all; a list a,b,c or a range start:stop:step gives points. Repeatable.",
         ),
     ] = [],  # noqa: B006 - typer only reads it
+    policies: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help='Run each scenario under these routing policies: "kv,round-robin", or "all".',
+        ),
+    ] = None,
     repeat: Annotated[
         int | None,
         typer.Option(
@@ -62,17 +69,17 @@ def compare(
     from sim.commands.kept import out_folder
     from sim.experiments.compare import plan
     from sim.results.metrics import to_json
-    from sim.results.quantities import MAIN, select_or
+    from sim.results.quantities import USUAL, select_or
     from sim.results.refusals import nothing_served
     from sim.runs.saved import write_comparison
     from sim.show.pictures.comparison import PLOTTED, write_plot
-    from sim.show.text.comparison import render_comparison
+    from sim.show.text.compared import render_compared
 
     with out_folder(out, force=force) as kept:
-        comparison = _run(plan(sources, overrides, repeat, draws), metrics, jobs)
+        comparison = _run(plan(sources, overrides, repeat, draws, policies), metrics, jobs)
         if len(comparison.failed) == len(comparison.runs):
             raise InputError("\n".join(comparison.failures()))
-        chosen = select_or(metrics, MAIN, comparison.metrics)
+        chosen = select_or(metrics, USUAL, comparison.metrics)
         kept.write(lambda folder: write_comparison(comparison, chosen, folder))
         if kept.building is not None:
             folder, plotted = kept.building, select_or(metrics, PLOTTED, comparison.metrics)
@@ -84,7 +91,7 @@ def compare(
         if format is Format.JSON:
             typer.echo(to_json(comparison.to_dict(chosen)), nl=False)
         else:
-            console(WIDTH).print(render_comparison(comparison, chosen))
+            console(WIDTH).print(render_compared(comparison, chosen))
     for failure in comparison.failures():
         typer.echo(f"Failed: {failure}", err=True)
     if comparison.failed:

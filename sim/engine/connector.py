@@ -18,6 +18,7 @@ from sim.kv.groups import blocks_for
 from sim.kv.hybrid import KvCache
 from sim.kv.offload import Key, OffloadTier
 from sim.kv.peer_tier import PeerTier
+from sim.kv.runs import BlockRuns
 from sim.kv.tier_events import removed_events, stored_events
 from sim.kv.tier_hit import TierSearch, read_blocks
 
@@ -87,11 +88,7 @@ class OffloadingConnector:
         if tracked.jobs:
             return None
         tracked.extend_keys(request.block_ids, request.hashed_tokens)
-        limit = request.num_tokens
-        if self._partial:
-            limit -= 1  # a load brings no state, and no window, from which the last token could start again
-        if self._cache.recurrent:
-            limit -= limit % self._cache.block_tokens
+        limit = self._limit(request.num_tokens)
         if self._lower is None:
             end = self._search.end(self.tier, tracked.keys, local_tokens, limit)
         else:
@@ -99,6 +96,25 @@ class OffloadingConnector:
         tracked.hit_tokens = local_tokens if end is None else end
         self._touch(tracked)
         return None if end is None else end - local_tokens
+
+    def would_add(self, block_ids: BlockRuns, tokens: int, hashed_tokens: int, local_tokens: int) -> int:
+        """Tokens that the tiers would add to a local hit of a new prompt; touches nothing.
+
+        What is on its way to the first tier counts as there: the request would wait for it. So does what a
+        tier below has, though the first may have no room for it.
+        """
+        asked = OffloadState(self._cache.specs)
+        asked.extend_keys(block_ids, hashed_tokens)
+        state = self.tier.state if self._lower is None else self._lower.state(asked.keys, local_tokens)
+        return self._search.reach(state, asked.keys, local_tokens, self._limit(tokens)) - local_tokens
+
+    def _limit(self, tokens: int) -> int:
+        """Return where a hit of so many known tokens ends at the latest."""
+        if self._partial:
+            tokens -= 1  # a load brings no state, and no window, from which the last token could start again
+        if self._cache.recurrent:
+            tokens -= tokens % self._cache.block_tokens
+        return tokens
 
     def _touch(self, tracked: OffloadState) -> None:
         for tier in self.tiers:

@@ -5,6 +5,7 @@ from sim.engine.connector import OffloadingConnector
 from sim.engine.nixl import NixlConnector
 from sim.kv.hit import Hit
 from sim.kv.hybrid import KvCache
+from sim.kv.runs import BlockRuns
 
 
 class EngineDiedError(Exception):
@@ -32,6 +33,8 @@ class Lookup:
         children = (offload, nixl) if offload_first else (nixl, offload)
         self._children = [child for child in children if child is not None]
         self._cache = cache
+        self._offload = offload
+        self._takes_last_token = nixl is not None and bool(cache.recurrent)
         # A pull always brings the state, a load from a tier only together with attention blocks.
         self._stateless_hits = nixl is not None and offload is None
         self._dies_on_full_hit = dies_on_full_hit
@@ -53,6 +56,24 @@ class Lookup:
             hit = self._hit_less(request)
         request.boundary_tokens = hit.attention_tokens if hit.attention_tokens > hit.tokens else 0
         return hit, external
+
+    def would_hit(self, block_ids: BlockRuns, prompt_tokens: int, *, for_remote: bool = False) -> int:
+        """Tokens of a new prompt that would be hit if it were tried now, here and in the tiers.
+
+        Asking changes nothing: no key is touched, nothing begins to be copied. Blocks that a running request
+        has registered count, computed or not, as they do for the engine. `for_remote`: another engine will
+        read the prompt's blocks; what it would pull from others does not count.
+        """
+        tokens = prompt_tokens
+        if for_remote and self._takes_last_token and tokens > 1:
+            tokens -= 1
+        local = self._cache.lookup(block_ids, prompt_tokens).tokens
+        external = 0
+        if self._offload is not None:
+            external = self._offload.would_add(block_ids, tokens, prompt_tokens, local)
+        if local == tokens and not external:
+            return self._cache.lookup(block_ids, tokens).tokens
+        return min(local + external, tokens - 1)
 
     def ask(self, request: ActiveRequest, local_tokens: int) -> int | None:
         """Tokens that the first connector to have any adds to a local hit; None: one must be asked again."""

@@ -18,7 +18,7 @@ from sim.kv.offload import IDLE, WRITING, Key, OffloadTier
 from sim.kv.peer_tier import PeerTier
 from sim.kv.pool import NULL_BLOCK
 from sim.kv.tier_events import removed_events, stored_events
-from sim.kv.tier_hit import TierSearch
+from sim.kv.tier_hit import State, TierSearch
 
 
 class LowerTiers:
@@ -65,6 +65,21 @@ class LowerTiers:
                 self._plan(request_id, True, tier, wanted, parents)
                 wanted.clear()
         return end
+
+    def state(self, keys: Sequence[Sequence[Key]], start: int) -> State:
+        """Return what says which of a prompt's keys `hit` would find, in whatever tier; changes nothing."""
+        attention = keys[self._full_group] if self._full_group is not None else ()
+        lacking = self._lacking(attention, start)
+        peers = [tier.most_of(lacking) if isinstance(tier, PeerTier) else tier for tier in self._below]
+        below = [tier.state for tier in peers if tier is not None]
+
+        def found(key: Key) -> int | None:
+            if self._first.state(key) is not None:
+                return IDLE
+            there = [state(key) for state in below]
+            return IDLE if any(each is not None and each >= IDLE for each in there) else None
+
+        return found
 
     def _lacking(self, attention: Sequence[Key], start: int) -> Sequence[Key]:
         """Return a prompt's keys from the first behind `start` on that the first tier lacks."""

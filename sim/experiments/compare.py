@@ -17,6 +17,7 @@ from sim.experiments.jobs.engine import local
 from sim.experiments.jobs.execute import OnRun, warned
 from sim.experiments.jobs.execute import execute as execute_jobs
 from sim.experiments.jobs.job import Job, jobs_at
+from sim.experiments.policies import asked_policies, check_overrides, under_policies
 from sim.runs.run import Run
 from sim.runs.saved import is_folder, read_runs
 from sim.scenario.overrides import Overrides, as_texts
@@ -46,6 +47,7 @@ def compare(
     repeat: int | None = None,
     draws: int | None = None,
     jobs: int | None = None,
+    policies: str | Sequence[str] | None = None,
 ) -> Comparison:
     """Run scenarios with the same seeds, or take what ran already, and put them side by side.
 
@@ -60,6 +62,9 @@ def compare(
         draws: draws of the coefficients over their ranges, each with every seed: numbers have bands then. The
             coefficients' values if not given.
         jobs: runs at a time, in processes; as many as there are cores if not given.
+        policies: routing policies, `["kv", "round-robin"]`, or "all": each scenario is run under every one,
+            and called by the policy's name; of several scenarios "agg8/kv". The first is what the others are
+            compared with.
 
     Raises:
         InputError: a source or an override cannot be used, or no run came to its end. Where only some did
@@ -74,51 +79,62 @@ def compare(
     if len(named) == 0 or any(isinstance(source, Mapping) for source in sources[1:]):
         raise InputError("compare: give scenarios or results, or one mapping of them by name")
     check_counts(repeat=repeat, draws=draws, jobs=jobs)
-    made = plan(named, as_texts(overrides, points=True), repeat, draws)
+    made = plan(named, as_texts(overrides, points=True), repeat, draws, policies)
     with count_bar("comparing", len(made.jobs)) as on_one_more:
         comparison = execute(made, jobs, lambda _: on_one_more())
     return warned(comparison)
 
 
 def plan(
-    sources: Sequence[Source] | Mapping[str, Source],
+    given: Sequence[Source] | Mapping[str, Source],
     overrides: Sequence[str] = (),
     repeat: int | None = None,
     draws: int | None = None,
+    policies: str | Sequence[str] | None = None,
 ) -> Plan:
     """Return what is to be run, and read what has been.
 
     Args:
-        sources: scenarios and results, perhaps by the names that they are to have.
+        given: scenarios and results, perhaps by the names that they are to have.
         overrides: `key=value` for all scenarios; lists and ranges make points (`sim.scenario.points`).
         repeat: seeds, from the first scenario's own on, the same for all; one if not given.
         draws: draws of the coefficients over their ranges, from the first on, each with every seed; their
             values if not given.
+        policies: under which to run every scenario; its own if not given.
 
     Raises:
-        InputError: a source or an override cannot be used.
+        InputError: a source or an override cannot be used, or a policy has no such name.
 
     """
-    named = dict(sources) if isinstance(sources, Mapping) else _named(sources)
+    chosen = [] if policies is None else asked_policies(policies)
+    if chosen:
+        check_overrides(overrides)
+    named = dict(given) if isinstance(given, Mapping) else _named(given)
     ran = {name: source for name, source in named.items() if _ran(source)}
     scenarios = {
         name: source
         for name, source in named.items()
         if name not in ran and isinstance(source, str | Path | Scenario)
     }
-    if not scenarios and (overrides or repeat or draws):
-        option = "--set" if overrides else "--repeat" if repeat else "--draws"
+    if not scenarios and (overrides or repeat or draws or chosen):
+        option = "--set" if overrides else "--repeat" if repeat else "--draws" if draws else "--policies"
         raise InputError(
             f"{option}: {', '.join(map(_told, ran.values()))} ran already; give a scenario to run"
         )
     saved = {name: _runs(source, name) for name, source in ran.items()}
     _keep_apart(named, saved)
+    routed = under_policies([*scenarios], chosen) if chosen else {name: (name, []) for name in scenarios}
     order = dict.fromkeys(
-        column for name in named for column in [run.scenario for run in saved.get(name, [])] or [name]
+        column
+        for name in named
+        for column in [run.scenario for run in saved.get(name, [])]
+        or [made for made, (scenario, _) in routed.items() if scenario == name]
     )
     runs = [run for found in saved.values() for run in found]
     fixed, axes = read_axes(overrides)
-    jobs = jobs_at(scenarios, fixed, combinations(axes), repeat or 1, draws) if scenarios else []
+    sources = {name: scenarios[scenario] for name, (scenario, _) in routed.items()}
+    own = {name: changes for name, (_, changes) in routed.items()}
+    jobs = jobs_at(sources, fixed, combinations(axes), repeat or 1, draws, own=own) if sources else []
     return Plan(list(order), runs, jobs)
 
 

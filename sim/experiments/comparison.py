@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sim.base.errors import InputError
 from sim.base.folder import new_folder
 from sim.base.shown import Shown
-from sim.results.quantities import MAIN, select, select_or
+from sim.results.quantities import USUAL, select, select_or
 from sim.runs import comparison, sweep
 from sim.runs.columns import summary_frame, wide_table
 from sim.runs.saved import write_comparison
@@ -26,9 +26,9 @@ class Comparison(Shown, comparison.Comparison):
 
     def __rich__(self) -> "RenderableType":
         """Return the table that `sim compare` prints."""
-        from sim.show.text.comparison import render_comparison  # noqa: PLC0415 - loads rich
+        from sim.show.text.compared import render_compared  # noqa: PLC0415 - loads rich
 
-        return render_comparison(self, [metric for metric in MAIN if metric in self.metrics])
+        return render_compared(self, select_or((), USUAL, self.metrics))
 
     @cached_property
     def frame(self) -> "pd.DataFrame":
@@ -56,7 +56,7 @@ class Comparison(Shown, comparison.Comparison):
             InputError: no number has such a name.
 
         """
-        return summary_frame(self, select_or(metrics, MAIN, self.metrics, "metric"))
+        return summary_frame(self, select_or(metrics, USUAL, self.metrics, "metric"))
 
     def plot(self, metric: str, *, ax: "Axes | None" = None) -> "Axes":
         """Draw one number of all scenarios over the points, with 95 % intervals, and return the axes.
@@ -90,7 +90,7 @@ class Comparison(Shown, comparison.Comparison):
         from sim.show.pictures.comparison import PLOTTED, write_plot  # noqa: PLC0415 - for pictures alone
 
         with new_folder(Path(folder), replace=replace) as building:
-            write_comparison(self, select_or((), MAIN, self.metrics), building)
+            write_comparison(self, select_or((), USUAL, self.metrics), building)
             write_plot(self, select_or((), PLOTTED, self.metrics), building)
 
 

@@ -24,11 +24,18 @@ class PeerTier(OffloadTier):
 
     def aim(self, keys: Sequence[Key]) -> None:
         """Ask the peer that has most of these keys, one after another; of several the first."""
-        most, self._asked = 0, None
-        for number, peer in enumerate(self._peers()):
+        self._asked = self.most_of(keys)
+        if self._asked is not None:
+            self.source = [*self._peers()].index(self._asked)
+
+    def most_of(self, keys: Sequence[Key]) -> OffloadTier | None:
+        """Return the peer that `aim` would ask; None if nobody has the first key."""
+        most, best = 0, None
+        for peer in self._peers():
             run = _run(peer, keys)
             if run > most:
-                most, self._asked, self.source = run, peer, number
+                most, best = run, peer
+        return best
 
     def _state_of(self, key: Key) -> int | None:
         """Return IDLE for what can be read, None for all else."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from sim.kv.group_spec import GroupSpec
 from sim.kv.groups import blocks_for
-from sim.kv.offload import WRITING, Key, OffloadTier
+from sim.kv.offload import IDLE, WRITING, Key, OffloadTier
 
 State = Callable[[Key], int | None]
 """See `OffloadTier.state`."""
@@ -62,6 +62,16 @@ class TierSearch:
                 first = max(first, stop - read)
             if not tier.reading.isdisjoint(names[first:stop]):
                 return None
+        return end
+
+    def reach(self, state: State, keys: Sequence[Sequence[Key]], start_tokens: int, limit_tokens: int) -> int:
+        """Return what the end will be, once all that is being written or loaded is there."""
+
+        def there(key: Key) -> int | None:
+            return None if state(key) is None else IDLE
+
+        end = self._settled_end(there, keys, start_tokens, limit_tokens)
+        assert end is not None  # nothing is being written
         return end
 
     def _settled_end(

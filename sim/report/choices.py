@@ -7,7 +7,7 @@ import pandas as pd
 
 from sim.base import words
 from sim.report.names import WorkerNames
-from sim.results.decisions import decision_costs, expected_recomputation
+from sim.results.decisions import REGRET, decision_costs, expected_recomputation
 
 MOST_CHOICES = 8
 _MOST_CANDIDATES = 16
@@ -53,6 +53,9 @@ class Choice(NamedTuple):
     candidates: list[Candidate]
     more: int
     """Candidates left out."""
+    regret: str
+    """Tokens that the oracle's choice would not have computed; "" if nobody looked, or there are none."""
+    oracle_worker: str
 
 
 class Choices(NamedTuple):
@@ -69,6 +72,8 @@ class Choices(NamedTuple):
     """The weight of the prefill term."""
     has_index: bool
     """Whether the router knew of any cached block. If not, decisions with most tokens elsewhere are shown."""
+    regret: str
+    """Regret of all decisions, which are those with the most of it then; "" if nobody looked."""
 
 
 def choices(
@@ -77,7 +82,9 @@ def choices(
     """Return the costliest decisions of a run, from its tables."""
     costs = decision_costs(requests, decisions, block_tokens)
     has_index = bool((decisions["cached_tokens"] > 0).any())
-    costly = costs[costs["cost_tokens" if has_index else "elsewhere_tokens"].fillna(0) > 0]
+    regretted = REGRET in costs.columns
+    measure = REGRET if regretted else "cost_tokens" if has_index else "elsewhere_tokens"
+    costly = costs[costs[measure].fillna(0) > 0].sort_values(measure, ascending=False, kind="stable")
     shown = costly.head(MOST_CHOICES)
     rows = expected_recomputation(
         requests, decisions[decisions["request"].isin(shown["request"])], block_tokens
@@ -92,6 +99,7 @@ def choices(
         words.percent(total / recomputed if recomputed else None),
         ", ".join(f"{scale:g}" for scale in sorted(rows["prefill_load_scale"].unique())),
         has_index,
+        words.count(int(costs[REGRET].fillna(0).sum())) if regretted else "",
     )
 
 
@@ -99,7 +107,8 @@ def _choice(
     cost: Mapping[str, Any], request: "pd.Series[Any]", rows: pd.DataFrame, names: WorkerNames
 ) -> Choice:
     # Whoever matters, then the cheapest: of many candidates most are alike.
-    matters = rows["chosen"].astype(bool) | (rows["worker"] == cost["fewest_worker"])
+    ahead = [cost["fewest_worker"], cost.get("oracle_worker", cost["fewest_worker"])]
+    matters = rows["chosen"].astype(bool) | rows["worker"].isin(ahead)
     kept = pd.concat([rows[matters], rows[~matters].sort_values("cost", kind="stable")]).head(
         _MOST_CANDIDATES
     )
@@ -117,6 +126,8 @@ def _choice(
         words.count(cost["elsewhere_tokens"]),
         [_candidate(row, cost["fewest_worker"], names) for row in _rows(kept.sort_values("worker"))],
         len(rows) - len(kept),
+        words.count(cost[REGRET]) if cost.get(REGRET) else "",
+        names.long(cost["oracle_worker"]) if REGRET in cost else "",
     )
 
 

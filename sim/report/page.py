@@ -19,6 +19,7 @@ from sim.results.phases import counted_rows, left_out_lines
 from sim.results.refusals import nothing_served, refusals
 from sim.show.text import summary as text
 from sim.show.text.faults import fault_rows
+from sim.show.text.versions import rules_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,6 +74,7 @@ def _summary(summary: Mapping[str, Any]) -> dict[str, Any]:
     total = sum(sources.values())
     return {
         "simulated": words.seconds(summary["simulated_s"]),
+        "rules": rules_text([summary]),
         "requests": "\n".join(_requests(summary)),
         "main": text.main_numbers(summary),
         "percentiles": list(summary["ttft_s"]),

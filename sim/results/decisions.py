@@ -8,11 +8,13 @@ CPU tier without events of its own; nor are blocks on their way. Of a hybrid mod
 blocks; it does not say whether a checkpoint of the recurrent state was there too.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pandas as pd
 
+REGRET = "regret_tokens"
+"""A column that decisions have in runs with `output.regret`."""
 _TIERS = ["device_blocks", "host_blocks", "disk_blocks"]
 
 
@@ -57,6 +59,11 @@ def decision_costs(requests: "pd.DataFrame", decisions: "pd.DataFrame", block_to
     - `cost_tokens`: the lesser of expected and recomputed, less the fewest, at least 0. So a hit that failed
       on the chosen worker is not held against the choice, nor what was hit without the index knowing of it.
 
+    Of a run with `output.regret`, by what the caches truly held when the router chose:
+
+    - `regret_tokens`: what the chosen worker would compute and another candidate had;
+    - `oracle_worker`: the candidate that would compute least; of several the chosen one, else the cheapest.
+
     A router without an index expects the same of all candidates, so that every `cost_tokens` is 0. Equal
     costs are in descending order of `elsewhere_tokens`.
     """
@@ -72,7 +79,16 @@ def decision_costs(requests: "pd.DataFrame", decisions: "pd.DataFrame", block_to
     computed = outcomes["first_scheduled_s"].notna()
     for name in ("recomputed_tokens", "elsewhere_tokens"):
         costs[name] = costs["request"].map(outcomes[name].where(computed)).astype("Int64")
+    if REGRET in rows.columns:
+        costs[REGRET] = costs["request"].map(rows[rows["chosen"].astype(bool)].set_index("request")[REGRET])
+        costs["oracle_worker"] = costs["request"].map(_oracle(rows))
     least = costs[["expected_tokens", "recomputed_tokens"]].min(axis=1, skipna=False)
     costs["cost_tokens"] = (least - costs["fewest_tokens"]).clip(lower=0)
     order = ["cost_tokens", "elsewhere_tokens", "request"]
     return costs.sort_values(order, ascending=[False, False, True], ignore_index=True)
+
+
+def _oracle(rows: "pd.DataFrame") -> "pd.Series[Any]":
+    """Return, by request, the worker that would compute the fewest tokens."""
+    order = rows.sort_values([REGRET, "chosen", "cost"], ascending=[True, False, True], kind="stable")
+    return order.drop_duplicates("request").set_index("request")["worker"]

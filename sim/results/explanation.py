@@ -44,6 +44,16 @@ class Fewest:
     """What the router took its cost to be, in blocks."""
 
 
+@dataclass(frozen=True, slots=True)
+class Regret:
+    """How a choice stands beside the oracle's, which knows what every worker truly holds."""
+
+    worker: int
+    """The oracle's: the chosen one, if no candidate would compute less."""
+    tokens: int
+    """Prompt tokens that it need not compute and the chosen worker has to."""
+
+
 @dataclass(frozen=True)
 class Explanation:
     """How one request was routed, and what became of it."""
@@ -57,6 +67,8 @@ class Explanation:
     """None if it was never routed to a prefill."""
     conditional: bool = False
     """Whether the run's disaggregation was conditional."""
+    regret: Regret | None = None
+    """None: the run was not asked for it (`output.regret`), or no prompt was placed."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return it ready for JSON."""

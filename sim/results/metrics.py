@@ -85,6 +85,8 @@ class RunFacts:
     """What prefill workers read of decode workers' host memory; None: nothing flows back, nor is it said."""
     drafts: Mapping[str, int] | None = None
     """vLLM's counters of speculative decoding; None: there is none, and nothing is said of it."""
+    regret: Mapping[str, Any] | None = None
+    """What routing decisions let be computed; None: nobody looked."""
     slo: Slo | None = None
     most_tokens: Mapping[str, int] = field(default_factory=dict)
     """For reasons of which it is said, how long a prompt may be."""
@@ -132,6 +134,7 @@ def summarise(requests: Table, itl_s: WeightedSample, facts: RunFacts) -> dict[s
             "ties": int((columns.measured("ties") > 1).sum()),
             "overcredit_tokens": columns.total("overcredit_tokens"),
             **{name: distribution(sample) for name, sample in waits_s.items()},
+            **(facts.regret or {}),
         },
         "preemptions": columns.total("preemptions"),
         "occupancy": {

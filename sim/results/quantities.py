@@ -30,6 +30,8 @@ MAIN = (
     "gpu_hours",
 )
 """What most comparisons are made for."""
+USUAL = (*MAIN, "router.regret_tokens")
+"""What a comparison shows unless something else is asked for: these, as far as its runs have them."""
 
 _LABELS = {
     "requests.total": "Requests",
@@ -49,6 +51,11 @@ _LABELS = {
     "workers_per_session.max": "Workers a session, most",
     "router.ties": "Routing ties",
     "router.overcredit_tokens": "Over-credit tokens",
+    "router.placed_prompts": "Prompts placed",
+    "router.regretted_decisions": "Decisions with regret",
+    "router.regret_tokens": "Regret",
+    "router.regret_share": "Regret of prompts",
+    "router.least_computed_tokens": "Prompt tokens to compute at least",
     "preemptions": "Preemptions",
     "occupancy.pool.mean": "KV pool in use",
     "occupancy.cpu_tier.mean": "CPU tier filled",
@@ -70,7 +77,7 @@ _UNITS = {
 }
 _BETWEEN_KEYS = re.compile(r"(?<!\bp\d\d)\.")
 """Every dot but that of a percentile such as p99.9."""
-_PARTS = ("share", "utilization")
+_PARTS = ("share", "regret_share", "utilization")
 _SHARES = ("recomputation", "recomputation_by_counter", *_PARTS)
 
 

@@ -138,6 +138,13 @@ DECISIONS = (
 
 FRONT_END = Column("front_end", "int", "", "Whose router it was, from 0")
 """Of a run with several front ends; tables of others do not have it."""
+REGRET = Column(
+    "regret_tokens",
+    "int",
+    "tokens",
+    "With output.regret: prompt tokens that it would compute and another candidate truly had",
+)
+"""Of a run that asks for it; null where no prompt was placed."""
 
 WORKERS = (
     Column("now_s", "float", "s", "When the values began to hold; they do until the worker's next row"),
@@ -178,7 +185,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
     "itl": ITL,
 }
 
-SOMETIMES = {"requests": (ROUTER_QUEUE, PHASE), "decisions": (FRONT_END,)}
+SOMETIMES = {"requests": (ROUTER_QUEUE, PHASE), "decisions": (FRONT_END, REGRET)}
 """Last columns that only some runs have, by table."""
 
 LATER = (

@@ -38,7 +38,8 @@ class BusySettings(Settings):
     """HTTP status of a refusal (DYN_HTTP_OVERLOAD_STATUS_CODE): clients try both again."""
     report_interval_s: Seconds = 0.0
     """Time from one look at a worker's report to the next, for routers that scrape: llm-d's end-point picker
-    every 0.05 s, vLLM's production stack every 30 s. 0: workers publish every step, as Dynamo's do."""
+    every 0.05 s, vLLM's production stack every 30 s. 0: as the policy's source has it (`llm-d` and `vllm-dp`
+    do); with any other, workers publish every step, as Dynamo's do."""
     report_delay_s: Seconds = 0.0002
     """How long a load report is on its way, of a worker or of the router's own bookings: 0.1 to 0.3 ms were
     measured on Dynamo 1.5.0 in one process."""

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from sim.base.bounds import LONGEST_S, Weight
 from sim.base.known_name import KnownName
@@ -11,6 +11,7 @@ from sim.router.busy import BusySettings
 from sim.router.index_settings import IndexSettings
 from sim.router.overrides import NO_OVERRIDES, Overrides, replace_alias
 from sim.router.policies import POLICIES
+from sim.router.policies.options import PolicyOptions
 from sim.router.queue.settings import QueueSettings
 from sim.router.renamed import apply_renamed
 from sim.router.replicas import ReplicaSettings
@@ -31,15 +32,22 @@ PolicyName = Annotated[str, KnownName(lambda: [*POLICIES])]
 PrefillLoadModel = Literal["none", "aic"]
 
 
+def _as_text(value: object) -> object:
+    """Return a number as it is written: 1.5 without quotes is meant as "1.5"."""
+    return str(value) if isinstance(value, float) else value
+
+
 def apply_load_aware(data: Any) -> Any:
     """Apply the preset, which wins over the settings that it sets."""
     return data | LOAD_AWARE if isinstance(data, dict) and data.get("load_aware") is True else data
 
 
-class RouterConfig(IndexSettings, QueueSettings, AffinitySettings, BusySettings, ReplicaSettings):
+class RouterConfig(
+    IndexSettings, QueueSettings, AffinitySettings, BusySettings, ReplicaSettings, PolicyOptions
+):
     """What one router is told at its start. Weights and scales are finite; blocks are router blocks."""
 
-    version: Version = "1.5"
+    version: Annotated[Version, BeforeValidator(_as_text)] = "1.5"
     """Whose rules hold where releases of Dynamo differ."""
     policy: PolicyName = "kv"
     """Who chooses: `kv` takes the least of Dynamo's costs. An index of what workers hold is kept for it, and

@@ -44,3 +44,5 @@ class Query(NamedTuple):
     """Blocks of the prompt that a cache outside the workers has, beyond what each rank has on its device."""
     sequence: Sequence[int] = ()
     """Ids of the full blocks of prompt and answer, where an answer has any and an index asks for them."""
+    hash_blocks: Sequence[int] | None = None
+    """`blocks` in the smallest size that engines have, where that is another; None: it is not."""

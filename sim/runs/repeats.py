@@ -21,7 +21,7 @@ def combine(
         draws: of the coefficients; none if their values were taken.
 
     """
-    apart = ("schema_version", "thin_percentiles", "slo", "notes", "not_completed", "faults")
+    apart = ("schema_version", "thin_percentiles", "slo", "notes", "versions", "not_completed", "faults")
     numbers = [{key: value for key, value in run.items() if key not in apart} for run in summaries]
     if draws:
         bands = _combine(numbers, lambda values, _: band(values).named("median"))

@@ -238,3 +238,6 @@ class OutputSettings(Settings):
     worker_interval_s: Seconds = 1.0
     """Simulated time between two rows of a worker in table "workers", once it gets long: the first 1,000
     changes of a worker are all kept if there are no more. 0: a row at every change."""
+    regret: bool = False
+    """Whether every worker's caches are looked into at each routing decision: how many prompt tokens are
+    computed that another worker had, of each decision and in all. Changes no other number."""

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from sim.base.errors import InputError
 from sim.base.shown import Shown
 from sim.results import explanation
-from sim.results.decisions import decision_costs, expected_recomputation
-from sim.results.explanation import Choice, Fewest, Why
+from sim.results.decisions import REGRET, decision_costs, expected_recomputation
+from sim.results.explanation import Choice, Fewest, Regret, Why
 from sim.results.plain import plain_rows
 from sim.router.config import RouterConfig
 from sim.router.policies import make_policy, reads_cache
@@ -89,12 +89,14 @@ def explain(
         for moment, group in mine.groupby(["leg", "now_s"], sort=False)
     ]
     costs = plain_rows(decision_costs(row, mine, block_tokens))
-    fewest = None
+    fewest = regret = None
     if costs:
         best = costs[0]["fewest_worker"]
         (cost,) = expected.loc[expected["worker"] == best, "cost"]
         fewest = Fewest(best, costs[0]["fewest_tokens"], costs[0]["expected_tokens"], cost)
-    return Explanation(block_tokens, plain_rows(row)[0], tuple(choices), fewest, conditional)
+        if costs[0].get(REGRET) is not None:
+            regret = Regret(costs[0]["oracle_worker"], costs[0][REGRET])
+    return Explanation(block_tokens, plain_rows(row)[0], tuple(choices), fewest, conditional, regret)
 
 
 def _choice(group: "pd.DataFrame", router: RouterConfig, *, own_policy: bool) -> Choice:

@@ -25,6 +25,7 @@ from sim.simulation.explain import OWN_POLICY
 from sim.simulation.front_ends import front_end_notes
 from sim.simulation.result import RunResult
 from sim.simulation.startup import check_startup
+from sim.simulation.versions import versions_of
 from sim.workload.answers import describe
 from sim.workload.load import load_workload
 from sim.workload.request import Trace
@@ -102,7 +103,8 @@ def run(
     return RunResult(
         name,
         scenario,
-        summary_of(cluster) | {"requests_in_file": trace.in_file, "notes": notes},
+        summary_of(cluster)
+        | {"requests_in_file": trace.in_file, "versions": versions_of(scenario), "notes": notes},
         cluster.recorder.rows,
     )
 
@@ -136,6 +138,7 @@ def summary_of(cluster: Cluster) -> dict[str, Any]:
         pulls=pulls,
         kv_returned=cluster.returns.summary() if cluster.returns is not None else None,
         drafts=_drafts(cluster),
+        regret=recorder.regrets.summary() if recorder.regrets is not None else None,
         slo=scenario.slo,
         most_tokens=_most_tokens(cluster),
         faults=_tolls(cluster) if cluster.can_break else None,

@@ -273,7 +273,7 @@ def test_requests_wait_at_a_front_end_for_what_it_knows_of(front_ends, router, r
 
 
 def test_what_another_says_lets_go_who_waits():
-    """It hears of the booking at 0.25 s, its request comes at 0.3 s; of the first token it hears at 0.75 s."""
+    """It hears of the booking at 0.25 s, its request comes at 0.3 s, news of the first token at 0.75 s."""
     requests = trace(turn(0, 64, 2, range(4), "a"), turn(0.3, 64, 2, range(10, 14), "b"))
     router = QUEUED | SYNC | {"replica_sync_delay_s": 0.25}
     cluster = play(requests, 2, workers=1, router=router)

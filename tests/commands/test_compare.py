@@ -33,8 +33,8 @@ def test_scenarios_side_by_side() -> None:
     assert not result.stderr
     assert max(map(len, lines)) <= 100
     assert " ".join(lines[0].split()) == "Compared with agg8 means of 3 seeds: 0, 1, 2"
-    assert " ".join(lines[4].split()) == "agg8 agg4 agg4 - agg8 agg4 / agg8"
-    labels = [line[:24].strip() for line in lines[5:20]]
+    assert " ".join(lines[5].split()) == "agg8 agg4 agg4 - agg8 agg4 / agg8"
+    labels = [line[:24].strip() for line in lines[6:21]]
     assert labels[:2] == ["TTFT p50", "TTFT p95"]
     assert {"ITL p99.9", "Recomputation", "Workers a session", "Requests unfinished", "GPU hours"} <= set(
         labels
@@ -48,7 +48,7 @@ def test_a_sweep_and_one_number() -> None:
         "agg8", "agg4", *SMALL[2:], "--set", "workload.sessions=2:3:1", "--metric", "requests.total"
     )
 
-    assert [line.split() for line in result.stdout.splitlines()[4:7]] == [
+    assert [line.split() for line in result.stdout.splitlines()[5:8]] == [
         ["sessions", "agg8", "agg4", "agg4", "-", "agg8", "agg4", "/", "agg8"],
         ["Requests", "2", "4", "4", "0", "1.00"],
         ["3", "6", "6", "0", "1.00"],
@@ -228,3 +228,39 @@ def test_what_an_earlier_version_kept_is_compared_by_the_numbers_that_it_has(tmp
     assert result.exit_code == 0
     assert "TTFT p50" in result.stdout
     assert "Sent late by" not in result.stdout
+
+
+def test_policies_are_lines_of_one_table_that_a_folder_keeps(tmp_path: Path) -> None:
+    folder = tmp_path / "routers"
+    result = call("agg8", "--policies", "kv,round-robin", *SMALL, "--out", str(folder))
+    again = call(str(folder))
+    lines = result.stdout.splitlines()
+
+    assert result.exit_code == 0
+    assert lines[0].startswith("Routing policies, compared with kv")
+    assert [line.split()[0] for line in lines if line.startswith(("kv ", "round-robin "))] == [
+        "kv",
+        "round-robin",
+    ]
+    assert again.stdout.splitlines()[: len(lines)] == lines
+    assert (folder / "comparison.png").exists()
+    assert {run["scenario"] for run in json.loads((folder / "comparison.json").read_text())["runs"]} == {
+        "kv",
+        "round-robin",
+    }
+
+
+def test_a_policy_without_a_name_is_refused_before_the_first_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sim.experiments.jobs.job, "run", None)
+    result = call("agg8", "--policies", "kv,sticky", *SMALL)
+
+    assert result.exit_code == 2
+    assert "--policies 'sticky': must be " in result.stderr
+    assert "'round-robin'" in result.stderr
+
+
+def test_an_upgrade_that_changes_nothing_is_said_to_change_nothing() -> None:
+    result = call("agg8", "--set", "router.version=1.5,1.6", *SMALL)
+
+    assert result.exit_code == 0
+    assert "router.version 1.5 and 1.6: every number is equal" in " ".join(result.stdout.split())

@@ -115,3 +115,23 @@ def test_of_a_run_every_prefill_has_one_cost_and_no_more_than_it_recomputed(name
     assert (found["cost_tokens"] <= found["recomputed_tokens"]).all()
     assert (found["fewest_tokens"] <= found["expected_tokens"]).all()
     assert found["cost_tokens"].sum() > 0
+
+
+def regret_of(chosen: int, regrets: list[int], candidate_costs: list[float]) -> dict:
+    """What is found of one decision among three workers with these regrets."""
+    candidates = zip(choice(0, chosen, {0: 0, 1: 0, 2: 0}), candidate_costs, strict=True)
+    decision = [row | {"cost": cost} for row, cost in candidates]
+    requests, decisions = frames([request(0, chosen, recomputed=900)], decision)
+    (found,) = decision_costs(requests, decisions.assign(regret_tokens=regrets), 100).to_dict("records")
+    return found
+
+
+def test_regret_is_told_whatever_the_index_knew() -> None:
+    found = regret_of(1, [800, 300, 0], [1.0, 2.0, 3.0])
+
+    assert (found["cost_tokens"], found["regret_tokens"], found["oracle_worker"]) == (0, 300, 2)
+
+
+def test_of_several_that_have_most_the_oracle_takes_the_chosen_one_else_the_cheapest() -> None:
+    assert regret_of(2, [0, 300, 0], [1.0, 2.0, 3.0])["oracle_worker"] == 2
+    assert regret_of(1, [0, 300, 0], [4.0, 2.0, 3.0])["oracle_worker"] == 2

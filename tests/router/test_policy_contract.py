@@ -19,7 +19,8 @@ from sim.router import (
     Router,
     RouterConfig,
 )
-from sim.router.policies import POLICIES, make_policy, reads_cache
+from sim.router.policies import POLICIES, Surroundings, make_policy, reads_cache
+from sim.router.report import WorkerReport
 from tests.router.helpers import BLOCK, load, query
 
 RANKS = 4
@@ -44,12 +45,27 @@ class Stubborn:
         return self._last
 
 
-def named(name: str) -> Callable[[], Policy]:
-    return lambda: make_policy(RouterConfig(policy=name))
+def said(rank: int) -> WorkerReport:
+    """What a worker said once and for all: the higher its rank, the more it has to do."""
+    return WorkerReport(rank, 2 * rank, 10 * rank, 100)
+
+
+def cached(query: Query) -> list[int]:
+    """A prompt's true hits: rank 1 has the first block of all."""
+    return [BLOCK if rank == 1 and query.blocks else 0 for rank in range(RANKS)]
+
+
+AROUND = Surroundings(RANKS, BLOCK, said, cached, lambda rank: 1.0)
+SILENT = Surroundings(RANKS, BLOCK)
+
+
+def named(name: str, around: Surroundings = AROUND) -> Callable[[], Policy]:
+    return lambda: make_policy(RouterConfig(policy=name), around)
 
 
 MAKERS: Mapping[str, Callable[[], Policy]] = MappingProxyType(
     {name: named(name) for name in POLICIES}
+    | {f"{name}, nothing around": named(name, SILENT) for name in POLICIES}
     | {
         "kv, temperature 1": lambda: make_policy(RouterConfig(temperature=1.0)),
         "first cheapest": lambda: first_cheapest,
@@ -151,8 +167,76 @@ def test_it_sees_what_workers_hold_if_it_reads_caches(make: Callable[[], Policy]
 @pytest.mark.parametrize("name", POLICIES)
 def test_by_name_it_sees_the_same_as_when_it_is_passed(name: str) -> None:
     config = RouterConfig(policy=name)
-    routers = Router(config, BLOCK, RANKS), Router(config, BLOCK, RANKS, policy=make_policy(config))
+    routers = Router(config, BLOCK, RANKS), Router(config, BLOCK, RANKS, policy=make_policy(config, SILENT))
     assert len({router.hears_events for router in routers}) == 1
+    asked = query(range(3), session="a")
+    assert len({router.choose(asked, 0.0, 0.3).chosen.rank for router in routers}) == 1
+
+
+@every_policy
+@settings(max_examples=20)
+@given(history=histories, spoilt=histories)
+def test_each_router_has_a_state_of_its_own(
+    make: Callable[[], Policy], history: History, spoilt: History
+) -> None:
+    alone, one, other = Books(make()), Books(make()), Books(make())
+    for step in spoilt:
+        other.serve(*step)
+    assert [one.serve(*step).chosen for step in history] == [alone.serve(*step).chosen for step in history]
+
+
+@every_policy
+@settings(max_examples=20)
+@given(history=histories)
+def test_ranks_that_leave_and_return_are_chosen_only_while_they_are_there(
+    make: Callable[[], Policy], history: History
+) -> None:
+    books = Books(make())
+    for turn, (demands, draw, ends) in enumerate(history):
+        alive = frozenset(rank for rank in range(RANKS) if (turn + rank) % 3)
+        asked = demands if "pinned" in demands else {**demands, "allowed": alive}
+        rank = books.serve(asked, draw, ends).chosen.rank
+        assert rank in alive or rank == demands.get("pinned")
+
+
+@pytest.mark.parametrize("name", POLICIES)
+@settings(max_examples=20)
+@given(history=histories)
+def test_of_one_rank_it_takes_that_one(name: str, history: History) -> None:
+    for around in (Surroundings(1, BLOCK), Surroundings(1, BLOCK, said, lambda query: [0])):
+        config = RouterConfig(policy=name)
+        router = Router(config, BLOCK, 1, around=around)
+        for demands, draw, _ in history:
+            asked = query(demands["blocks"], session=demands["session"])
+            assert router.choose(asked, 0.0, draw).chosen.rank == 0
+
+
+@every_policy
+def test_a_prompt_without_a_full_block_is_no_special_case(make: Callable[[], Policy]) -> None:
+    books = Books(make())
+    ranks = [
+        books.serve({"blocks": range(0), "session": None}, draw / 8, False).chosen.rank for draw in range(8)
+    ]
+    assert set(ranks) <= set(range(RANKS))
+
+
+def unlike(terms: Sequence[CostTerms]) -> list[CostTerms]:
+    """Return the terms of candidates that hold other blocks and are booked the same."""
+    return [each._replace(device_blocks=each.rank, cost=float(-each.rank)) for each in terms]
+
+
+@pytest.mark.parametrize("name", [name for name in POLICIES if not reads_cache(named(name)())])
+@settings(max_examples=20)
+@given(history=histories)
+def test_what_reads_no_cache_goes_by_nothing_that_an_index_knows(name: str, history: History) -> None:
+    one, other = named(name)(), named(name)()
+    router = Router(RouterConfig(), BLOCK, RANKS)
+    for demands, draw, _ in history:
+        asked = query(**demands)
+        terms = router.terms(asked, 0.0)
+        rank = one(terms, asked, draw)
+        assert other(unlike(terms), asked, draw) == rank
+        router.book(asked, {each.rank: each for each in terms}[rank], 0.0)
 
 
 @every_policy
@@ -162,6 +246,7 @@ def test_where_nobody_may_serve_it_is_not_asked(make: Callable[[], Policy]) -> N
 
 
 def test_which_policies_read_caches() -> None:
-    assert [name for name in POLICIES if reads_cache(named(name)())] == ["kv"]
+    reading = [name for name in POLICIES if reads_cache(named(name)())]
+    assert reading == ["dynamo-two-tier", "kv", "llm-d", "oracle"]
     assert reads_cache(first_cheapest)
     assert not reads_cache(Stubborn())

@@ -35,11 +35,14 @@ def test_a_policy_added_by_name_sees_what_it_sees_from_python(most_overlap: Poli
 @pytest.mark.usefixtures("most_overlap")
 def test_schema_and_messages_follow() -> None:
     assert RouterConfig.model_json_schema()["properties"]["policy"]["enum"] == [*POLICIES]
-    with pytest.raises(ValidationError, match=r"must be 'kv', .*, 'session-sticky' or 'most-overlap'"):
+    with pytest.raises(
+        ValidationError,
+        match=r"must be 'consistent-hash-bounded', .*, 'vllm-router-session' or 'most-overlap'",
+    ):
         RouterConfig(policy="most_overlap")
 
 
 def test_what_was_not_added_is_unknown() -> None:
     assert "most-overlap" not in RouterConfig.model_json_schema()["properties"]["policy"]["enum"]
-    with pytest.raises(ValidationError, match="must be 'kv'"):
+    with pytest.raises(ValidationError, match="must be 'consistent-hash-bounded'"):
         RouterConfig(policy="most-overlap")

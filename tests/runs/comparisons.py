@@ -1,6 +1,7 @@
 """Comparisons made by hand: no simulator needed."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from sim.runs.comparison import Comparison
@@ -54,3 +55,9 @@ def two_points() -> Comparison:
     fast = swept("fast", {12: [1.0, 2.0, 3.0], 20: [2.0, 2.0, 2.0]})
     slow = swept("slow", {12: [2.0, 4.0, 6.0], 20: [2.5, 3.5, 3.0]})
     return Comparison(["fast", "slow"], [*fast, *slow])
+
+
+def routed(policy: str, ttft_s: float, seed: int = 0, *, name: str = "", **more: Any) -> Run:
+    """A run under a policy, called by its name unless another is given."""
+    run = made(name or policy, ttft_s, seed, **more)
+    return replace(run, settings={**run.settings, "router": {"policy": policy}})

@@ -6,7 +6,7 @@ import pytest
 from sim.base.errors import InputError
 from sim.results.explanation import Why
 from sim.router.config import RouterConfig
-from sim.router.policies import POLICIES
+from sim.router.policies import POLICIES, NamedPolicy
 from sim.simulation.explain import explain, find_request
 from sim.simulation.run import run
 from tests.clusters import Pace, scenario, trace, turn
@@ -138,7 +138,8 @@ def test_the_reason_is_told(settings: dict[str, object], says: str) -> None:
 
 
 def test_of_a_policy_that_reads_caches_no_more_is_said_than_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(POLICIES, "mine", lambda config: lambda terms, query, draw: terms[-1].rank)
+    mine = NamedPolicy("mine", lambda config, around: lambda terms, query, draw: terms[-1].rank, "this test")
+    monkeypatch.setitem(POLICIES, "mine", mine)
     found = run(scenario(router={"policy": "mine"}), trace=trace(turn(0, 32, 1, [1, 2])), step_time=Pace())
     assert "Worker 1: policy mine chose, at the lowest cost" in repr(found.explain(0)).splitlines()
 
@@ -200,3 +201,28 @@ def test_a_prompt_that_no_prefill_worker_was_left_for_is_not_said_to_be_conditio
     says = repr(run(alone, trace=trace(turn(1, 32, 1, [1, 2])), step_time=Pace()).explain(0))
     assert "without any prefill worker Dynamo leaves this prompt to its decode worker" in says
     assert "conditional" not in says
+
+
+def regretted(regrets: list[int]) -> str:
+    """What is said of the second turn where the workers would regret so much."""
+    found = two_turns()
+    mine = found.decisions[found.decisions["request"] == 1].assign(regret_tokens=regrets)
+    told = explain(found.requests, mine, 1, block_tokens=16, router=found.scenario.router, notes=found.notes)
+    return " ".join(str(told).split())
+
+
+def test_the_oracle_s_choice_is_a_sentence() -> None:
+    says = regretted([0, 64])
+
+    assert (
+        "By the caches themselves: the oracle would have chosen worker 0: 64 tokens less to compute" in says
+    )
+
+
+def test_a_choice_without_regret_is_said_to_be_the_oracle_s() -> None:
+    assert "no candidate truly had more of the prompt than the chosen worker" in regretted([8, 0])
+
+
+def test_of_a_run_that_nobody_looked_at_nothing_is_said() -> None:
+    assert two_turns().explain(1).regret is None
+    assert "oracle" not in str(two_turns().explain(1))

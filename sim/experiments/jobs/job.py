@@ -51,6 +51,8 @@ def jobs_at(
     points: Iterable[Written],
     repeat: int,
     draws: int | None = None,
+    *,
+    own: Mapping[str, Sequence[str]] | None = None,
 ) -> list[Job]:
     """Return every run to make: points slowest, then seeds, then draws, then scenarios.
 
@@ -60,6 +62,7 @@ def jobs_at(
         points: what each point sets.
         repeat: seeds, from the first scenario's own on, the same for all.
         draws: draws of the coefficients over their ranges, from the first on; their values if not given.
+        own: by name, `key=value` for that scenario alone, which come last.
 
     Raises:
         InputError: a scenario or a value cannot be used, or two points are the same.
@@ -71,7 +74,10 @@ def jobs_at(
         if "seed" in written:
             raise InputError("--set seed: several seeds are repeats, not points; give --repeat")
         changes = [*fixed, *(f"{key}={value}" for key, value in written.items())]
-        loaded = {name: load_scenario(source, changes) for name, source in sources.items()}
+        loaded = {
+            name: load_scenario(source, [*changes, *(own or {}).get(name, ())])
+            for name, source in sources.items()
+        }
         first = next(iter(loaded.values())).seed
         check_runs(len(jobs) + len(loaded) * repeat * (draws or 1))
         jobs += seeded(loaded, written, range(first, first + repeat), draws)

@@ -4,7 +4,7 @@ from sim.measured.formats.flags import Command
 from sim.measured.mirror.found import Found
 from sim.measured.mirror.unread import leave_unread
 
-_POLICIES = ("kv", "round-robin", "random", "least-loaded")
+_POLICIES = ("kv", "round-robin", "random", "least-loaded", "power-of-two")
 """Modes that are also the simulator's."""
 _NUMBERS = {
     "router-kv-overlap-score-credit": "overlap_score_credit",

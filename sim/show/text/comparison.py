@@ -13,7 +13,6 @@ from rich.text import Text
 
 from sim.base import words
 from sim.base.shown import WIDTH
-from sim.results.phases import left_out_of
 from sim.results.quantities import label, unit
 from sim.results.refusals import nothing_served
 from sim.runs.comparison import Comparison
@@ -21,9 +20,11 @@ from sim.runs.comparison_rows import Row
 from sim.runs.paired import LEAST_PAIRS, Estimate
 from sim.runs.spread import CONFIDENCE
 from sim.runs.unlike import warnings_of, with_lost
+from sim.show.text.common_notes import common_notes
 from sim.show.text.page_table import ByWidth, PageTable
-from sim.show.text.repeats import BAND_WORDS, few_note, runs_text, trace_note
+from sim.show.text.repeats import BAND_WORDS, few_note, runs_text
 from sim.show.text.summary import NOTHING_SERVED, footnotes, heading, thin_note
+from sim.show.text.versions import rules_line
 
 _LABEL_WIDTH = 26
 _BANDED_LABEL_WIDTH = 17
@@ -35,7 +36,7 @@ def render_comparison(comparison: Comparison, metrics: Sequence[str]) -> Rendera
     """Return a comparison of these numbers, ready to print."""
     first, *others = comparison.scenarios
     head = heading(f"Compared with {first}" if others else first, runs_line(comparison))
-    about = Group(head, _titles(comparison))
+    about = Group(head, *rules_line(comparison.summaries), _titles(comparison))
     if nothing_served(comparison.summaries):
         return Group(about, Text(), NOTHING_SERVED, footnotes(warnings=warnings_of(comparison)))
     rows = list(comparison.rows(with_lost(comparison, metrics)))
@@ -144,7 +145,7 @@ def _band_cells(
 
 
 def _marks(comparison: Comparison, row: Row, name: str) -> str:
-    return ("†" if _has_fewer(comparison, row, name) else "") + ("*" if name in row.thin else "")
+    return ("†" if has_fewer(comparison, row, name) else "") + ("*" if name in row.thin else "")
 
 
 def _distance(
@@ -160,7 +161,7 @@ def _distance(
 
 
 def _half_width(estimate: Estimate, shown: Callable[[float | None], str]) -> str:
-    if not _is_wide(estimate):
+    if not is_wide(estimate):
         return ""
     assert estimate.value is not None
     assert estimate.high is not None
@@ -168,17 +169,17 @@ def _half_width(estimate: Estimate, shown: Callable[[float | None], str]) -> str
 
 
 def _ends(estimate: Estimate) -> str:
-    return f" ({words.between(estimate.low, estimate.high, words.number)})" if _is_wide(estimate) else ""
+    return f" ({words.between(estimate.low, estimate.high, words.number)})" if is_wide(estimate) else ""
 
 
-def _is_wide(estimate: Estimate) -> bool:
+def is_wide(estimate: Estimate) -> bool:
     """Whether an interval is wider than what is left of sums that cancel out."""
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return False
     return estimate.high - estimate.low > 2e-9 * abs(estimate.value)
 
 
-def _has_fewer(comparison: Comparison, row: Row, name: str) -> bool:
+def has_fewer(comparison: Comparison, row: Row, name: str) -> bool:
     """Whether a value is missing for some seeds or draws, but not for all."""
     return 0 < row.spreads[name].n < comparison.cases
 
@@ -265,7 +266,7 @@ def _left_out_note(comparison: Comparison) -> list[str]:
 
 
 def _fewer_note(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
-    if any(_has_fewer(comparison, row, name) for row in rows for name in comparison.scenarios):
+    if any(has_fewer(comparison, row, name) for row in rows for name in comparison.scenarios):
         return ["† without some of the runs: nothing was measured there"]
     return []
 
@@ -285,17 +286,3 @@ def _differing_inputs(comparison: Comparison) -> list[str]:
             ):
                 notes.append(f"[{section}] of {other} is not that of {first}: what was sent differs")
     return notes
-
-
-def common_notes(comparison: Comparison) -> list[str]:
-    """Return the notes that hold for every run of a scenario, with its name if not for all scenarios."""
-    common = {}
-    for name in comparison.scenarios:
-        kept = [run.notes for run in comparison.runs if run.scenario == name and run.summary is not None]
-        common[name] = [note for note in (kept[0] if kept else ()) if all(note in other for other in kept)]
-    notes = trace_note(comparison.seeds, (run.settings.get("workload", {}) for run in comparison.runs))
-    for note in dict.fromkeys(note for found in common.values() for note in found):
-        names = [name for name, found in common.items() if note in found]
-        everyone = len(names) == len(comparison.scenarios)
-        notes.append(note if everyone else f"{', '.join(names)}: {note}")
-    return [*left_out_of(comparison.summaries), *notes]

@@ -43,6 +43,7 @@ def render_explanation(found: Explanation) -> RenderableType:
         Text(),
         _afterwards(request),
         *_alternative(found),
+        *_oracle(found),
         footnotes(_notes(found)),
     )
 
@@ -187,6 +188,18 @@ def _alternative(found: Explanation) -> Sequence[RenderableType]:
             f"{chosen.chosen}, {_against(fewest.cost - cost)}"
         )
     return (Text(), Text.assemble(("Choice with the fewest recomputed tokens: ", "bold"), says))
+
+
+def _oracle(found: Explanation) -> Sequence[RenderableType]:
+    """Say what who knows the caches themselves would have chosen."""
+    regret = found.regret
+    if regret is None:
+        return ()
+    says = "no candidate truly had more of the prompt than the chosen worker"
+    if regret.tokens:
+        tokens = words.count(regret.tokens)
+        says = f"the oracle would have chosen worker {regret.worker}: {tokens} tokens less to compute"
+    return (Text.assemble(("By the caches themselves: ", "bold"), says),)
 
 
 def _against(blocks: float) -> str:

@@ -14,6 +14,7 @@ from sim.results.quantities import flat
 from sim.results.refusals import nothing_served, refusals, shares
 from sim.runs.spread import CONFIDENCE, COVERAGE, FEW
 from sim.show.text.summary import NOTHING_SERVED, footnotes, heading, table, thin_note
+from sim.show.text.versions import rules_line
 
 BAND_WORDS = (
     f"the {100 * COVERAGE:.0f} % band of the draws, 2.5th to 97.5th percentile of runs over the ranges of "
@@ -94,7 +95,8 @@ def render_repeats(combined: Mapping[str, Any], title: str, notes: Sequence[str]
                 runs = f" ({number['n']} of {n} runs)" if number["n"] < n else ""
                 rows.add_row(label + mark + runs, *_cells(number, middle, shown))
     summaries = combined["runs"]
-    head, refused = heading(title, runs_text(seeds, draws)), refusals(summaries)
+    head = Group(heading(title, runs_text(seeds, draws)), *rules_line(summaries))
+    refused = refusals(summaries)
     if nothing_served(summaries):
         return Group(head, Text(), NOTHING_SERVED, footnotes(notes, warnings=refused))
     means = mean_numbers(list(map(flat, summaries)))

@@ -17,6 +17,7 @@ from sim.results.quantities import flat
 from sim.results.refusals import nothing_served, refusals
 from sim.show.text.faults import broken, fault_table
 from sim.show.text.page_table import Beside, PageTable
+from sim.show.text.versions import rules_line
 
 NOTHING_SERVED = "No request was served: there is nothing to measure."
 
@@ -26,6 +27,7 @@ def render(summary: Mapping[str, Any], title: str, notes: Sequence[str] = ()) ->
     prefill = summary["prefill"]
     head = Group(
         heading(title, f"{words.seconds(summary['simulated_s'])} simulated"),
+        *rules_line([summary]),
         requests_line(summary),
         *(Padding(Text(line, style="yellow"), (0, 0, 0, 2)) for line in left_out_lines(summary)),
         *(Padding(Text(line, style="red"), (0, 0, 0, 2)) for line in refusals([summary])),
@@ -216,6 +218,7 @@ def routing_facts(summary: Mapping[str, Any]) -> dict[str, str]:
         ),
         **_router_queue(summary),
         "Over-credit": f"{words.count(router['overcredit_tokens'])} tokens",
+        **_regret(router),
         "Throughput": f"{words.number(throughput['requests_per_s'])} requests/s",
         **_goodput(summary),
     }
@@ -231,6 +234,16 @@ def _router_queue(summary: Mapping[str, Any]) -> dict[str, str]:
         for key in ("p50", "p99")
     )
     return {"Router queue": ", ".join(found)}
+
+
+def _regret(router: Mapping[str, Any]) -> dict[str, str]:
+    """Return what decisions let be computed that another candidate had, where somebody looked."""
+    if "regret_tokens" not in router:
+        return {}
+    share = words.percent(router["regret_share"])
+    least = router.get("least_computed_tokens")
+    bound = {} if least is None else {"To compute": f"{words.count(least)} tokens at least, however routed"}
+    return {"Regret": f"{words.count(router['regret_tokens'])} tokens, {share} of prompts"} | bound
 
 
 def _goodput(summary: Mapping[str, Any]) -> dict[str, str]:

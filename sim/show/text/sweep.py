@@ -13,10 +13,12 @@ from sim.runs.paired import LEAST_PAIRS
 from sim.runs.spread import CONFIDENCE
 from sim.runs.sweep import SHOWN, Sweep
 from sim.runs.unlike import warnings_of, with_late, with_lost
-from sim.show.text.comparison import common_notes, folded, key_headers, runs_line
+from sim.show.text.common_notes import common_notes
+from sim.show.text.comparison import folded, key_headers, runs_line
 from sim.show.text.page_table import PageTable
 from sim.show.text.repeats import BAND_WORDS, few_note
 from sim.show.text.summary import NOTHING_SERVED, footnotes, heading, thin_note
+from sim.show.text.versions import rules_line
 
 _GAP = 2
 
@@ -26,7 +28,7 @@ def render_sweep(sweep: Sweep, metrics: Sequence[str]) -> RenderableType:
     sweep = sweep.shown()
     (name,) = sweep.scenarios
     title = next((run.settings.get("title", "") for run in sweep.runs), "")
-    head = heading(f"{name}  {title}", runs_line(sweep))
+    head = Group(heading(f"{name}  {title}", runs_line(sweep)), *rules_line(sweep.summaries))
     if nothing_served(sweep.summaries):
         return Group(head, Text(), NOTHING_SERVED, footnotes(warnings=warnings_of(sweep)))
     late = with_late(sweep, metrics) if list(metrics) == list(SHOWN) else metrics

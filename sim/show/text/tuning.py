@@ -14,7 +14,7 @@ from sim.runs.paired import Estimate
 from sim.runs.spread import CONFIDENCE
 from sim.runs.tuning import BEST, DEFAULT, Tuned
 from sim.runs.unlike import warnings_of
-from sim.show.text.comparison import common_notes
+from sim.show.text.common_notes import common_notes
 from sim.show.text.summary import NOTHING_SERVED, footnotes, heading, table
 
 

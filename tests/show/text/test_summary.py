@@ -6,7 +6,7 @@ from sim.results.gauge import Occupancy
 from sim.results.slo import Slo
 from sim.runs.repeats import combine
 from sim.show.text.repeats import render_repeats, trace_note
-from sim.show.text.summary import render
+from sim.show.text.summary import render, routing_facts
 from tests.results.test_metrics import completed, summary
 
 
@@ -134,3 +134,18 @@ def test_what_returns_with_answers_is_on_a_line_of_its_own():
     said = "15 required tokens are of earlier answers and prompt ends before them: 10 hit, 5 computed again"
     assert said in lines(render(summary(row), "agg8"))
     assert not any("earlier answers" in line for line in lines(render(summary(completed()), "agg8")))
+
+
+def test_regret_is_told_of_runs_that_were_asked_for_it() -> None:
+    regret = {
+        "placed_prompts": 240,
+        "regretted_decisions": 12,
+        "regret_tokens": 12_800,
+        "regret_share": 0.032,
+    }
+    router = example()["router"]
+
+    assert "Regret" not in routing_facts(example())
+    assert (
+        routing_facts(example() | {"router": router | regret})["Regret"] == "12,800 tokens, 3.20 % of prompts"
+    )
