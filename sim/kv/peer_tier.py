@@ -24,17 +24,22 @@ class PeerTier(OffloadTier):
 
     def aim(self, keys: Sequence[Key]) -> None:
         """Ask the peer that has most of these keys, one after another; of several the first."""
-        self._asked = self.most_of(keys)
-        if self._asked is not None:
-            self.source = [*self._peers()].index(self._asked)
+        self._asked = None
+        best = self._best(keys)
+        if best is not None:
+            self.source, self._asked = best
 
     def most_of(self, keys: Sequence[Key]) -> OffloadTier | None:
         """Return the peer that `aim` would ask; None if nobody has the first key."""
+        best = self._best(keys)
+        return None if best is None else best[1]
+
+    def _best(self, keys: Sequence[Key]) -> tuple[int, OffloadTier] | None:
         most, best = 0, None
-        for peer in self._peers():
+        for number, peer in enumerate(self._peers()):
             run = _run(peer, keys)
             if run > most:
-                most, best = run, peer
+                most, best = run, (number, peer)
         return best
 
     def _state_of(self, key: Key) -> int | None:

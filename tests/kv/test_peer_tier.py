@@ -72,3 +72,12 @@ def test_it_takes_nothing_in_and_counts_what_peers_change():
     before = peers.peer_changes
     peer.store([KEYS[1]])
     assert peers.peer_changes == before + 1
+
+
+def test_to_look_who_would_be_asked_asks_nobody():
+    first, second = tier(*KEYS[:2]), tier(*KEYS[:3])
+    peers = PeerTier("peer", lambda: [first, second])
+    assert peers.most_of(KEYS) is second
+    assert peers.most_of([(9, 0)]) is None
+    assert peers.source == 0
+    assert peers.state(KEYS[0]) is None
