@@ -265,7 +265,8 @@ def _of_router(scenario: Scenario) -> list[str]:
         )
     if router.shared_cache_type != "none":
         notes.append("no simulated worker has a shared cache: router.shared_cache_type finds nothing there")
-    idle = sorted(router.model_fields_set & {"event_threads", "tracking_hash"})
+    fields = type(router).model_fields
+    idle = [key for key in ("event_threads", "tracking_hash") if getattr(router, key) != fields[key].default]
     if not scenario.workers.prefill:
         idle += [key for key in ("prefill_policy", "decode_policy") if getattr(router, key) is not None]
     if idle:
