@@ -1,8 +1,6 @@
 """The generator's statistics against those of the recorded sessions and of the talk."""
 
 from collections.abc import Sequence
-from collections.abc import Sequence
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
