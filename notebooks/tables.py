@@ -1,4 +1,4 @@
-"""Makes the tables in `data/` that sweep_router_weights.ipynb reads: `make tables`, some 20 CPU minutes.
+"""Makes the tables in `data/` that sweep_router_weights.ipynb reads: `make tables`, an hour of CPU time.
 
 Every run is kept in a folder as it ends, so that a second call goes on where the first one was stopped.
 """

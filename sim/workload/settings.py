@@ -40,7 +40,7 @@ class WorkloadSettings(Settings):
     """Trace: a file, plain or gzipped, a list of files, a folder, a pattern of names (`part-*.jsonl.gz`), or
     "-" for standard input; relative to the scenario's folder."""
     profile: ProfileName | None = None
-    """Sessions to generate: "talk" (the talk's: 213K tokens of context) or "kct" (the public ones: 100K)."""
+    """Sessions to generate: "talk" (as the talk's: 217K tokens of context) or "kct" (as public ones: 93K)."""
     sessions: _Count | None = None
     """Take the first so many sessions of a file, with their sub-agents (all if absent), or generate so many.
     """

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import sim.experiments.jobs.fingerprint
-from sim.experiments.jobs.fingerprint import fingerprint
+from sim.experiments.jobs.fingerprint import code, fingerprint
 from sim.scenario.load import load_scenario
 
 ROW = '{"session_id": "a", "timestamp": 0, "input_length": 8, "output_length": 1, "hash_ids": [1]}\n'
@@ -44,3 +44,17 @@ def test_other_code_is_another_fingerprint(monkeypatch: pytest.MonkeyPatch) -> N
     before = fingerprint(load_scenario("agg8"))
     monkeypatch.setattr(sim.experiments.jobs.fingerprint, "code", lambda: "changed")
     assert fingerprint(load_scenario("agg8")) != before
+
+
+def test_code_is_the_same_in_a_checkout_and_where_it_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sim.experiments.jobs.fingerprint, "_SOURCES", tmp_path)
+    found = []
+    for name, text in (("one.py", "1"), ("_shipped/calibration/fit.py", "2"), ("room/two.py", "3")):
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        found.append(code.__wrapped__())
+    checkout, installed, with_another = found
+    assert checkout == installed != with_another
