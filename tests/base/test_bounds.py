@@ -18,7 +18,7 @@ WITHOUT_END = {"smooth_max_p"}
 
 def _numbers(node: Any, name: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     if isinstance(node, dict):
-        if node.get("type") in ("integer", "number") and "const" not in node:
+        if node.get("type") in ("integer", "number") and not {"const", "enum"} & node.keys():
             yield name, node
         for key, inner in node.items():
             yield from _numbers(inner, name if key in ("anyOf", "items", "prefixItems") else key)

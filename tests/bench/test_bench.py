@@ -68,7 +68,8 @@ def test_both_sides_of_a_case_are_the_same_cluster(case) -> None:
     assert scenario.router.policy.replace("-", "_") == peers.get("--router", "kv").replace("_router", "")
     assert (engine.max_num_seqs, engine.max_num_batched_tokens) == (256, 8192)
     assert scenario.timing.preset == "dynamo-mocker"
-    assert not any(time for _, time in scenario.frontend)
+    front = {name: value for name, value in scenario.frontend if value}
+    assert front == {"replicas": 1, "load_balancing": "session", "event_loss_recovered": True}
     assert scenario.model.kv_bytes_per_token == 131_072
 
 

@@ -61,7 +61,7 @@ def test_a_table_with_a_row_for_each_point() -> None:
 
     assert result.exit_code == 0
     assert lines[0].endswith("means of 3 seeds: 0, 1, 2")
-    assert lines[4:7] == ["0 4", "0.5 4", "1 4"]
+    assert lines[5:8] == ["0 4", "0.5 4", "1 4"]
     assert result.stderr.splitlines() == [
         f"overlap_score_credit={credit}: Requests 4" for credit in ("0", "0.5", "1")
     ]

@@ -155,7 +155,7 @@ def test_ageing_bookings_are_replayed(tmp_path: Path, capsys: pytest.CaptureFixt
     [
         (
             [{"op": "block_hash"}] * 3,
-            "x.jsonl: not replayed: hashes of tokens, where the core has identities, 3 rows",
+            "x.jsonl: not replayed: the package xxhash is not here, 3 prompts",
         ),
         (
             [{"op": "scenario", "name": "s1", "config": {"router_star_sign": 1, "temperature": 1}}],
@@ -163,9 +163,14 @@ def test_ageing_bookings_are_replayed(tmp_path: Path, capsys: pytest.CaptureFixt
         ),
     ],
 )
-def test_what_is_not_modelled_is_named_and_no_success_unless_allowed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], rows: list[dict[str, object]], line: str
+def test_what_is_not_replayed_is_named_and_no_success_unless_allowed(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    rows: list[dict[str, object]],
+    line: str,
 ) -> None:
+    monkeypatch.setattr(router, "find_spec", lambda _: None)
     (tmp_path / "x.jsonl").write_text("\n".join(map(json.dumps, rows)))
     assert router.main([str(tmp_path)]) == 2
     assert "no recording of the router that can be replayed" in capsys.readouterr().err
