@@ -187,7 +187,11 @@ def test_the_folder_of_a_hugging_face_configuration_is_a_model(
         ("[offload]\neviction_policy = 'lru'", 3, "offload.cpu_bytes: is missing: Host memory for KV"),
         ("offload = 64", 3, "offload = 64: must be a table of keys"),
         ("[router]\nblock_size = 64", 4, "router.block_size = 64: the engine's blocks have 16 tokens"),
-        ("[router]\npolicy = 'kw'", 4, "router.policy = 'kw': must be 'consistent-hash-bounded', 'dynamo-two-tier', 'kv'"),
+        (
+            "[router]\npolicy = 'kw'",
+            4,
+            "router.policy = 'kw': must be 'consistent-hash-bounded', 'dynamo-two-tier', 'kv'",
+        ),
         ("[replay]\nmax_concurrency = 'all'", 4, "to parse string as an integer, or must be 'sessions'"),
         ("[slo]", 3, "slo: an SLO needs at least one of ttft_s, tpot_s, e2e_s"),
         ("[output]\ntables = ['steps']", 4, "output.tables = 'steps': must be 'decisions' or 'workers'"),
