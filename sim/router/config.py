@@ -13,20 +13,11 @@ from sim.router.overrides import NO_OVERRIDES, Overrides, replace_alias
 from sim.router.policies import POLICIES
 from sim.router.policies.options import PolicyOptions
 from sim.router.queue.settings import QueueSettings
+from sim.router.preset import apply_load_aware
 from sim.router.renamed import apply_renamed
 from sim.router.replicas import ReplicaSettings
 from sim.router.rules import Version
 
-LOAD_AWARE = {
-    "overlap_score_credit": 0.0,
-    "use_kv_events": False,
-    "predicted_ttl_secs": None,
-    "shared_cache_type": "none",
-    "track_active_blocks": True,
-    "track_prefill_tokens": True,
-    "assume_kv_reuse": False,
-}
-"""What the preset `load_aware` sets."""
 PolicyName = Annotated[str, KnownName(lambda: [*POLICIES])]
 """A name in `sim.router.policies.POLICIES`."""
 PrefillLoadModel = Literal["none", "aic"]
@@ -35,11 +26,6 @@ PrefillLoadModel = Literal["none", "aic"]
 def _as_text(value: object) -> object:
     """Return a number as it is written: 1.5 without quotes is meant as "1.5"."""
     return str(value) if isinstance(value, float) else value
-
-
-def apply_load_aware(data: Any) -> Any:
-    """Apply the preset, which wins over the settings that it sets."""
-    return data | LOAD_AWARE if isinstance(data, dict) and data.get("load_aware") is True else data
 
 
 class RouterConfig(

@@ -2,6 +2,8 @@
 
 from typing import Any, Final
 
+from sim.router.preset import LOAD_AWARE
+
 SHARED: Final = {
     "host_cache_hit_weight",
     "disk_cache_hit_weight",
@@ -37,7 +39,7 @@ def apply_renamed(data: Any) -> Any:
     if not isinstance(data, dict):
         return data
     known = str(data.get("version", "1.5")) == "1.6"
-    data = _from_policy_file(data) if known else data
+    data = _from_policy_file(data, known=known)
     for key in ("policy", "prefill_policy", "decode_policy"):
         if data.get(key) == DEFAULT_COST:
             data = data | {key: _of_1_6("kv", f'{key} = "{DEFAULT_COST}"', known=known)}
@@ -58,11 +60,17 @@ def _of_1_6(value: str | None, name: str, *, known: bool, older: str | None = No
     return value
 
 
-def _from_policy_file(data: dict[str, Any]) -> dict[str, Any]:
-    """Take shared settings and the selectors of pools out of the table of classes: 1.6 has them there."""
+def _from_policy_file(data: dict[str, Any], *, known: bool) -> dict[str, Any]:
+    """Take the selectors of pools, and the shared settings that 1.6 has there, out of the table of classes.
+
+    If they set something that the preset `load_aware` sets too, the preset is only what it left of itself:
+    it would win when the settings are read again.
+    """
     table = data.get("policy_config")
     if not isinstance(table, dict) or not table.keys() & {"router", "worker_selection"}:
         return data
+    if "router" in table:
+        _of_1_6(None, "policy_config.router", known=known)
     shared, selection = table.get("router") or {}, table.get("worker_selection") or {}
     for place, given, allowed in (
         ("router", shared, SHARED),
@@ -73,4 +81,7 @@ def _from_policy_file(data: dict[str, Any]) -> dict[str, Any]:
     rest = {key: value for key, value in table.items() if key not in ("router", "worker_selection")}
     moved = {key.removeprefix("router_"): value for key, value in shared.items()}
     chosen = {POLICIES_OF_POOLS[pool]: name for pool, name in selection.items()}
-    return data | {"policy_config": rest or None} | moved | chosen
+    preset = (
+        {"load_aware": False} if data.get("load_aware") is True and moved.keys() & LOAD_AWARE.keys() else {}
+    )
+    return data | {"policy_config": rest or None} | moved | chosen | preset
