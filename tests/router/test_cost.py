@@ -71,6 +71,23 @@ def test_every_term_of_one_candidate() -> None:
     assert (terms.active_prefill_tokens, terms.active_blocks, terms.active_requests) == (90, 11, 2)
 
 
+def test_what_a_shared_cache_has_beyond_the_device_is_forgiven_in_part_and_not_booked_as_cached() -> None:
+    """10 blocks; the first has 2 on its device and the cache 4 more, the second has nothing and it 6."""
+    first: Candidate = (0, 0, 0, 0, 10, 2, 0, 0, 1.0, 4)
+    second: Candidate = (1, 0, 0, 0, 10, 0, 0, 0, 1.0, 6)
+    halved = cost_terms(DEFAULTS._replace(shared_cache_multiplier=0.5), 160, 16, [first, second])
+    assert [t.overlap_credit_blocks for t in halved] == [2 + 0.5 * 4, 0.5 * 6]
+    assert [t.cost for t in halved] == [10 - 4 + 10, 10 - 3 + 10]
+    assert [t.cached_tokens for t in halved] == [2 * 16, 0]
+    ignored = cost_terms(DEFAULTS, 160, 16, [first, second])
+    assert [t.cost for t in ignored] == [18, 20]
+    # The credit of the device leaves it alone, and in the decode form it comes off the blocks.
+    weights = DEFAULTS._replace(shared_cache_multiplier=0.25, overlap_score_credit=0.0)
+    assert [t.cost for t in cost_terms(weights, 160, 16, [first, second])] == [19, 18.5]
+    weights = weights._replace(track_prefill_tokens=False, decode_form=True)
+    assert [t.cost for t in cost_terms(weights, 160, 16, [first, second])] == [9, 8.5]
+
+
 def test_a_partial_block_counts_in_part_as_prefill() -> None:
     (terms,) = cost_terms(DEFAULTS, 100, 16, [(0, 0, 0, 0, 6, 0, 0, 0, 1.0)])
     assert terms.cost == 6.25 + 6

@@ -1,4 +1,5 @@
 from sim.router import Overrides, Router, RouterConfig, WorkerType
+from sim.router.overrides import NO_OVERRIDES
 from tests.router.helpers import BLOCK, book_on, load, query
 
 
@@ -33,6 +34,20 @@ def test_each_override_replaces_one_setting() -> None:
     assert cost(overlap_score_weight=0.0) == 1
     assert cost(track_prefill_tokens=False) == 1
     assert cost(assume_kv_reuse=False) == 3.0 * 2 + 2
+
+
+def test_a_shared_cache_counts_if_there_is_one_and_1_6_overrides_no_weight_of_it() -> None:
+    def cost(overrides: Overrides = NO_OVERRIDES, **config: object) -> float:
+        router = Router(RouterConfig(**config), BLOCK, 1)  # type: ignore[arg-type]
+        ask = query([1, 2, 3, 4], tail_tokens=0, shared=2, overrides=overrides)
+        return router.terms(ask, 0.0)[0].cost
+
+    doubled = Overrides(shared_cache_multiplier=1.0)
+    assert cost() == cost(doubled) == 4 + 4
+    assert cost(shared_cache_type="hicache") == 4 - 0.5 * 2 + 4
+    assert cost(shared_cache_type="hicache", shared_cache_multiplier=0.25) == 4 - 0.25 * 2 + 4
+    assert cost(doubled, shared_cache_type="hicache") == 4 - 2 + 4
+    assert cost(doubled, shared_cache_type="hicache", version="1.6") == 4 - 0.5 * 2 + 4
 
 
 def test_the_decode_form_is_for_decode_workers_whose_prefill_is_not_tracked_and_that_have_a_credit() -> None:

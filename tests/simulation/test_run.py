@@ -343,6 +343,44 @@ def test_what_an_aggregated_cluster_has_no_use_for_is_noted():
     assert not any("effect" in found for found in run(scenario(), trace=requests).notes)
 
 
+WEIGHT = (
+    "router.overlap_score_weight is deprecated: give prefill_load_scale, and overlap_score_credit = 0 in place "
+    "of a weight of 0"
+)
+HICACHE = "no simulated worker has a shared cache: router.shared_cache_type finds nothing there"
+
+
+@pytest.mark.parametrize(
+    ("router", "said"),
+    [
+        ({"overlap_score_weight": 1.0}, WEIGHT),
+        ({"overrides": {"overlap_score_weight": 0.0}}, WEIGHT),
+        ({"shared_cache_type": "hicache"}, HICACHE),
+        ({"event_threads": 8}, "without effect here: router.event_threads"),
+        ({"tracking_hash": "keyed-xxh3-v1"}, "without effect here: router.tracking_hash"),
+        (
+            {"decode_policy": "kv", "prefill_policy": "kv", "event_threads": 1},
+            "without effect here: router.event_threads, router.prefill_policy, router.decode_policy",
+        ),
+    ],
+)
+def test_what_the_router_is_told_in_vain_or_by_an_old_name_is_noted(router, said):
+    requests = trace(turn(0, 16, 1, [1]))
+    plain = run(scenario(), trace=requests).notes
+    assert run(scenario(router=router), trace=requests).notes == [*plain, said]
+
+
+def test_a_default_that_is_written_out_is_not_noted_nor_are_the_policies_of_two_pools():
+    requests = trace(turn(0, 16, 1, [1]))
+    defaults = {"event_threads": 4, "tracking_hash": "public-xxh3-v1", "shared_cache_type": "none"}
+    plain = run(scenario(), trace=requests).notes
+    assert run(scenario(router=defaults), trace=requests).notes == plain
+    pair = {"count": None, "prefill": 1, "decode": 1}
+    policies = {"prefill_policy": "kv", "decode_policy": "kv"}
+    plain = run(scenario(workers=pair), trace=requests).notes
+    assert run(scenario(workers=pair, router=policies), trace=requests).notes == plain
+
+
 @pytest.mark.parametrize("name", scenario_names())
 def test_fast_forward_changes_no_row_of_a_shipped_scenario(name):
     small = ["workload.sessions=4"]
