@@ -12,8 +12,8 @@ from sim.router.index_settings import IndexSettings
 from sim.router.overrides import NO_OVERRIDES, Overrides, replace_alias
 from sim.router.policies import POLICIES
 from sim.router.policies.options import PolicyOptions
-from sim.router.queue.settings import QueueSettings
 from sim.router.preset import apply_load_aware
+from sim.router.queue.settings import QueueSettings
 from sim.router.renamed import apply_renamed
 from sim.router.replicas import ReplicaSettings
 from sim.router.rules import Version
