@@ -344,8 +344,8 @@ def test_what_an_aggregated_cluster_has_no_use_for_is_noted():
 
 
 WEIGHT = (
-    "router.overlap_score_weight is deprecated: give prefill_load_scale, and overlap_score_credit = 0 in place "
-    "of a weight of 0"
+    "router.overlap_score_weight is deprecated: give prefill_load_scale, and overlap_score_credit = 0 in "
+    "place of a weight of 0"
 )
 HICACHE = "no simulated worker has a shared cache: router.shared_cache_type finds nothing there"
 

@@ -7,14 +7,11 @@ import pytest
 from tests.vectors.router_live import replay_live
 from tests.vectors.router_tally import Row, Tally
 
-HARD = 5
-"""The place of the request that a hard binding refuses, and a soft one lets go elsewhere."""
-
 
 def request(
     t: float, session: str | None, blocks: range, millis: tuple[int, int], choice: tuple[int, float] | None
 ) -> Row:
-    """Return a line: when, whose, which blocks and 2 tokens more, times of first token and end, rank and cost."""
+    """Return a line: when, whose, blocks (and 2 tokens more), first token and end, rank and its cost."""
     logged = None if choice is None else {"kind": "Selected", "selected_logit": choice[1]}
     return {
         "op": "request",

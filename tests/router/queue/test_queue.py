@@ -110,6 +110,8 @@ def test_a_jump_is_seconds_for_fcfs_and_lcfs():
 def test_a_jump_is_a_factor_for_wspt():
     """4/30 > 1/10 > 1/20."""
     assert order("wspt", [(30, 1.0, {"priority_jump": 3.0}), (10, 2.0, {}), (20, 3.0, {})]) == [1, 2, 3]
+    # 2/30 < 1/10: it is no second ahead.
+    assert order("wspt", [(30, 1.0, {"priority_jump": 1.0}), (10, 2.0, {})]) == [2, 1]
 
 
 def test_a_strict_priority_comes_before_all_that():
