@@ -96,7 +96,8 @@ class Watch:
         self._pools = cluster.frontend.pools
         for pool in self._pools:
             expiry_s = cluster.scenario.router.active_request_expiry_secs
-            indexes = [Index(pool, replica, LOOK_EVERY) for replica in pool.replicas]
+            ttl_s = cluster.scenario.router.predicted_ttl_secs
+            indexes = [Index(pool, replica, LOOK_EVERY, ttl_s) for replica in pool.replicas]
             loads = [Loads(pool, replica.router, expiry_s) for replica in pool.replicas]
             for replica, index, booked in zip(pool.replicas, indexes, loads, strict=True):
                 replica.observer = PoolBooks(cluster.clock, index, booked)
@@ -173,6 +174,7 @@ class Watch:
         waiting = self._waiting.get((place, record.front_end))
         if waiting is None or not waiting.booked(booking.request):
             self._indexes[place][record.front_end].decided(record, decision, now_s)
+        self._indexes[place][record.front_end].booked(record, booking.rank, now_s)
 
     def retried(self, record: RequestState) -> None:
         """A request is to be tried again."""
