@@ -98,7 +98,8 @@ class Watch:
             expiry_s = cluster.scenario.router.active_request_expiry_secs
             ttl_s = cluster.scenario.router.predicted_ttl_secs
             indexes = [Index(pool, replica, LOOK_EVERY, ttl_s) for replica in pool.replicas]
-            loads = [Loads(pool, replica.router, expiry_s) for replica in pool.replicas]
+            first = (self._prefilled,) if pool is self._pools[0] else ()
+            loads = [Loads(pool, replica.router, expiry_s, *first) for replica in pool.replicas]
             for replica, index, booked in zip(pool.replicas, indexes, loads, strict=True):
                 replica.observer = PoolBooks(cluster.clock, index, booked)
             self._indexes.append(indexes)
@@ -159,6 +160,11 @@ class Watch:
                 loads.check_sums(now_s)
         self._ended(request)
         self._held_back(now_s)
+
+    def _prefilled(self, index: int) -> bool:
+        """Whether the prefill worker of a request has answered."""
+        record = self._records.get(index)
+        return record is not None and record.prefilled_s is not None
 
     def _held_back(self, now_s: float) -> None:
         self._requests.held_back(self._replay, now_s)
