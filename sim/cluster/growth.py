@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from sim.hardware.coefficients import FrontendCoefficients
+from sim.hardware.coefficient_file import FrontendCoefficients
 from sim.scenario.scenario import Scenario
 from sim.workload.answers import may_overtake
 from sim.workload.request import Answer, Trace
