@@ -16,6 +16,7 @@ from sim.cluster.faults.scene import Scene
 from sim.cluster.front_door import FrontDoor, Listeners, Published
 from sim.cluster.frontend import Frontend
 from sim.cluster.garbage import rare_collections
+from sim.cluster.growth import growth_is_seen
 from sim.cluster.kv_transfer import Lease, PullListeners, Pulls
 from sim.cluster.layout import Policies, Site, lay_out
 from sim.cluster.link_rows import link_rows, rows_since
@@ -49,7 +50,6 @@ from sim.results.transfers import LinkRow, PullCounts
 from sim.router import Policy
 from sim.router.policies import POLICIES
 from sim.scenario.scenario import Scenario
-from sim.workload.answers import may_overtake
 from sim.workload.request import Answer, Request, Trace
 
 Progress = Callable[[float, int, int], None]
@@ -142,9 +142,7 @@ class Cluster:
         self._prefixes = PrefixTable(trace.chunk_tokens, hash_tokens(self._groups))
         self.answers = self.replay.answers
         """Which prompts hold the answer to which earlier request; none where all are fresh."""
-        self._tells_growth = scenario.router.hears_growth or may_overtake(
-            trace, self.answers, scenario.replay
-        )
+        self._tells_growth = growth_is_seen(scenario, trace, self.answers, times.frontend)
         self.pulls = self._transfers(transport) if scenario.workers.prefill else None
         """Transfers between workers; None in an aggregated cluster."""
         self._pins: dict[int, int] = {}

@@ -64,6 +64,36 @@ def test_the_router_knows_of_an_answer_that_is_still_being_decoded(fast_forward)
     assert credit == {0: 0, 1: 96}
 
 
+SOON = trace(turn(1, 54, 60, range(4)), turn(75, 144, 1, range(9), delay_s=0))
+"""The second turn comes when the first one has ended, or was given up. Blocks of 8: the prompt has 6."""
+GIVEN_UP = {"kind": "clients-cancel", "at_s": 0, "for_s": 2, "after_s": 20.5}
+
+
+@pytest.mark.parametrize("fast_forward", [True, False])
+@pytest.mark.parametrize(
+    ("sections", "sent_s", "credit"),
+    [
+        ({}, 61, 112),  # 113 tokens have been computed, and all of that is known at once
+        ({"frontend": {"event_delay_s": 0.25}}, 61, 112),
+        ({"frontend": {"event_delay_s": 1.25}}, 61, 104),  # of the output of 60 s, nothing is known yet
+        ({"faults": [GIVEN_UP]}, 21.5, 72),  # 20 tokens were answered, 19 of them computed: 73
+        ({"replay": {"timeout_s": 20.5}}, 21.5, 72),
+        ({"frontend": {"event_delay_s": 4.0}, "faults": [GIVEN_UP]}, 21.5, 64),
+    ],
+)
+def test_the_next_turn_finds_what_the_router_has_heard_of_by_then(fast_forward, sections, sent_s, credit):
+    base = {
+        "engine": {"fast_forward": fast_forward, "async_scheduling": False, "block_size": 8},
+        "replay": {"answers": "returned", "client": "turn-dependent"},
+    }
+    merged = {
+        name: base.get(name, {}) | dict(section) for name, section in sections.items() if name != "faults"
+    }
+    settings = one_worker(**base | merged | {"faults": sections.get("faults", [])})
+    row = rows(run_cluster(settings, SOON))[-1]
+    assert (row["send_s"], row["credit_tokens"]) == (sent_s, credit)
+
+
 def test_of_a_pair_the_decode_worker_has_the_answer_and_prefill_computes_it():
     settings = pair()
     settings = settings.model_copy(

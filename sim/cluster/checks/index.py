@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from sim.base.errors import InvariantError
+from sim.cluster.checks.predictions import Predictions
 from sim.cluster.pool import Pool
 from sim.cluster.replica import Replica
 from sim.cluster.request_state import RequestState
@@ -63,13 +64,16 @@ class Shelf:
 class Index:
     """What one router of a pool heard of the caches of its ranks."""
 
-    def __init__(self, pool: Pool, replica: Replica, every: int) -> None:
-        """Look at every candidate of one decision in so many."""
+    def __init__(
+        self, pool: Pool, replica: Replica, every: int, predicted_ttl_s: float | None = None
+    ) -> None:
+        """Look at every candidate of one decision in `every`; the router predicts for so long, or not."""
         self._pool = pool
         self._replica = replica
         self._every = every
         self._until_look = every
         self._shelves = [{tier: Shelf(needs_parent=tier == "device") for tier in TIERS} for _ in pool.members]
+        self._predictions = Predictions(len(pool.members), predicted_ttl_s)
         self.sent = 0
         """Messages of events that workers have sent to this router."""
         self._heard = 0
@@ -90,12 +94,18 @@ class Index:
         """See `PoolObserver`."""
         for shelf in self._shelves[rank].values():
             shelf.forget()
+        self._predictions.forget(rank)
 
     def cleared(self) -> None:
         """See `PoolObserver`."""
-        for shelves in self._shelves:
+        for rank, shelves in enumerate(self._shelves):
             for shelf in shelves.values():
                 shelf.indexed.clear()
+            self._predictions.forget(rank)
+
+    def booked(self, record: RequestState, rank: int, now_s: float) -> None:
+        """A request was booked, after it was decided on."""
+        self._predictions.sent(rank, record.attention_blocks, now_s)
 
     def decided(self, record: RequestState, decision: Decision, now_s: float) -> None:
         """Compare what a decision was made from with what its ranks hold."""
@@ -126,7 +136,8 @@ class Index:
         device = _run(shelves["device"].indexed, blocks, 0)
         host = _run(shelves["host"].indexed, blocks, device)
         disk = _run(shelves["disk"].indexed, blocks, host)
-        held = device, host - device, disk - host
+        predicted = self._predictions.depth(rank, blocks, now_s)
+        held = max(device, predicted), host - device, disk - host
         if held != credited:
             detail = f"the router counts {credited} blocks in GPU, host and disk, its events say {held}"
             self._fail(detail, rank, now_s, request=request)

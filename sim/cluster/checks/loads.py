@@ -3,6 +3,7 @@
 A router has the requests of its own front end on its books, and those that others told it of.
 """
 
+from collections.abc import Callable
 from itertools import chain
 
 from sim.base.errors import InvariantError
@@ -16,11 +17,17 @@ RULE = "booked loads return"
 class Loads:
     """The bookings of one router of a pool."""
 
-    def __init__(self, pool: Pool, router: Router, expiry_s: float) -> None:
-        """Bookings as old as `expiry_s` may be let go before their request ends."""
+    def __init__(
+        self, pool: Pool, router: Router, expiry_s: float, answered: Callable[[int], bool] = lambda _: False
+    ) -> None:
+        """Bookings as old as `expiry_s` may be let go before their request ends.
+
+        `answered` says whether a request, by index, has passed this pool, and is on its way to another one.
+        """
         self._pool = pool
         self._router = router
         self._expiry_s = expiry_s
+        self._answered = answered
         self._bookings: dict[int, Booking] = {}
         """Of requests that have not ended, by index."""
         self._of_others: dict[tuple[int, int], Booking] = {}
@@ -67,6 +74,8 @@ class Loads:
 
     def check_sums(self, now_s: float) -> None:
         """Compare the loads with the bookings of the requests that have not ended."""
+        for index in [index for index in self._bookings if self._answered(index)]:
+            self.returned(index)
         loads = self._router.loads
         ranks = len(loads.requests)
         alive, sure, prefill = [0] * ranks, [0] * ranks, [0] * ranks

@@ -91,7 +91,9 @@ class WaitingAtRouter:
         ranks = [
             rank
             for rank in range(len(self._pool.members))
-            if (alive is None or rank in alive) and query.pinned in (None, rank)
+            if (alive is None or rank in alive)
+            and query.pinned in (None, rank)
+            and (query.allowed is None or rank in query.allowed)
         ]
         booked = self._loads.prefill_tokens()
         busy_tokens = settings.busy_tokens

@@ -96,8 +96,10 @@ class Watch:
         self._pools = cluster.frontend.pools
         for pool in self._pools:
             expiry_s = cluster.scenario.router.active_request_expiry_secs
-            indexes = [Index(pool, replica, LOOK_EVERY) for replica in pool.replicas]
-            loads = [Loads(pool, replica.router, expiry_s) for replica in pool.replicas]
+            ttl_s = cluster.scenario.router.predicted_ttl_secs
+            indexes = [Index(pool, replica, LOOK_EVERY, ttl_s) for replica in pool.replicas]
+            first = (self._prefilled,) if pool is self._pools[0] else ()
+            loads = [Loads(pool, replica.router, expiry_s, *first) for replica in pool.replicas]
             for replica, index, booked in zip(pool.replicas, indexes, loads, strict=True):
                 replica.observer = PoolBooks(cluster.clock, index, booked)
             self._indexes.append(indexes)
@@ -159,6 +161,11 @@ class Watch:
         self._ended(request)
         self._held_back(now_s)
 
+    def _prefilled(self, index: int) -> bool:
+        """Whether the prefill worker of a request has answered."""
+        record = self._records.get(index)
+        return record is not None and record.prefilled_s is not None
+
     def _held_back(self, now_s: float) -> None:
         self._requests.held_back(self._replay, now_s)
 
@@ -173,6 +180,7 @@ class Watch:
         waiting = self._waiting.get((place, record.front_end))
         if waiting is None or not waiting.booked(booking.request):
             self._indexes[place][record.front_end].decided(record, decision, now_s)
+        self._indexes[place][record.front_end].booked(record, booking.rank, now_s)
 
     def retried(self, record: RequestState) -> None:
         """A request is to be tried again."""

@@ -175,15 +175,18 @@ class FaultProcess:
     def _drain(self, toll: Toll, fault: WorkerDrains) -> None:
         self._leave_out(fault.worker)
         looks_s = fault.at_s + min(fault.grace_s, fault.timeout_s)
-        self._at(looks_s, partial(self._look, toll, fault, 1))
+        self._at(looks_s, partial(self._look, toll, fault, 1, looks_s))
 
-    def _look(self, toll: Toll, fault: WorkerDrains, times: int) -> None:
-        """Let a worker go that has nothing left, or for which time is up."""
+    def _look(self, toll: Toll, fault: WorkerDrains, times: int, due_s: float) -> None:
+        """Let a worker go that has nothing left, or for which time is up.
+
+        `due_s` is when it is looked, as it was computed: after a warm start the clock may be off by a bit.
+        """
         worker, now_s = fault.worker, self._now_s
         idle = self._parts.workers[worker].engine.idle
-        if not idle and now_s < fault.at_s + fault.timeout_s:
+        if not idle and due_s < fault.at_s + fault.timeout_s:
             looks_s = fault.at_s + min(fault.timeout_s, fault.grace_s + times * LOOK_S)
-            self._at(looks_s, partial(self._look, toll, fault, times + 1))
+            self._at(looks_s, partial(self._look, toll, fault, times + 1, looks_s))
             return
         requests = self._kill(worker, toll)
         pool, rank = self._parts.frontend.place(worker)

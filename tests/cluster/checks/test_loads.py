@@ -1,8 +1,10 @@
 """Loads that do not return, or too early, are seen."""
 
 from sim.cluster.checks import loads
+from sim.events.clock import Phase
 from sim.router import Booking
-from tests.cluster.checks.broken import aggregated, violation
+from tests.cluster.checks.broken import aggregated, build, violation
+from tests.clusters import rows, scenario, trace, turn
 
 
 def test_a_load_that_does_not_return_is_seen():
@@ -67,3 +69,26 @@ def test_what_a_router_has_on_its_books_that_nobody_said_is_seen():
 
     error = violation(hears_wrong, aggregated(**SYNCED))
     assert (error.rule, error.worker) == (loads.RULE, 1)
+
+
+def test_who_is_between_two_pools_is_on_no_books():
+    """Prefilled at 4 s, refused while no decode worker is there, and sent again from 4.75 s on."""
+    dies = {"kind": "worker-dies", "worker": 1, "at_s": 1.0, "detected_after_s": 0.0, "back_after_s": 9.0}
+    settings = scenario(
+        workers={"count": None, "prefill": 1, "decode": 1},
+        replay={"retries": 4, "retry_backoff_s": 1.0},
+        faults=[dies],
+    )
+    cluster = build(settings, trace(turn(0, 256, 2, range(16))), check=True)
+    seen = []
+
+    def look():
+        watched = cluster._watch._loads[0][0]
+        watched.check_sums(cluster.clock.now)
+        seen.append(cluster.frontend.pools[0].router.loads.requests[0])
+
+    for at_s in (3.5, 4.5):
+        cluster.clock.at(at_s, Phase.ARRIVAL, 1 << 20, look)
+    cluster.run()
+    assert seen == [1, 0]
+    assert [row["status"] for row in rows(cluster)] == ["completed"]

@@ -5,7 +5,7 @@ import pytest
 from sim.cluster.checks import router_queue
 from sim.router.queue.queue import RouterQueue
 from tests.cluster.checks.broken import aggregated, violation
-from tests.clusters import trace, turn
+from tests.clusters import run_cluster, trace, turn
 
 MANY = trace(*(turn(n * 0.1, 640, 1, range(100 * n, 100 * n + 40), f"s{n}") for n in range(6)))
 """Two workers compute each for 10 s: the last four wait."""
@@ -68,3 +68,12 @@ def test_a_look_at_the_index_is_of_what_was_heard():
 
     error = violation(credited, QUEUE, at_s=0.45, requests=MANY)
     assert error.rule == index.RULE
+
+
+def test_who_is_bound_to_a_busy_worker_waits_beside_an_idle_one():
+    """The second turn comes while the first one's prompt of 10 s is booked on worker 0."""
+    turns = trace(turn(0, 640, 1, range(40), "a"), turn(0.5, 64, 1, range(100, 104), "a"))
+    soft = {"queue_threshold": 0.0, "session_affinity_ttl_secs": 60, "session_affinity_mode": "soft"}
+    table = run_cluster(aggregated(router=soft), turns, check=True).recorder.rows.tables["requests"]
+    assert len(set(table.column("worker"))) == 1
+    assert table.column("router_queue_s") == [0.0, 9.5]

@@ -4,7 +4,7 @@ import pytest
 
 from sim.simulation.run import run, summary_of
 from tests.cluster.faults.by_hand import LAW, by_index, only, play, two
-from tests.clusters import HOST_BLOCK_BYTES, rows, run_cluster, scenario, trace, turn
+from tests.clusters import HOST_BLOCK_BYTES, Pace, rows, run_cluster, scenario, trace, turn
 
 DEATH = {"kind": "worker-dies", "worker": 0, "at_s": 0.050}
 
@@ -286,3 +286,12 @@ def test_a_fault_of_sessions_that_are_not_there_is_said():
     cancel = {"kind": "clients-cancel", "at_s": 0, "after_s": 0.01, "sessions": ["a", "nobody"]}
     notes = run(scenario(faults=[cancel]), trace=two(), step_time=LAW).notes
     assert "faults, entry 1, clients-cancel: no session is called 'nobody'" in notes
+
+
+@pytest.mark.parametrize("tenths", range(1, 9))
+def test_a_drain_is_over_in_time_whatever_a_warm_start_took(tenths):
+    """Its end, less the start of the measured part, is not exactly what was asked for."""
+    drains = {"kind": "worker-drains", "worker": 0, "at_s": 0.1 * tenths, "grace_s": 1.0, "timeout_s": 0.7}
+    settings = scenario(workers={"count": 1}, replay={"warm_start": "first-contexts"}, faults=[drains])
+    cluster = run_cluster(settings, trace(turn(0, 64, 50, range(4))), Pace(0.1, 1e-3 / 3))
+    assert [row["reason"] for row in rows(cluster) if row["index"] == 0] == ["drain_timeout"]
