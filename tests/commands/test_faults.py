@@ -267,7 +267,7 @@ def limited(file_bytes: int, *arguments: str | Path) -> "subprocess.CompletedPro
 @pytest.mark.slow
 def test_a_journal_without_room_keeps_the_runs_before(tmp_path: Path) -> None:
     sweep = ("sweep", "agg8", *SMALL, "--jobs", "1", "--metric", "gpu_hours", "--out", tmp_path)
-    ended = limited(8_000, *sweep, "--repeat", "4")
+    ended = limited(20_000, *sweep, "--repeat", "4")
     assert ended.returncode == 2
     kept = (tmp_path / "runs.jsonl").read_bytes().count(b"\n")
     assert 0 < kept < 4

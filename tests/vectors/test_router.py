@@ -22,13 +22,16 @@ def test_recorded_decisions_agree(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="../shared/vectors/router is not there")
 @pytest.mark.slow
-def test_all_recorded_decisions_agree_and_what_cannot_be_replayed_is_named(
-    capsys: pytest.CaptureFixture[str],
+@pytest.mark.parametrize(
+    ("folder", "decisions"), [(SHARED, 3_378), (SHARED.parent / "router16", 3_149)], ids=["1.5", "1.6"]
+)
+def test_all_recorded_decisions_agree_and_nothing_is_skipped(
+    folder: Path, decisions: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert router.main([str(SHARED)]) == 3
+    assert router.main([str(folder)]) == 0
     printed = capsys.readouterr().out.splitlines()
-    assert "steps of the router's queue (1.5): 698 of 698 agree" in printed
-    assert "1 recordings not replayed" in printed
+    assert not [line for line in printed if "not replayed" in line]
+    assert printed[-1] == f"{decisions} of {decisions} decisions agree"
 
 
 @pytest.mark.skipif(not (SHARED / "fresh").is_dir(), reason="../shared/vectors/router/fresh is not there")
