@@ -22,6 +22,7 @@ from sim.cluster.layout import Policies, Site, lay_out
 from sim.cluster.link_rows import link_rows, rows_since
 from sim.cluster.lookout import Lookout
 from sim.cluster.migration import Migration, MigrationRules, lease_expired
+from sim.cluster.prefill_estimate import prefill_estimate
 from sim.cluster.prompts import Prompts
 from sim.cluster.recorder import Recorder
 from sim.cluster.regrets import Regrets
@@ -160,10 +161,26 @@ class Cluster:
             self.reports,
             caches,
         )
-        policies = Policies(policy, decode_policy)
         capacities = Capacities(capacity, self.decode_capacity)
-        site = Site(scenario, self._prefixes, self.workers, desk, router_tiers(self.tiers), capacities)
-        stages, bypass = lay_out(site, policies)
+        kinds = worker_kinds(
+            scenario,
+            capacities,
+            times,
+            self._groups,
+            self.tiers if self.returns is None else (*self.tiers, self.returns.tier()),
+            decode_tiers=() if self.returns is None else tiers_of(scenario, self.decode_capacity),
+            step_time=step_time,
+        )
+        site = Site(
+            scenario,
+            self._prefixes,
+            self.workers,
+            desk,
+            router_tiers(self.tiers),
+            capacities,
+            prefill_estimate(kinds[0]),
+        )
+        stages, bypass = lay_out(site, Policies(policy, decode_policy))
         ended = self._ended if watcher is None else watcher.ends(self._ended)
         self._prompts = self._make_prompts()
         self.frontend = Frontend(
@@ -184,15 +201,7 @@ class Cluster:
             balancer=Balancer(scenario.frontend.replicas, scenario.frontend.load_balancing, scenario.seed),
         )
         self._outbox = self.frontend if watcher is None else watcher.outbox(self.frontend)
-        for kind in worker_kinds(
-            scenario,
-            capacities,
-            times,
-            self._groups,
-            self.tiers if self.returns is None else (*self.tiers, self.returns.tier()),
-            decode_tiers=() if self.returns is None else tiers_of(scenario, self.decode_capacity),
-            step_time=step_time,
-        ):
+        for kind in kinds:
             for _ in range(kind.ranks):
                 self._add_worker(kind)
         self.migration = Migration(

@@ -17,7 +17,7 @@ from sim.cluster.worker_kinds import Capacities
 from sim.hardware.capacity import Capacity
 from sim.kv.events import Tier
 from sim.kv.prefix import PrefixTable
-from sim.router import Policy, Router
+from sim.router import Policy, PrefillEstimate, Router
 from sim.router.affinity import Affinity
 from sim.router.busy import Limits
 from sim.router.policies import POLICIES, Surroundings
@@ -56,6 +56,8 @@ class Site(NamedTuple):
     """What routers take which tier of a worker for."""
     capacities: Capacities
     """How many blocks each kind of worker has."""
+    prefill_s: PrefillEstimate
+    """How long a prompt should take, as routers see it."""
 
 
 def lay_out(site: Site, policies: Policies) -> Layout:
@@ -112,7 +114,7 @@ def _pool(site: Site, name: str, routing: StageRouting, members: range, policy: 
     gate = _gate(site, members)
     ways = [EventWay(front, name, place, desk.seed) for place in front_ends if front.events_differ]
     if len(front_ends) == 1 or not settings.replica_sync:
-        routers = [_router(capacity, routing, around, policy) for _ in front_ends]
+        routers = [_router(site, capacity, routing, around, policy) for _ in front_ends]
         return Pool(routers, site.workers, members, site.router_tiers, ways=ways, gate=gate)
     sync = ReplicaSync(desk.clock, name, settings, desk.seed)
     synced = [
@@ -125,6 +127,7 @@ def _pool(site: Site, name: str, routing: StageRouting, members: range, policy: 
             worker_type=routing.worker_type,
             total_kv_blocks=[capacity.num_blocks] * len(members),
             around=around,
+            prefill_s=site.prefill_s,
         )
         for place in front_ends
     ]
@@ -187,7 +190,9 @@ def _gate(site: Site, members: range) -> Gate | None:
     )
 
 
-def _router(capacity: Capacity, routing: StageRouting, around: Surroundings, policy: Policy | None) -> Router:
+def _router(
+    site: Site, capacity: Capacity, routing: StageRouting, around: Surroundings, policy: Policy | None
+) -> Router:
     return Router(
         routing.config,
         capacity.block_tokens,
@@ -196,4 +201,5 @@ def _router(capacity: Capacity, routing: StageRouting, around: Surroundings, pol
         worker_type=routing.worker_type,
         total_kv_blocks=[capacity.num_blocks] * around.ranks,
         around=around,
+        prefill_s=site.prefill_s,
     )

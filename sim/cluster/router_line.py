@@ -2,7 +2,7 @@
 
 It is looked after every first token and every end that the router hears of, after a scan that may have let
 bookings go, and when workers come or go: at that instant, once, after all that ends then and before what
-arrives.
+arrives. Where loads fade, it is looked every tenth of a second besides.
 """
 
 from collections.abc import Callable
@@ -11,6 +11,7 @@ from typing import Protocol
 
 from sim.cluster.replica import Replica
 from sim.events.clock import Clock, Phase
+from sim.router.fading_prefill import RECHECK_S
 from sim.router.query import Query
 from sim.router.queue.lanes import Waiting
 from sim.router.queue.queue import QueueRefusal, RouterQueue
@@ -59,6 +60,8 @@ class RouterLine:
         """Whether it is arranged to look at this instant."""
         self._scans = False
         """Whether it is arranged to look after the next scan."""
+        self._rechecks = False
+        """Whether it is arranged to look at loads that fade."""
         replica.changed.append(self.look)
 
     def enter(self, query: Query, call: Call) -> Waiting | QueueRefusal | None:
@@ -67,6 +70,7 @@ class RouterLine:
         if isinstance(found, Waiting):
             self._calls[query.request] = call
             self._look_after_scan()
+            self._look_at_fading()
             if self.observer is not None:
                 self.observer.waits(found, self._clock.now_s)
         return found
@@ -94,19 +98,39 @@ class RouterLine:
             self._calls.pop(query.request)(query)
         if self.observer is not None:
             self.observer.looked(now_s)
+        self._look_at_fading()
 
     def _look_after_scan(self) -> None:
         """Arrange for a look when bookings may be let go of which nothing is heard: nobody else would."""
         if self._scans or not any(self.queue.router.loads.requests):
             return
         self._scans = True
-        scans = floor(self._clock.now_s / self._scan_s) + 1
-        if (scans - 1) * self._scan_s > self._clock.now_s:  # the quotient was rounded up
-            scans -= 1
-        self._clock.at(scans * self._scan_s, Phase.ROUTER, self._place, self._after_scan)
+        self._clock.at(self._next_s(self._scan_s), Phase.ROUTER, self._place, self._after_scan)
+
+    def _next_s(self, period_s: float) -> float:
+        """Return the first multiple of a period after now."""
+        times = floor(self._clock.now_s / period_s) + 1
+        if (times - 1) * period_s > self._clock.now_s:  # the quotient was rounded up
+            times -= 1
+        elif times * period_s <= self._clock.now_s:  # it was rounded down
+            times += 1
+        return times * period_s
 
     def _after_scan(self) -> None:
         self._scans = False
         self._call_all()
         if len(self.queue):
             self._look_after_scan()
+
+    def _look_at_fading(self) -> None:
+        """Arrange for a look while loads fade and somebody waits for that."""
+        loads = self.queue.router.loads
+        if self._rechecks or not len(self.queue) or not loads.prefill_fades:
+            return
+        if loads.prefill_left(self._clock.now_s).any():
+            self._rechecks = True
+            self._clock.at(self._next_s(RECHECK_S), Phase.ROUTER, self._place, self._recheck)
+
+    def _recheck(self) -> None:
+        self._rechecks = False
+        self._call_all()

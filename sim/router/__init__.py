@@ -8,7 +8,7 @@ from sim.router.load import Booking
 from sim.router.overrides import Overrides
 from sim.router.policies import Policy
 from sim.router.query import Query
-from sim.router.router import Decision, Router
+from sim.router.router import Decision, PrefillEstimate, Router
 from sim.router.rules import WorkerType
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "NoEligibleWorkerError",
     "Overrides",
     "Policy",
+    "PrefillEstimate",
     "Query",
     "Router",
     "RouterConfig",

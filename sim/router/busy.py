@@ -92,16 +92,23 @@ class ReportedPrefill:
     def __init__(self, ranks: int, delay_s: float) -> None:
         self._delay_s = delay_s
         self._booked = [0] * ranks
+        self._sent = [0] * ranks
         self._known = [0] * ranks
         self._on_the_way: deque[tuple[float, int, int]] = deque()
         """(when sent, rank, tokens), in the order of sending."""
 
-    def note(self, booked: Sequence[int], now_s: float) -> None:
-        """Send a report of each rank whose booked tokens have changed."""
+    def note(
+        self, booked: Sequence[int], now_s: float, left: Sequence[int] | None = None, at: int | None = None
+    ) -> None:
+        """Report each rank whose booked tokens have changed: what is `left` of them, if they fade.
+
+        Fading alone is not reported, but where something happens, at rank `at`.
+        """
         for rank, tokens in enumerate(booked):
-            if tokens != self._booked[rank]:
-                self._booked[rank] = tokens
-                self._on_the_way.append((now_s, rank, tokens))
+            counting = tokens if left is None else left[rank]
+            if tokens != self._booked[rank] or (rank == at and counting != self._sent[rank]):
+                self._booked[rank], self._sent[rank] = tokens, counting
+                self._on_the_way.append((now_s, rank, counting))
 
     def known(self, now_s: float) -> Sequence[int]:
         """Return the booked tokens by rank of which reports have arrived before now."""

@@ -1,6 +1,6 @@
 """The router's settings: Dynamo 1.5.0's names (without the `router_` prefix), defaults and units."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -71,8 +71,9 @@ class RouterConfig(
     """Dynamo's preset `--load-aware`: load alone decides. No credit, no KV events, no predictions, no shared
     cache, blocks and prefill tracked, no reuse between requests assumed, whatever else is said of these."""
     prefill_load_model: PrefillLoadModel = "none"
-    """How booked prompt tokens count until the first token: all of them. Dynamo's other model, "aic" ("ais"
-    in 1.6), lets them fade over the time that the prompt should take; it is refused here."""
+    """How booked prompt tokens count until the first token. "none": all of them. "aic" ("ais" in 1.6): they
+    fade over the time that the prompt should take. Dynamo asks AIConfigurator for that, here the step time of
+    the scenario's own workers tells it (of the prefill workers, if there are any)."""
     tracking_hash: Literal["public-xxh3-v1", "keyed-xxh3-v1"] = "public-xxh3-v1"
     """How Dynamo names the blocks of running requests. Without effect here: equal prefixes are equal."""
     prefill_policy: PolicyName | None = None
@@ -92,12 +93,3 @@ class RouterConfig(
     @classmethod
     def _by_other_names(cls, data: Any) -> Any:
         return apply_renamed(apply_load_aware(replace_alias(data)))
-
-    @model_validator(mode="after")
-    def _loads_stay(self) -> Self:
-        if self.prefill_load_model != "none":
-            raise ValueError(
-                f'prefill_load_model = "{self.prefill_load_model}" is not simulated: booked prompt tokens '
-                'count until the first token; leave it out, or give "none"'
-            )
-        return self

@@ -40,7 +40,7 @@ class SecondChance:
             last_scan_s = self._scans * self._interval_s
             for booking in list(loads.open):
                 if booking.progress_s < last_scan_s:
-                    loads.free(booking)
+                    loads.free(booking, self.next_scan_s)
             self._scans += 1
             if not loads.open:  # further scans find nothing
                 self._scans = max(self._scans, floor(now_s / self._interval_s) - 1)
@@ -79,4 +79,4 @@ class AgeLimit:
         self._looked_s[rank] = now_s
         for booking in list(loads.open):
             if booking.rank == rank and now_s - booking.booked_s > self._limit_s:
-                loads.free(booking)
+                loads.free(booking, now_s)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sim.kv.interval_map import IntervalMap
 from sim.kv.runs import BlockRuns, runs_of
 from sim.router.fading import FadingBlocks
+from sim.router.fading_prefill import FadingPrefill
 from sim.router.ranks import depths, follow, joins, leaves
 
 
@@ -22,6 +23,7 @@ class Booking:
         "expected_osl",
         "isl_tokens",
         "own_blocks",
+        "prefill_s",
         "prefill_tokens",
         "progress_s",
         "rank",
@@ -42,6 +44,7 @@ class Booking:
         blocks: Sequence[int],
         own_blocks: int,
         total_blocks: int,
+        prefill_s: float = 0.0,
     ) -> None:
         self.request = request
         self.rank = rank
@@ -54,6 +57,8 @@ class Booking:
         """Prompt tokens that the router took to be cached on the rank."""
         self.prefill_tokens = prefill_tokens
         """Booked until the first token, then 0."""
+        self.prefill_s = prefill_s
+        """How long they should take; read where prompts fade."""
         self.blocks = blocks
         """Prompt blocks, shared with other requests of the rank."""
         self.own_blocks = own_blocks
@@ -72,12 +77,14 @@ class Loads:
     """The booked load of all ranks. Booking and freeing take time in proportion to the prompt's runs.
 
     Where nothing `fades`, loads are whole numbers of blocks; else their weights are summed beside them.
+    Prompt tokens are booked whole; where `prefill_fades`, what is left of them by a time is told besides.
     """
 
-    def __init__(self, ranks: int, *, fades: bool = False) -> None:
+    def __init__(self, ranks: int, *, fades: bool = False, prefill_fades: bool = False) -> None:
         self._ranks = ranks
         self._numbers = np.zeros((3, ranks), np.int64)
         self._fading = [FadingBlocks() for _ in range(ranks)] if fades else []
+        self._fading_prefill = FadingPrefill(ranks) if prefill_fades else None
         self._active = IntervalMap(0)
         """The ranks where a running request has a block, as a set."""
         self._join, self._leave = joins(ranks), leaves(ranks)
@@ -113,6 +120,16 @@ class Loads:
         """Return prefill tokens, active blocks and requests as they are now: three rows, an entry a rank."""
         return self._numbers.copy()
 
+    @property
+    def prefill_fades(self) -> bool:
+        """Whether booked prefill tokens count less as time goes by."""
+        return self._fading_prefill is not None
+
+    def prefill_left(self, now_s: float) -> NDArray[np.int64]:
+        """Return the prefill tokens of each rank as they count at a time: fewer than booked if they fade."""
+        booked = self._numbers[_PREFILL_TOKENS]
+        return booked.copy() if self._fading_prefill is None else self._fading_prefill.left(booked, now_s)
+
     def shared_depth(self, blocks: BlockRuns, among: int) -> NDArray[np.int64]:
         """Return, a rank, how many of the prompt's first blocks its running requests have already."""
         return depths(follow(self._active, blocks, [(0, among)]), self._ranks)
@@ -131,13 +148,19 @@ class Loads:
         self._open[booking] = None
         self._numbers[_REQUESTS, rank] += 1
         self._numbers[_PREFILL_TOKENS, rank] += booking.prefill_tokens
+        if self._fading_prefill is not None and booking.prefill_tokens:
+            self._fading_prefill.book(
+                booking, rank, booking.prefill_tokens, booking.prefill_s, booking.booked_s
+            )
         if self._fading:
             self._fading[rank].book(booking, BlockRuns.of(booking.blocks), booking.own_blocks)
         self._add_blocks(rank, added)
 
-    def end_prefill(self, booking: Booking) -> None:
+    def end_prefill(self, booking: Booking, now_s: float) -> None:
         """Take the request's prefill tokens off its rank; blocks and the request stay."""
         if booking in self._open:
+            if self._fading_prefill is not None:
+                self._fading_prefill.end(booking, booking.rank, now_s)
             self._numbers[_PREFILL_TOKENS, booking.rank] -= booking.prefill_tokens
             booking.prefill_tokens = 0
 
@@ -160,11 +183,11 @@ class Loads:
             self._fading[booking.rank].add_output_block(booking, fraction)
         self._add_blocks(booking.rank, 1)
 
-    def free(self, booking: Booking) -> None:
+    def free(self, booking: Booking, now_s: float) -> None:
         """Take all that is left of a request off its rank; nothing if it was freed before."""
         if booking not in self._open:
             return
-        self.end_prefill(booking)
+        self.end_prefill(booking, now_s)
         del self._open[booking]
         rank = booking.rank
         shared = self._shared[rank]
@@ -190,7 +213,7 @@ class Loads:
     def clear(self) -> None:
         """Free all requests."""
         for booking in list(self._open):
-            self.free(booking)
+            self.free(booking, 0.0)  # no other prompt is left that time could run for
 
 
 def _one_more(count: int) -> int:

@@ -23,6 +23,8 @@ SHARED: Final = {
     "predicted_ttl_secs",
 }
 """What the section `router:` of a policy file may set; there it wins over flags and `load_aware`."""
+SECTIONS: Final = {"router", "worker_selection"}
+"""Of a policy file, besides classes: their contents are settings of the router."""
 DEFAULT_COST: Final = "dynamo-default-cost-fn"
 """1.6's name of the selector that takes the least cost; 1.5 refuses it."""
 POLICIES_OF_POOLS: Final = {"prefill": "prefill_policy", "decode": "decode_policy"}
@@ -38,8 +40,8 @@ def apply_renamed(data: Any) -> Any:
     """
     if not isinstance(data, dict):
         return data
-    known = str(data.get("version", "1.5")) == "1.6"
-    data = _from_policy_file(data, known=known)
+    known = _knows_1_6(data)
+    data = from_policy_file(data)
     for key in ("policy", "prefill_policy", "decode_policy"):
         if data.get(key) == DEFAULT_COST:
             data = data | {key: _of_1_6("kv", f'{key} = "{DEFAULT_COST}"', known=known)}
@@ -60,17 +62,24 @@ def _of_1_6(value: str | None, name: str, *, known: bool, older: str | None = No
     return value
 
 
-def _from_policy_file(data: dict[str, Any], *, known: bool) -> dict[str, Any]:
+def _knows_1_6(data: dict[str, Any]) -> bool:
+    return str(data.get("version", "1.5")) == "1.6"
+
+
+def from_policy_file(data: dict[str, Any]) -> dict[str, Any]:
     """Take the selectors of pools, and the shared settings that 1.6 has there, out of the table of classes.
 
     If they set something that the preset `load_aware` sets too, the preset is only what it left of itself:
     it would win when the settings are read again.
+
+    Raises:
+        ValueError: 1.5 does not know a section, or it has no such setting.
     """
     table = data.get("policy_config")
-    if not isinstance(table, dict) or not table.keys() & {"router", "worker_selection"}:
+    if not isinstance(table, dict) or not table.keys() & SECTIONS:
         return data
     if "router" in table:
-        _of_1_6(None, "policy_config.router", known=known)
+        _of_1_6(None, "policy_config.router", known=_knows_1_6(data))
     shared, selection = table.get("router") or {}, table.get("worker_selection") or {}
     for place, given, allowed in (
         ("router", shared, SHARED),
@@ -78,7 +87,7 @@ def _from_policy_file(data: dict[str, Any], *, known: bool) -> dict[str, Any]:
     ):
         if not isinstance(given, dict) or given.keys() - allowed:
             raise ValueError(f"policy_config.{place} may have {', '.join(sorted(allowed))}, not {given}")
-    rest = {key: value for key, value in table.items() if key not in ("router", "worker_selection")}
+    rest = {key: value for key, value in table.items() if key not in SECTIONS}
     moved = {key.removeprefix("router_"): value for key, value in shared.items()}
     chosen = {POLICIES_OF_POOLS[pool]: name for pool, name in selection.items()}
     preset = (

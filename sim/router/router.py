@@ -1,6 +1,6 @@
 """The router: scores the ranks for a request, chooses one, and keeps the books (Dynamo 1.5.0)."""
 
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from typing import NamedTuple
 
 from sim.base.errors import InputError
@@ -21,6 +21,9 @@ from sim.router.policies import Policy, Surroundings, make_policy, reads_cache
 from sim.router.query import Query
 from sim.router.ranks import members
 from sim.router.rules import RULES, WorkerType
+
+PrefillEstimate = Callable[[int, int], float]
+"""Returns how many seconds it should take to compute so many tokens behind a cached prefix of so many."""
 
 
 class Decision(NamedTuple):
@@ -52,6 +55,7 @@ class Router:
         around: Surroundings | None = None,
         service: bool = False,
         total_kv_blocks: Sequence[int] | None = None,
+        prefill_s: PrefillEstimate | None = None,
     ) -> None:
         """Build a router.
 
@@ -67,6 +71,7 @@ class Router:
             service: it is Dynamo's SelectionService: it has a worker type of its own, keeps an index without
                 credit, and may not guess.
             total_kv_blocks: of each rank, for an index that drops the least recently used; None: not known.
+            prefill_s: what `prefill_load_model` "aic" asks; None: nobody can say, and prompts count whole.
         """
         self._config = config
         self._block_size = block_size
@@ -83,7 +88,8 @@ class Router:
         self._resolved: dict[Overrides, tuple[Weights, bool]] = {}
         self._expiry = expiry or SecondChance(config.active_request_expiry_secs)
         self._reported = ReportedPrefill(ranks, config.report_delay_s) if config.limits_prefill else None
-        self.loads = Loads(ranks, fades=config.track_output_blocks)
+        self._prefill_s = prefill_s if config.prefill_load_model == "aic" else None
+        self.loads = Loads(ranks, fades=config.track_output_blocks, prefill_fades=self._prefill_s is not None)
 
     @property
     def hears_events(self) -> bool:
@@ -109,7 +115,8 @@ class Router:
         weights, reuse = self._settings(query.overrides)
         ranks, among = self._eligible.of(query)
         blocks = BlockRuns.of(query.blocks)
-        prefill_tokens, active_blocks, requests = self.loads.columns()
+        _, active_blocks, requests = self.loads.columns()
+        prefill_tokens = self.loads.prefill_left(now_s)
         new_blocks = self._new_blocks(blocks, among, reuse)
         overlap = query.overlap
         if overlap is None:
@@ -144,6 +151,7 @@ class Router:
         self._expiry.booking(self.loads, chosen.rank, now_s)
         weights, reuse = self._settings(query.overrides)
         uncached_tokens = max(query.isl_tokens - chosen.cached_tokens, 0)
+        prefill_tokens = uncached_tokens if weights.track_prefill_tokens else 0
         blocks = query.blocks if self._config.track_active_blocks else ()
         booking = Booking(
             request=query.request,
@@ -152,13 +160,15 @@ class Router:
             isl_tokens=query.isl_tokens,
             expected_osl=query.expected_osl,
             credit_tokens=chosen.cached_tokens,
-            prefill_tokens=uncached_tokens if weights.track_prefill_tokens else 0,
+            prefill_tokens=prefill_tokens,
             blocks=blocks if reuse else (),
             own_blocks=0 if reuse else len(blocks),
             total_blocks=-(-query.isl_tokens // self._block_size),
         )
+        if self._prefill_s is not None and prefill_tokens:
+            booking.prefill_s = self._prefill_s(prefill_tokens, query.isl_tokens - prefill_tokens)
         self.loads.book(booking)
-        self._report(now_s)
+        self._report(now_s, booking.rank)
         if self._caches.guessed is not None:
             self._caches.guessed.book(booking, query, now_s)
         return booking
@@ -166,8 +176,8 @@ class Router:
     def first_token(self, booking: Booking, now_s: float) -> None:
         """The prompt is computed: its tokens no longer count."""
         self.progress(booking, now_s, now_s)
-        self.loads.end_prefill(booking)
-        self._report(now_s)
+        self.loads.end_prefill(booking, now_s)
+        self._report(now_s, booking.rank)
 
     def output_tokens(self, booking: Booking, tokens: int, now_s: float) -> None:
         """The request has generated `tokens` tokens so far: a block is added where they reach into a new one.
@@ -194,8 +204,8 @@ class Router:
     def free(self, booking: Booking, now_s: float) -> None:
         """The request ended, however it ended: nothing of it counts any more."""
         self._expiry.look(self.loads, now_s)
-        self.loads.free(booking)
-        self._report(now_s)
+        self.loads.free(booking, now_s)
+        self._report(now_s, booking.rank)
         if self._caches.guessed is not None:
             self._caches.guessed.free(booking)
 
@@ -214,9 +224,11 @@ class Router:
         self._report(now_s)
         return self._reported.known(now_s)
 
-    def _report(self, now_s: float) -> None:
+    def _report(self, now_s: float, rank: int | None = None) -> None:
+        """Report what has changed; of `rank`, where something has happened, also that it faded."""
         if self._reported is not None:
-            self._reported.note(self.loads.prefill_tokens, now_s)
+            left: list[int] = self.loads.prefill_left(now_s).tolist()
+            self._reported.note(self.loads.prefill_tokens, now_s, left, rank)
 
     # KV events
 

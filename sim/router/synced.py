@@ -12,7 +12,7 @@ from sim.router.cost import CostTerms
 from sim.router.load import Booking
 from sim.router.policies import Policy, Surroundings
 from sim.router.query import Query
-from sim.router.router import Router
+from sim.router.router import PrefillEstimate, Router
 from sim.router.rules import WorkerType
 
 
@@ -43,6 +43,7 @@ class SyncedRouter(Router):
         worker_type: WorkerType = "decode",
         around: Surroundings | None = None,
         total_kv_blocks: Sequence[int] | None = None,
+        prefill_s: PrefillEstimate | None = None,
     ) -> None:
         super().__init__(
             config,
@@ -52,6 +53,7 @@ class SyncedRouter(Router):
             worker_type=worker_type,
             around=around,
             total_kv_blocks=total_kv_blocks,
+            prefill_s=prefill_s,
         )
         self._told = told
         self._of_others: dict[tuple[int, int], Booking] = {}
@@ -117,4 +119,5 @@ def copy_of(booking: Booking, heard_s: float) -> Booking:
         blocks=booking.blocks,
         own_blocks=booking.own_blocks,
         total_blocks=booking.total_blocks,
+        prefill_s=booking.prefill_s,
     )

@@ -4,7 +4,7 @@ Keys that are vLLM's or Dynamo's keep their names.
 """
 
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -21,9 +21,12 @@ from sim.links.settings import NetworkSettings
 from sim.links.transfer import LinkSettings
 from sim.router.conditional import ConditionalDisaggSettings
 from sim.router.config import RouterConfig
+from sim.router.overrides import replace_alias
+from sim.router.preset import apply_load_aware
 from sim.router.queue.policy_config import PolicyConfig
+from sim.router.renamed import from_policy_file
 from sim.scenario.faults import FrontendLimits
-from sim.scenario.policy_file import read_policy_file
+from sim.scenario.policy_file import read_policy_file, settings_in_policy_file
 
 MOST_WORKERS = 16_384
 """Of a kind: to set up so many takes some 20 s and 1.3 GB."""
@@ -179,6 +182,23 @@ class RouterSettings(RouterConfig):
 
     block_size: Count | None = None
     """Tokens of a block that the router hashes; unset: the engine's. Any other would never match."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _sections_of_the_file(cls, data: Any) -> Any:
+        """Take settings of the router out of a policy file, as out of a table in its place."""
+        given = data.get("policy_config") if isinstance(data, dict) else None
+        if not isinstance(given, str):
+            return data
+        try:
+            sections = settings_in_policy_file(Path(given))
+        except InputError:
+            return data  # which is said where its classes are read
+        plain = apply_load_aware(replace_alias(data))
+        try:
+            return from_policy_file(plain | {"policy_config": sections}) | {"policy_config": given}
+        except ValueError as error:
+            raise ValueError(f"{given}: {error}") from error
 
     @field_validator("policy_config", mode="after")
     @classmethod

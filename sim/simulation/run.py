@@ -18,6 +18,7 @@ from sim.hardware.step_time import StepTime
 from sim.results.gauge import Gauge, Occupancy, occupancy
 from sim.results.metrics import RunFacts, summarise
 from sim.router import Policy
+from sim.router.idle import without_effect
 from sim.scenario.load import load_scenario
 from sim.scenario.overrides import Overrides
 from sim.scenario.scenario import Scenario
@@ -98,6 +99,7 @@ def run(
         *_without_effect(scenario),
         *_of_router(scenario),
         *_unknown_sessions(scenario, trace),
+        *_binds_nobody(scenario, trace),
     ]
     name = scenario.title if isinstance(source, Scenario) else short_name(source)
     return RunResult(
@@ -267,11 +269,20 @@ def _of_router(scenario: Scenario) -> list[str]:
         notes.append("no simulated worker has a shared cache: router.shared_cache_type finds nothing there")
     fields = type(router).model_fields
     idle = [key for key in ("event_threads", "tracking_hash") if getattr(router, key) != fields[key].default]
+    idle += without_effect(router, front_ends=scenario.frontend.replicas)
     if not scenario.workers.prefill:
         idle += [key for key in ("prefill_policy", "decode_policy") if getattr(router, key) is not None]
     if idle:
         notes.append(f"without effect here: {', '.join(f'router.{key}' for key in idle)}")
     return notes
+
+
+def _binds_nobody(scenario: Scenario, trace: Trace) -> list[str]:
+    """Say that a binding of sessions to workers waits for second requests that never come."""
+    requests, ttl_s = trace.requests, scenario.router.session_affinity_ttl_secs
+    if ttl_s is None or len({request.session for request in requests}) < len(requests):
+        return []
+    return ["no session has two requests: router.session_affinity_ttl_secs binds nobody"]
 
 
 def _unknown_sessions(scenario: Scenario, trace: Trace) -> list[str]:

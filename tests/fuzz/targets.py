@@ -2,6 +2,7 @@
 
 import random
 from pathlib import Path
+from textwrap import indent
 
 from sim.cluster.clients.make import make_client
 from sim.events.clock import Clock
@@ -16,7 +17,9 @@ from sim.measured.summary import summarise
 from sim.published.cells import points
 from sim.published.cluster import read_cluster
 from sim.published.show import band
+from sim.router.queue.classes import queue_classes
 from sim.scenario.load import load_scenario
+from sim.scenario.policy_file import read_policy_file
 from sim.workload.formats import FORMATS
 from sim.workload.settings import ReplaySettings
 from sim.workload.trace_file import load_trace
@@ -86,6 +89,27 @@ FORWARD = (
     b'"median_us": 9000.5, "ranks": [{"finite": true, "latency_us": {"sample_spread_pct": 0.1}}]}]'
 )
 REQUESTS = b"run,request,send_s,ttft_s,e2e_s,input_tokens,output_tokens\na,0,0,0.1,0.5,100,5\n"
+CLASSES = """\
+default_policy_family: std
+uncached_isl_buckets:
+  - {min_tokens: 0, bucket: short}
+  - {min_tokens: 4096, bucket: long}
+policy_classes:
+  - {name: std_short, policy_family: std, cache_bucket: short, queue_policy: wspt, quantum: 800}
+  - name: std_long
+    policy_family: std
+    cache_bucket: long
+    quantum: 400
+    prefill_busy_threshold: 8192
+    request_queue_limit_per_worker: 10
+  - {name: batch, quantum: 1, prefill_busy_threshold_frac: 0.5, raw_isl_token_queue_limit_per_worker: 9}
+"""
+SECTIONS = """\
+router: {ttl_secs: 5, use_kv_events: false, host_cache_hit_weight: 0.5, prefill_load_model: ais}
+worker_selection: {prefill: least-loaded, decode: dynamo-default-cost-fn}
+"""
+MODELS = "models:\n  a:\n" + indent(CLASSES, "    ")
+"""Of policy files."""
 OVERRIDES = (
     "workload.sessions=3",
     "engine.kv_blocks=400",
@@ -188,10 +212,28 @@ def _read_published(path: Path, draw: random.Random) -> None:
         band(score.target).encode()
 
 
+def _policy_seeds() -> list[tuple[str, bytes]]:
+    texts = (CLASSES, CLASSES + SECTIONS, SECTIONS, MODELS)
+    return [(f"policies{number}.yaml", text.encode()) for number, text in enumerate(texts)]
+
+
+def _read_policies(path: Path, draw: random.Random) -> None:
+    if draw.random() < 0.3:
+        read_policy_file(path)
+        return
+    changes = [f"router.version={draw.choice(('1.5', '1.6'))}", f"router.policy_config={path}"]
+    if draw.random() < 0.3:
+        changes.append("router.load_aware=true")
+    router = load_scenario("agg8", changes).router
+    queue_classes(router, max_num_batched_tokens=8192, model=draw.choice(("a", "b")))
+    assert type(router).model_validate(router.model_dump()) == router
+
+
 TARGETS = {
     "traces": Target(_trace_seeds, _read_trace),
     "transcripts": Target(transcripts.seeds, transcripts.read),
     "scenarios": Target(_scenario_seeds, _read_scenario),
+    "policies": Target(_policy_seeds, _read_policies),
     "measured": Target(_measured_seeds, _read_measured),
     "published": Target(_published_seeds, _read_published),
 }

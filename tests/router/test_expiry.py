@@ -76,7 +76,7 @@ def test_scans_are_made_up_for_in_one_look_and_what_was_freed_stays_so() -> None
     rule.look(loads, 1e9)
     assert not loads.open
     assert rule.next_scan_s > 1e9
-    loads.free(old)
+    loads.free(old, 0.0)
     assert loads.requests == [0]
 
 

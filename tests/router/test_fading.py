@@ -24,7 +24,7 @@ def test_a_fraction_fades_own_blocks_and_the_suffix_that_nobody_shares() -> None
     loads.add_output_block(first, 0.25)
     assert loads.active_blocks == [3]
     # The second stays shared with nobody beyond 2, so its end changes nothing; then all of the first's fade.
-    loads.free(second)
+    loads.free(second, 0.0)
     assert loads.active_blocks == [3]
     loads.add_output_block(first, 0.0)
     assert loads.active_blocks == [0]
@@ -38,7 +38,7 @@ def test_a_weight_stays_on_the_block_when_another_request_shares_it() -> None:
     loads.book(second)
     # 1 and 2 at a half, 3 in full, and the generated block at a half: 2.5, rounded up.
     assert loads.active_blocks == [3]
-    loads.free(first)
+    loads.free(first, 0.0)
     assert loads.active_blocks == [2]
 
 
@@ -49,11 +49,11 @@ def test_a_weight_goes_with_the_block_s_last_request() -> None:
     loads.book(faded)
     loads.add_output_block(faded, 0.0)
     assert loads.active_blocks == [1]
-    loads.free(faded)
+    loads.free(faded, 0.0)
     assert loads.active_blocks == [1]
     loads.book(fresh)
     assert loads.active_blocks == [3]
-    loads.free(fresh)
+    loads.free(fresh, 0.0)
     assert loads.active_blocks == [1]
 
 
@@ -72,7 +72,7 @@ def test_rounding_errors_do_not_outlive_the_requests() -> None:
     loads.book(faded)
     for fraction in (0.7, 0.9, 0.3):
         loads.add_output_block(faded, fraction)
-    loads.free(faded)
+    loads.free(faded, 0.0)
     loads.book(half)
     loads.add_output_block(half, 0.5)
     assert loads.active_blocks == [1]
@@ -103,7 +103,7 @@ def test_an_edge_that_was_split_stays_split() -> None:
     request, passing = booking(blocks=(1, 2, 3, 4)), booking(blocks=(1, 2))
     loads.book(request)
     loads.book(passing)
-    loads.free(passing)
+    loads.free(passing, 0.0)
     loads.add_output_block(request, 0.1)
     assert loads.active_blocks == [1]
 
@@ -172,12 +172,12 @@ def test_the_load_is_that_of_every_single_block(history: list[tuple[str, int, fl
         elif opened:
             chosen = opened[number % len(opened)]
             if step == "end_prefill":
-                loads.end_prefill(chosen)
+                loads.end_prefill(chosen, 0.0)
             elif step == "output":
                 loads.add_output_block(chosen, fraction)
                 by_block[chosen.rank].grow(chosen, fraction)
             else:
-                loads.free(opened.pop(number % len(opened)))
+                loads.free(opened.pop(number % len(opened)), 0.0)
                 by_block[chosen.rank].free(chosen)
         for rank, blocks in enumerate(by_block):
             here = [b for b in opened if b.rank == rank]

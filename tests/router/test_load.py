@@ -40,12 +40,12 @@ def test_shared_blocks_count_once_until_their_last_request_ends() -> None:
     loads.book(first)
     loads.book(second)
     assert numbers(loads) == ([37, 0], [5, 0], [2, 0])
-    loads.end_prefill(first)
+    loads.end_prefill(first, 0.0)
     assert numbers(loads) == ([7, 0], [5, 0], [2, 0])
-    loads.free(first)
+    loads.free(first, 0.0)
     assert numbers(loads) == ([7, 0], [4, 0], [1, 0])
     assert shared_depth(loads, [1, 2, 3], 0b11) == [2, 0]
-    loads.free(second)
+    loads.free(second, 0.0)
     assert numbers(loads) == ([0, 0], [0, 0], [0, 0])
     assert shared_depth(loads, [1, 2, 4], 0b11) == [0, 0]
 
@@ -69,11 +69,11 @@ def test_what_was_freed_has_no_further_effect() -> None:
     gone, there = booking(blocks=(1, 2), prefill=10), booking(blocks=(1,), prefill=5)
     loads.book(gone)
     loads.book(there)
-    loads.free(gone)
+    loads.free(gone, 0.0)
     for _ in range(2):
-        loads.end_prefill(gone)
+        loads.end_prefill(gone, 0.0)
         loads.add_output_block(gone, None)
-        loads.free(gone)
+        loads.free(gone, 0.0)
     assert numbers(loads) == ([5], [1], [1])
 
 
@@ -100,15 +100,15 @@ def test_after_the_last_request_the_load_is_zero(history: list[tuple[str, int, f
         elif opened:
             chosen = opened[number % len(opened)]
             if step == "end_prefill":
-                loads.end_prefill(chosen)
+                loads.end_prefill(chosen, 0.0)
             elif step == "output":
                 loads.add_output_block(chosen, fraction)
             else:
-                loads.free(opened.pop(number % len(opened)))
+                loads.free(opened.pop(number % len(opened)), 0.0)
         assert sum(loads.requests) == len(opened)
         assert min(loads.prefill_tokens) >= 0
         assert min(loads.active_blocks) >= 0
     for left in opened:
-        loads.free(left)
+        loads.free(left, 0.0)
     assert numbers(loads) == ([0] * 3, [0] * 3, [0] * 3)
     assert all(shared_depth(loads, list(range(n * 100, n * 100 + 9)), 0b111) == [0] * 3 for n in range(4))

@@ -362,12 +362,23 @@ HICACHE = "no simulated worker has a shared cache: router.shared_cache_type find
             {"decode_policy": "kv", "prefill_policy": "kv", "event_threads": 1},
             "without effect here: router.event_threads, router.prefill_policy, router.decode_policy",
         ),
+        ({"queue_policy": "wspt"}, "without effect here: router.queue_policy"),
+        (
+            {"session_affinity_ttl_secs": 60},
+            "no session has two requests: router.session_affinity_ttl_secs binds nobody",
+        ),
     ],
 )
 def test_what_the_router_is_told_in_vain_or_by_an_old_name_is_noted(router, said):
     requests = trace(turn(0, 16, 1, [1]))
     plain = run(scenario(), trace=requests).notes
     assert run(scenario(router=router), trace=requests).notes == [*plain, said]
+
+
+def test_a_binding_of_a_session_with_two_requests_is_not_noted():
+    requests = trace(turn(0, 16, 1, [1]), turn(5, 16, 1, [1]))
+    plain = run(scenario(), trace=requests).notes
+    assert run(scenario(router={"session_affinity_ttl_secs": 60}), trace=requests).notes == plain
 
 
 def test_a_default_that_is_written_out_is_not_noted_nor_are_the_policies_of_two_pools():

@@ -71,6 +71,11 @@ class Loads:
         if columns.min() < 0:
             rank = int(columns.min(axis=0).argmin())
             self._fail(f"negative load {columns[:, rank].tolist()}", rank, now_s)
+        if self._router.loads.prefill_fades:
+            left, booked = self._router.loads.prefill_left(now_s).tolist(), columns[0].tolist()
+            for rank, tokens in enumerate(left):
+                if not 0 <= tokens <= booked[rank]:
+                    self._fail(f"{tokens} prefill tokens are left of {booked[rank]} booked", rank, now_s)
 
     def check_sums(self, now_s: float) -> None:
         """Compare the loads with the bookings of the requests that have not ended."""

@@ -33,7 +33,7 @@ OF_NOBODY = {
 def test_a_load_that_returns_too_early_is_seen():
     def freed(cluster):
         pool = cluster.frontend.pools[0]
-        pool.router.loads.free(cluster.recorder.records[1].booking)
+        pool.router.loads.free(cluster.recorder.records[1].booking, 6.5)
         cluster._watch._loads[0][0].check_sums(cluster.clock.now)
 
     error = violation(freed)
@@ -56,7 +56,7 @@ def test_what_another_router_said_and_is_not_on_the_books_is_seen():
     def forgets(cluster):
         router = cluster.frontend.pools[0].replicas[1].router
         booking = next(iter(router._of_others.values()))
-        router.loads.free(booking)
+        router.loads.free(booking, 0.0)
         cluster._watch._loads[0][1].check_sums(cluster.clock.now)
 
     error = violation(forgets, aggregated(**SYNCED))
@@ -92,3 +92,13 @@ def test_who_is_between_two_pools_is_on_no_books():
     cluster.run()
     assert seen == [1, 0]
     assert [row["status"] for row in rows(cluster)] == ["completed"]
+
+
+def test_more_prompt_left_than_booked_is_seen_at_the_next_booking():
+    def grown(cluster):
+        loads_of_router = cluster.frontend.pools[0].router.loads
+        loads_of_router._fading_prefill.book(None, 0, -1, 1.0, 0.0)
+
+    error = violation(grown, aggregated(router={"prefill_load_model": "aic"}))
+    assert error.rule == loads.RULE
+    assert "prefill tokens are left of" in error.detail
