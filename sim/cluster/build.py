@@ -12,11 +12,13 @@ from sim.cluster.balancer import Balancer
 from sim.cluster.clients.client import Client
 from sim.cluster.clients.retries import Retries
 from sim.cluster.delays import Delays, constant_delays
+from sim.cluster.engine_loop import EngineLoop, engine_loop
 from sim.cluster.faults.scene import Scene
 from sim.cluster.front_door import FrontDoor, Listeners, Published
 from sim.cluster.frontend import Frontend
 from sim.cluster.garbage import rare_collections
 from sim.cluster.growth import growth_is_seen
+from sim.cluster.hosts import hosts_of
 from sim.cluster.kv_transfer import Lease, PullListeners, Pulls
 from sim.cluster.layout import Policies, Site, lay_out
 from sim.cluster.link_rows import link_rows, rows_since
@@ -31,6 +33,7 @@ from sim.cluster.reports import Reports, are_read
 from sim.cluster.request_state import RequestState
 from sim.cluster.returns import Returns
 from sim.cluster.stage import Desk
+from sim.cluster.streams import Streams
 from sim.cluster.tiers import router_tiers, tiers_of
 from sim.cluster.transport import Transport, network_of, pull_shape_of
 from sim.cluster.true_caches import TrueCaches
@@ -109,6 +112,7 @@ class Cluster:
         self.workers: list[Worker] = []
         self._trace = trace
         self._delays = delays or constant_delays(scenario.frontend, times.frontend)
+        self._times, self._hosts = times, hosts_of(scenario, times)
         self._groups = tuple(groups or capacity.engine.layout.specs)
         full = full_group(self._groups)
         self._on_progress: Progress | None = None
@@ -132,6 +136,7 @@ class Cluster:
             router_queue=scenario.router.has_queue,
             front_ends=scenario.frontend.replicas,
             regrets=Regrets(caches, capacity.block_tokens) if scenario.output.regret else None,
+            streams=None if self._hosts is None else Streams(self._hosts),
         )
         self._watch = watcher = watch and watch(
             self.recorder,
@@ -251,6 +256,7 @@ class Cluster:
             Lease(joined.lease_s, joined.heartbeat_interval_s, joined.lease_extension_s),
             block_bytes=shape.n_bytes,
             pieces_per_block=shape.pieces,
+            post_s_per_descriptor=self._times.hosts.post_s_per_descriptor,
             workers=self.workers,
             listeners=listeners,
         )
@@ -294,6 +300,7 @@ class Cluster:
             scenario.max_model_len,
             full_group(self._groups),
             track_outputs=scenario.router.hears_growth,
+            hosts=self._hosts,
         )
 
     def _add_worker(self, kind: WorkerKind) -> None:
@@ -315,8 +322,15 @@ class Cluster:
             lazy_updates=self._lazy_updates,
             delays=self._delays,
             fast_forward=scenario.engine.fast_forward and not self._sends_one_by_one(index),
+            loop=self._engine_loop(),
         )
         self.workers.append(worker)
+
+    def _engine_loop(self) -> EngineLoop | None:
+        pieces = 0
+        if self.pulls is not None:
+            pieces = pull_shape_of(self.scenario, self.decode_capacity).pieces
+        return engine_loop(self._times.hosts, pieces)
 
     def _sends_one_by_one(self, worker: int) -> bool:
         """Whether KV events of each output of a worker have a fate of their own, so that none is skipped."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from sim.cluster.hosts import Hosts
 from sim.cluster.request_state import RequestState
 from sim.engine.active import ActiveRequest
 from sim.hardware.coefficient_file import FrontendCoefficients
@@ -23,6 +24,8 @@ class FrontDoor(NamedTuple):
     """The engines' full-attention group: the router hears of no other, and without one of nothing."""
     track_outputs: bool = False
     """Whether the router hears of every block that an answer grows by."""
+    hosts: Hosts | None = None
+    """The threads that prompts keep busy; None: they take no time."""
 
 
 class Listeners(NamedTuple):

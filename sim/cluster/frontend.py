@@ -77,6 +77,7 @@ class Frontend:
         self._max_model_len = door.max_model_len
         self._attention_group = door.attention_group
         self._track_outputs = door.track_outputs
+        self._hosts = door.hosts
         self._delays = delays
         self._ended = listeners.ended
         self._unreachable = listeners.unreachable
@@ -108,7 +109,10 @@ class Frontend:
         record.front_end = front_end
         alpha, request = self._coefficients, record.request
         tokenising_s = alpha.alpha_in_s + alpha.alpha_in_s_per_token * request.prompt_tokens
-        tokenised_s = self._clock.now_s + tokenising_s
+        posted_s = now_s = self._clock.now_s
+        if self._hosts is not None:
+            posted_s = self._hosts.client.take(request.prompt_tokens, now_s)
+        tokenised_s = posted_s + tokenising_s
         self._clock.at(tokenised_s, Phase.ARRIVAL, request.index, partial(self.route, record), last=True)
 
     def _turn_away(self, record: RequestState, reason: str) -> None:
@@ -155,14 +159,29 @@ class Frontend:
 
         def arrive() -> None:
             if not record.over and record.request_id == request_id:
-                self._queue(record, stage, visit)
+                self._hand_over(record, stage, visit, arrival.place)
 
         now_s = self._clock.now_s
         arrival = self._delays.dispatched(record.request.index, now_s, decode=stage.decode)
         self._clock.at(max(now_s, arrival.time_s), Phase.ARRIVAL, arrival.place, arrive, last=True)
 
+    def _hand_over(self, record: RequestState, stage: Stage, visit: Visit, place: int) -> None:
+        """A request has come to the process in front of an engine."""
+        if self._hosts is None:
+            self._queue(record, stage, visit)
+            return
+        request_id = record.request_id
+
+        def queue() -> None:
+            if not record.over and record.request_id == request_id:
+                self._queue(record, stage, visit)
+
+        relay = self._hosts.relays[visit.pool.members[visit.rank]]
+        handed_s = relay.take(record.prompt_tokens, self._clock.now_s)
+        self._clock.at(handed_s, Phase.ARRIVAL, place, queue, last=True)
+
     def _queue(self, record: RequestState, stage: Stage, visit: Visit) -> None:
-        """A request has come to a worker."""
+        """A request has come to an engine."""
         now_s = self._clock.now_s
         active = visit.active = stage.ask(record)
         if record.prefilled_s is None:
@@ -209,12 +228,21 @@ class Frontend:
     def _answer(self, worker: int, request: ActiveRequest, act: Callable[[], None], part: Part) -> None:
         """Let the front door act on a first or last token when it sees it: the last thing that is done."""
         now_s = self._clock.now_s
-        seen_s = self._delays.answered(request, now_s, part)
+        seen_s = self._delays.answered(request, self._passed_s(worker, now_s), part)
         self._clock.at(max(now_s, seen_s), Phase.OUTPUT, worker, act, last=True)
 
     def _tell(self, worker: int, request: ActiveRequest, act: Callable[[], None]) -> None:
-        seen_s = self._delays.answered(request, self._clock.now_s, Part.OTHER)
+        seen_s = self._delays.answered(request, self._passed_s(worker, self._clock.now_s), Part.OTHER)
         self._clock.at(seen_s, Phase.OUTPUT, worker, act)
+
+    def _passed_s(self, worker: int, now_s: float) -> float:
+        """Return when what an engine gives out now leaves the process in front of it."""
+        return now_s if self._hosts is None else self._hosts.relays[worker].passed_s(now_s)
+
+    def _read_s(self) -> float:
+        """Return when the client reads what comes to it now."""
+        now_s = self._clock.now_s
+        return now_s if self._hosts is None else self._hosts.client.passed_s(now_s)
 
     def _opens_block(self, request: ActiveRequest, tokens: int) -> bool:
         """Whether the first token of a block is among the newest."""
@@ -229,7 +257,7 @@ class Frontend:
         if record.over:
             return
         if record.first_token_s is None:
-            record.first_token_s = self._clock.now_s
+            record.first_token_s = self._read_s()
         visit = record.visit
         if visit is not None and record.served_as(active):
             visit.first_token(self._clock.now_s)
@@ -258,12 +286,29 @@ class Frontend:
             if visit.router.follows_answers:  # of its last block too, if that is full and no other was begun
                 visit.router.output_tokens(visit.booking, active.outputs, self._clock.now_s)
             visit.free(self._clock.now_s)
+            self._read(record, status, reason)
+
+    def _read(
+        self, record: RequestState, status: Literal["completed", "rejected"], reason: str | None
+    ) -> None:
+        """The end of an answer has come to its client, which may have to post prompts before it reads it."""
+        read_s = self._read_s()
+        if read_s <= self._clock.now_s:
             self.end(record, status, reason)
+            return
+
+        def end() -> None:
+            if not record.over:
+                self.end(record, status, reason)
+
+        self._clock.at(read_s, Phase.OUTPUT, record.request.index, end)
 
     def end(self, record: RequestState, status: Status, reason: str | None) -> None:
         """A request is over: nobody serves it, no router has it on its books."""
         if self._pulls is not None:
             self._pulls.over(record.request_id)
+        if record.first_token_s is not None and record.first_token_s > self._clock.now_s:
+            record.first_token_s = None  # its client gave it up before it read that
         if record.returns and status in ("completed", "cancelled"):
             self._recorder.answered(record, self._prompts.answered(record))
         self._recorder.end(record, self._clock.now_s, status, reason)

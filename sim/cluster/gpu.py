@@ -2,12 +2,13 @@
 
 Copies take the time of the links between tiers: a load starts with its step, a store when its step has been
 computed, a copy between two tiers at once. A step that must not run before certain copies are done (a flush)
-waits for them.
+waits for them. No step begins while the engine's loop is busy with prompts, and no output is processed.
 """
 
 from collections import deque
 
 from sim.cluster.delays import Delays
+from sim.cluster.engine_loop import EngineLoop
 from sim.engine.plan import StepPlan
 from sim.hardware.step_time import StepTime
 from sim.links.tier_links import TierLinks
@@ -16,9 +17,12 @@ from sim.links.tier_links import TierLinks
 class Gpu:
     """Steps in flight. They take as long as `step_time` says, unless the delays know better."""
 
-    def __init__(self, step_time: StepTime, links: TierLinks, delays: Delays) -> None:
+    def __init__(
+        self, step_time: StepTime, links: TierLinks, delays: Delays, loop: EngineLoop | None = None
+    ) -> None:
         self.ends_s: deque[float] = deque()
-        """When each step in flight has been computed, the oldest first."""
+        """When the output of each step in flight can be processed, the oldest first."""
+        self._loop = loop
         self._step_time = step_time
         self._links = links
         self._delays = delays
@@ -26,17 +30,28 @@ class Gpu:
     def submit(self, plan: StepPlan, now_s: float) -> None:
         """Take on a step, behind those in flight, and the copies that belong to it."""
         start_s = max(now_s, self.ends_s[-1]) if self.ends_s else now_s
+        if self._loop is not None:
+            start_s = max(start_s, self._hold(now_s + self._loop.held_s(plan)))
         for job in plan.moves:
             self._links.submit(job, now_s)
         if plan.flushes:
             start_s = self._flush(plan, start_s)
         for job in plan.loads:
             self._links.submit(job, start_s)
-        end_s = self._delays.computed(plan, start_s, self._step_s(plan))
+        law_s = self._step_s(plan)
+        if self._loop is not None:
+            law_s += self._loop.handoff_s(plan)
+        end_s = self._delays.computed(plan, start_s, law_s)
         for job in plan.stores:
             if job.job_id not in plan.flushes:
                 self._links.submit(job, end_s)
         self.ends_s.append(end_s)
+
+    def _hold(self, until_s: float) -> float:
+        """Let no output be processed before a time; return it."""
+        for place, end_s in enumerate(self.ends_s):
+            self.ends_s[place] = max(end_s, until_s)
+        return until_s
 
     def _flush(self, plan: StepPlan, start_s: float) -> float:
         """Return when a step can start that has to wait for copies, perhaps for stores of its own plan."""

@@ -82,7 +82,8 @@ class _Held:
 class Pulls:
     """Starts transfers for decode workers, tells both sides of their ends, and watches the leases.
 
-    `workers` are all workers by index, complete before the first request.
+    `workers` are all workers by index, complete before the first request. `post_s_per_descriptor`: what the
+    loop of a decode worker takes to post a descriptor; 0: posting is left to the link.
     """
 
     def __init__(
@@ -93,6 +94,7 @@ class Pulls:
         *,
         block_bytes: int,
         pieces_per_block: int,
+        post_s_per_descriptor: float = 0.0,
         workers: Sequence[PullTarget],
         listeners: PullListeners,
     ) -> None:
@@ -107,6 +109,9 @@ class Pulls:
         self._lease = lease
         self._block_bytes = block_bytes
         self._pieces_per_block = pieces_per_block
+        self._post_s_per_descriptor = post_s_per_descriptor
+        self._posted_s: dict[int, float] = {}
+        """When the loop of each decode worker has posted all that it was given."""
         self._held: dict[int, _Held] = {}
         self._leases: list[tuple[float, int, int, _Held]] = []
         """What may run out, the first first: when, on which worker, a count. Most have been read by then."""
@@ -264,7 +269,20 @@ class Pulls:
             held.worker,
             target,
             ended=partial(self._ended, pull.request_id),
+            posting_s=self._posting_s(pull, target),
         )
+
+    def _posting_s(self, pull: Pull, target: int) -> float | None:
+        """Return how long it takes from now until a decode worker's loop has posted a read, after others.
+
+        None: as long as the link says.
+        """
+        if not self._post_s_per_descriptor:
+            return None
+        now_s, descriptors = self._clock.now_s, pull.blocks * self._pieces_per_block
+        begins_s = max(now_s, self._posted_s.get(target, now_s))
+        self._posted_s[target] = begins_s + descriptors * self._post_s_per_descriptor
+        return self._posted_s[target] - now_s
 
     def unneeded(self, request: int) -> None:
         """A decode worker has all of a prompt already; the prefill worker is only told."""

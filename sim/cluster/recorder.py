@@ -14,6 +14,7 @@ from sim.cluster.held import NOTHING, Held
 from sim.cluster.regrets import Regrets
 from sim.cluster.request_row import Status, not_sent, request_row, waits_for
 from sim.cluster.request_state import RequestState
+from sim.cluster.streams import Streams
 from sim.cluster.tiers import HOST
 from sim.engine.active import ActiveRequest
 from sim.engine.decode_run import DecodeRun
@@ -39,7 +40,7 @@ class Recorder:
     without one, of any. `sparse`: engines have other groups, without which its blocks may be of no use.
     `tables` are those to keep beside the ones that every run has; "workers" is thinned, where it gets
     long, to one row a worker and `worker_interval_s`. `tiers` are those below GPU memory, by name.
-    `router_queue`: routers may let requests wait.
+    `router_queue`: routers may let requests wait. `streams`: tokens may wait on their way to the client.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class Recorder:
         router_queue: bool = False,
         front_ends: int = 1,
         regrets: Regrets | None = None,
+        streams: Streams | None = None,
     ) -> None:
         self.left_out: Mapping[int, str] = {} if left_out is None else left_out
         """Requests that count in no number, by index, and what they are."""
@@ -72,6 +74,8 @@ class Recorder:
         self.itl_s = WeightedSample()
         self.left_out_itl_s = WeightedSample()
         """The gaps of requests that are left out."""
+        self.streams = streams
+        """None: every token takes as long to the client, so that gaps are those between steps."""
         self.pulls = PullCounts()
         self.pool = [Gauge() for _ in range(workers)]
         self.tiers = {tier: [Gauge() for _ in range(workers)] for tier in tiers}
@@ -164,6 +168,8 @@ class Recorder:
         self._forget_number(record)
         del self.records[index]
         account = self._ledger.ended(index)
+        if self.streams is not None:
+            self._gaps_of(record).add_many(self.streams.ended(index))
         self.last_end_s = max(self.last_end_s, now_s)
         self.ended += 1
         if self.regrets is not None and (status != "completed" or index in self.left_out):
@@ -291,7 +297,10 @@ class Recorder:
             record = self.records[request.request_id]
             if request.outputs == tokens:
                 self._ledger.first_token(record.request.index)
-            if (request.outputs > tokens or record.generated) and not request.for_remote:
+            if self.streams is not None:
+                if not request.for_remote:
+                    self.streams.made(record.request.index, worker, (now_s,))
+            elif (request.outputs > tokens or record.generated) and not request.for_remote:
                 self._gaps_of(record).add(now_s - record.last_token_s)
             if not (request.for_remote and record.generated):
                 record.last_token_s = now_s
@@ -310,6 +319,11 @@ class Recorder:
 
     def decoded(self, worker: int, run: DecodeRun, ends_s: NDArray[np.float64]) -> None:
         """See `Observer`."""
+        if self.streams is not None:
+            for request in run.requests:
+                self.streams.made(self._index(request), worker, ends_s)
+                self.records[request.request_id].last_token_s = float(ends_s[-1])
+            return
         first_s, last_s, counted = float(ends_s[0]), float(ends_s[-1]), 0
         for request in run.requests:
             record = self.records[request.request_id]

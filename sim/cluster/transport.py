@@ -22,8 +22,12 @@ class Transport(Protocol):
         *,
         now_s: float,
         of_host: bool = False,
+        posting_s: float | None = None,
     ) -> None:
-        """Start a transfer between two workers' GPUs, or between their host memories."""
+        """Start a transfer between two workers' GPUs, or between their host memories.
+
+        `posting_s`: how long its descriptors take to be posted; None: as long as it takes them.
+        """
 
     def cancel(self, transfer_id: int, *, now_s: float) -> None:
         """Stop a transfer: nothing of it is counted but the time that links were busy with it."""

@@ -21,12 +21,25 @@ class Wires:
         self._alarm = 0
 
     def start(
-        self, transfer_id: int, n_bytes: int, descriptors: int, source: int, target: int, *, ended: Ended
+        self,
+        transfer_id: int,
+        n_bytes: int,
+        descriptors: int,
+        source: int,
+        target: int,
+        *,
+        ended: Ended,
+        posting_s: float | None = None,
     ) -> None:
-        """Start a transfer between the GPUs of two workers, called by a request's number."""
+        """Start a transfer between the GPUs of two workers, called by a request's number.
+
+        `posting_s`: how long posting its descriptors takes from now on; None: as long as the link says.
+        """
         self._ended[transfer_id] = ended
         now_s = self._clock.now_s
-        self.network.start(transfer_id, n_bytes, descriptors, source, target, now_s=now_s)
+        self.network.start(
+            transfer_id, n_bytes, descriptors, source, target, now_s=now_s, posting_s=posting_s
+        )
         self.arrange()
 
     def start_of_host(self, n_bytes: int, descriptors: int, source: int, target: int, ended: Ended) -> None:

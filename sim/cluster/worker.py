@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from math import inf
 
 from sim.cluster.delays import Delays
+from sim.cluster.engine_loop import EngineLoop
 from sim.cluster.fast_forward import FastForward
 from sim.cluster.gpu import Gpu
 from sim.cluster.observer import Observer
@@ -42,6 +43,7 @@ class Worker:
         lazy_updates: LazyUpdates,
         delays: Delays,
         fast_forward: bool = True,
+        loop: EngineLoop | None = None,
     ) -> None:
         """Join the parts. Where the delays see every step, nothing is fast-forwarded."""
         self.engine = engine
@@ -50,7 +52,7 @@ class Worker:
         self._index = index
         self.links = links
         self._step_time = step_time
-        self._gpu = Gpu(step_time, links, delays)
+        self._gpu = Gpu(step_time, links, delays, loop)
         self._observer = observer
         self._outbox = outbox
         self._alarm = 0

@@ -20,6 +20,7 @@ from sim.hardware.coefficient_file import (
     read_coefficient_file,
 )
 from sim.hardware.dense_table import DenseTable
+from sim.hardware.hosts import NOTHING, HostCoefficients
 from sim.hardware.model import GpuSettings, ModelSettings
 from sim.hardware.parallel import ONE_GPU, Parallel
 from sim.hardware.step_laws import LAWS
@@ -44,6 +45,8 @@ class Coefficients:
     """Ranges and sources; None for a roofline."""
     table: DenseTable | None = None
     """Factors on the dense part; None: there are none."""
+    hosts: HostCoefficients = NOTHING
+    """What hosts do for prompts: nothing that takes time, unless a scenario says so."""
 
     def drawn(self, k: int) -> Self:
         """Return draw `k`, from 1 on, of all coefficients.

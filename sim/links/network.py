@@ -93,15 +93,18 @@ class Network:
         *,
         now_s: float,
         of_host: bool = False,
+        posting_s: float | None = None,
     ) -> None:
         """Start a transfer of `n_bytes` between two workers; a descriptor stands for a contiguous piece.
 
         `of_host`: between their host memories. Inside a node that goes out of its card and in again.
+        `posting_s`: how long the descriptors take to be posted; None: the link's time for each.
         """
         self._advance(now_s)
         wire, route = self._way(source, target, of_host=of_host)
         alone = min(self._bandwidths[link] for link in route)
-        join_s = now_s + wire.latency_s + descriptors * wire.per_descriptor_s
+        posting_s = descriptors * wire.per_descriptor_s if posting_s is None else posting_s
+        join_s = now_s + wire.latency_s + posting_s
         insort(self._set_up, (join_s, self._started, _Transfer(transfer_id, n_bytes, route, alone)))
         self._started += 1
 

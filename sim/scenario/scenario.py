@@ -19,6 +19,7 @@ from sim.engine.settings import EngineSettings
 from sim.hardware.cache_groups import cache_layout
 from sim.hardware.capacity import Capacity, capacity
 from sim.hardware.coefficients import Coefficients, times
+from sim.hardware.hosts import HostSettings
 from sim.hardware.model import KERNEL_BLOCK_TOKENS
 from sim.hardware.parallel import Parallel
 from sim.hardware.presets import GpuChoice, ModelChoice
@@ -71,6 +72,8 @@ class Scenario(Settings):
     """Who gets which request."""
     frontend: FrontendSettings = FrontendSettings()
     """Time between client, router and workers."""
+    hosts: HostSettings = HostSettings()
+    """What client and workers do for a prompt while others get no tokens; unset: nothing that takes time."""
     timing: TimingSettings = TimingSettings()
     """How long a step takes."""
     slo: Slo | None = None
@@ -196,6 +199,10 @@ class Scenario(Settings):
             found = found.drawn(self.timing.draw)
         step = _given(self.timing, type(found.step).model_fields)
         frontend = _given(self.frontend, type(found.frontend).model_fields)
+        hosts = self.hosts.coefficients(self.timing.draw)
+        if hosts != found.hosts:
+            taken = ", ".join(name for name, value in hosts if value)
+            found = replace(found, hosts=hosts, summary=f"{found.summary}; hosts take time: {taken}")
         if not step and not frontend:
             return found
         label = f" ({self.timing.label})" if self.timing.label else ""
@@ -252,6 +259,8 @@ class Scenario(Settings):
         content["workload"] = {k: v for k, v in content["workload"].items() if k not in unused}
         if not self.faults:
             del content["faults"]
+        if self.hosts == HostSettings():
+            del content["hosts"]
         return content
 
 

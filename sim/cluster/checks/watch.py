@@ -348,7 +348,8 @@ class Watch:
         table = recorder.rows.tables["requests"]
         self._requests.check_rows(table, now_s)
         check_lives(table)
-        self._tokens.check_rows(table, recorder.itl_s.n + recorder.left_out_itl_s.n, now_s)
+        joined = 0 if recorder.streams is None else recorder.streams.joined
+        self._tokens.check_rows(table, recorder.itl_s.n + recorder.left_out_itl_s.n + joined, now_s)
         self._turns.closed(self._requests.in_flight)
         check_phases(table, self._replay, now_s)
         check_answers(table, self._cluster.answers, now_s)

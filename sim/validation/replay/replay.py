@@ -11,6 +11,7 @@ from sim.base.errors import InputError
 from sim.cluster.build import Cluster
 from sim.cluster.checks.switch import watch_wanted
 from sim.cluster.delays import constant_delays
+from sim.hardware.hosts import HostSettings
 from sim.kv.events import KvEvent
 from sim.measured.workers import MeasuredWorker
 from sim.results.rows import Rows
@@ -150,6 +151,7 @@ def _as_recorded(scenario: Scenario, limit: int | None, tables: Sequence[str]) -
     return scenario.model_copy(
         update={
             "frontend": scenario.frontend.model_copy(update=_NO_FRONT_DOOR),
+            "hosts": HostSettings(),
             "replay": scenario.replay.model_copy(update=_client(limit)),
             "output": scenario.output.model_copy(update={"tables": tables}),
         }

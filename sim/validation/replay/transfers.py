@@ -33,6 +33,7 @@ class RecordedTransfers:
         *,
         now_s: float,
         of_host: bool = False,
+        posting_s: float | None = None,
     ) -> None:
         """See `Transport`."""
         self._started.add(transfer_id)
