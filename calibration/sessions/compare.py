@@ -15,7 +15,8 @@ from scipy.stats import ks_2samp
 
 from calibration.sessions.fit import fit
 from calibration.sessions.recorded import BLOCK_TOKENS, Numbers, Session, read_sessions
-from sim.workload.conversation import Conversation, Turn
+from sim.workload.conversation import Conversation
+from sim.workload.growing import Turn
 from sim.workload.profiles import Profile, profile_named, profile_of, recorded_service_s
 
 SEEDS = 4

@@ -37,6 +37,8 @@ def _in_a_line(scenario: "Scenario") -> str:
         workload.profile or ", ".join(path.name for path in workload.paths),
     )
     sessions = f"{which} {plural(workload.sessions or 0, 'session')} of {origin}"
+    if workload.synthetic is not None:
+        sessions = f"generated as {workload.synthetic.kind}"
     turns = f" x {workload.turns} {plural(workload.turns, 'turn')}" if workload.turns else ""
     return (
         f"{scenario.workers} x {scenario.gpu.name}, {scenario.model.name}; {sessions}{turns}, "

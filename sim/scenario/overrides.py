@@ -13,6 +13,8 @@ from sim.workload.settings import NOT_BESIDE
 _RIVALS: dict[KeyPath, Collection[str]] = {
     ("workload", "path"): {*NOT_BESIDE["path"], "sessions"},
     ("workload", "profile"): NOT_BESIDE["profile"],
+    ("workload", "synthetic"): NOT_BESIDE["synthetic"],
+    ("workload", "synthetic", "kind"): NOT_BESIDE["synthetic"],
     ("model", "preset"): {"config"},
     ("model", "config"): {"preset"},
     ("timing", "preset"): {"coefficients", "draw"},

@@ -12,7 +12,7 @@ from sim.base.messages import reason
 from sim.base.shipped import read_text
 from sim.base.toml_text import is_place, line_of
 from sim.scenario.overrides import Override
-from sim.scenario.schema import JsonSchema, KeyPath, description, known_part, unknown_key
+from sim.scenario.schema import JsonSchema, KeyPath, description, kinds_at, known_part, unknown_key
 
 MOST_PROBLEMS = 20
 _DISAGREEMENT = "disagreement"
@@ -84,8 +84,17 @@ def _key(details: ErrorDetails, schema: JsonSchema) -> KeyPath:
     if index is not None and index + 2 < len(path):
         # Behind the number of an entry stands the name of its kind, then the key.
         return (*path[: index + 1], path[index + 2])
+    path = _without_kind(path, schema)
     known = known_part(schema, path)
     return path[: len(known) + 1] if details["type"] == "extra_forbidden" else known
+
+
+def _without_kind(path: KeyPath, schema: JsonSchema) -> KeyPath:
+    """Leave out the name of a table's kind, which stands where a key would."""
+    known = known_part(schema, path)
+    shorter = (*known, *path[len(known) + 1 :])
+    is_kind = len(shorter) > len(known) and path[len(known)] in _kinds(schema, known)
+    return shorter if is_kind else path
 
 
 def _shown(key: KeyPath) -> str:
@@ -124,6 +133,5 @@ def _message(details: ErrorDetails, key: KeyPath, schema: JsonSchema) -> str:
 
 
 def _kinds(schema: JsonSchema, key: KeyPath) -> Sequence[str]:
-    """Return the kinds that the entries of a list may have."""
-    mapping: Mapping[str, str] = schema["properties"][key[0]]["items"]["discriminator"]["mapping"]
-    return sorted(mapping)
+    """Return the kinds that a table, or the entries of a list, may have."""
+    return sorted(kinds_at(schema, key))

@@ -248,10 +248,8 @@ class Scenario(Settings):
     def to_dict(self) -> dict[str, Any]:
         """Return the scenario with every default, as `tomllib` reads what `to_toml` writes."""
         content = self.model_dump(mode="json", exclude_none=True)
-        source = "profile" if self.workload.path is None else "path"
-        content["workload"] = {
-            key: value for key, value in content["workload"].items() if key not in NOT_BESIDE[source]
-        }
+        unused = NOT_BESIDE[self.workload.source]
+        content["workload"] = {k: v for k, v in content["workload"].items() if k not in unused}
         if not self.faults:
             del content["faults"]
         return content

@@ -1,6 +1,6 @@
 """Which keys a scenario may have at which place, read from its JSON Schema."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from sim.base.messages import did_you_mean, nearest, suggestion
@@ -33,7 +33,7 @@ def unknown_key(schema: JsonSchema, path: Sequence[str]) -> str:
         return f"unknown key: {'.'.join(table)} is a value, not a table"
     if nearest(name, known):
         return f"unknown key{did_you_mean(name, known)}"
-    elsewhere = [".".join(place) for place in _places(schema, ()) if place[-1] == name]
+    elsewhere = [".".join(place) for place in sorted(_places(schema, ()), key=len) if place[-1] == name]
     return f"unknown key{suggestion(map(repr, elsewhere[:1]))} (known here: {', '.join(sorted(known))})"
 
 
@@ -44,6 +44,15 @@ def description(schema: JsonSchema, path: Sequence[str]) -> str:
         table = _properties(schema, table.get(key, {}))
     text: str = table.get(path[-1], {}).get("description", "")
     return text
+
+
+def kinds_at(schema: JsonSchema, path: Sequence[str]) -> Collection[str]:
+    """Return the kinds of the table at `path`, or of the entries of a list there; none if it has no kinds."""
+    node: JsonSchema = {"properties": _properties(schema, schema)}
+    for key in path:
+        node = _properties(schema, node).get(key, {})
+    nodes = [node, node.get("items", {}), *node.get("anyOf", ())]
+    return [kind for each in nodes for kind in each.get("discriminator", {}).get("mapping", ())]
 
 
 def takes_whole_numbers(schema: JsonSchema, path: Sequence[str]) -> bool:

@@ -1,25 +1,20 @@
 """The coding-agent generator: conversations as a trace, with chunk ids and nominal timestamps."""
 
-from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from operator import attrgetter
 from typing import Literal
 
 from sim.base.errors import InputError
 from sim.base.units import plural
-from sim.kv.runs import BlockRuns
-from sim.workload.conversation import Conversation, Turn
-from sim.workload.profiles import profile_named, recorded_service_s
-from sim.workload.request import Answer, Request, Trace
+from sim.workload.conversation import Conversation
+from sim.workload.growing import shared_start, timed, with_chunks, with_indices
+from sim.workload.profiles import profile_named
+from sim.workload.request import Request, Trace
 
 ProfileName = Literal["talk", "kct"]
 Window = Literal["first", "middle"]
 
 CHUNK_TOKENS = 64
-_FIRST_OWN_SCOPE = 1_000
-"""Chunk ids are (scope, number): scopes below this are prefix groups, the others sessions."""
-_PARTIAL = 1 << 31
-"""Numbers of partial last chunks start here."""
 
 
 def generate(
@@ -55,8 +50,11 @@ def generate(
         n_turns = most if turns is None else min(turns, most)
         n_short += turns is not None and n_turns < turns
         first = (most - n_turns) // 2 if window == "middle" else 0
-        chosen = islice(_with_chunks(conversation, session), first, first + n_turns)
-        requests += _timed(chosen, f"{profile}-{session}", session * start_gap_s, max_think_s)
+        shared = shared_start(conversation.group, conversation.prefix_tokens, CHUNK_TOKENS)
+        every = with_chunks(conversation.turns(), shared, session, CHUNK_TOKENS)
+        requests += timed(
+            islice(every, first, first + n_turns), f"{profile}-{session}", session * start_gap_s, max_think_s
+        )
     requests.sort(key=attrgetter("timestamp_s"))
     note = f"generated from profile {profile}, seed {seed}: {sessions} {plural(sessions, 'session')}"
     if turns is not None:
@@ -69,7 +67,7 @@ def generate(
             f"workload.max_context_tokens = {max_context_tokens}: every generated prompt is longer; give "
             "more or, for a model that serves no more, another profile or a trace"
         )
-    return Trace(_with_indices(requests), CHUNK_TOKENS, profile, (note,))
+    return Trace(with_indices(requests), CHUNK_TOKENS, profile, (note,))
 
 
 def _turns_within(conversation: Conversation, max_context_tokens: int | None) -> int:
@@ -80,62 +78,3 @@ def _turns_within(conversation: Conversation, max_context_tokens: int | None) ->
         if turn.prompt_tokens + turn.output_tokens > max_context_tokens:
             return number
     return conversation.n_turns
-
-
-def _with_chunks(conversation: Conversation, session: int) -> Iterator[tuple[Turn, BlockRuns]]:
-    """Yield every turn with its chunk ids: those of the tokens kept, and fresh ones.
-
-    A partial last chunk has an id of its own, which the next turn's full chunk does not repeat: those of full
-    chunks count up, so that a prompt of many turns is few runs.
-    """
-    shared, scope = conversation.group << 32, _FIRST_OWN_SCOPE + session << 32
-    own = scope
-    chunks = BlockRuns([range(shared, shared + conversation.prefix_tokens // CHUNK_TOKENS)])
-    for number, turn in enumerate(conversation.turns()):
-        n_full, tail = divmod(turn.prompt_tokens, CHUNK_TOKENS)
-        n_kept = turn.kept_tokens // CHUNK_TOKENS
-        last = scope + _PARTIAL + number
-        full = [*chunks.between(0, n_kept), range(own, own + n_full - n_kept)]
-        chunks = BlockRuns([*full, range(last, last + 1)] if tail else full)
-        own += n_full - n_kept
-        yield turn, chunks
-
-
-def _timed(
-    turns: Iterable[tuple[Turn, BlockRuns]], session: str, start_s: float, max_think_s: float
-) -> Iterator[Request]:
-    now_s = start_s
-    for number, (turn, chunks) in enumerate(turns):
-        think_s = min(turn.think_s, max_think_s)
-        if number:
-            now_s += think_s
-        yield Request(
-            index=0,
-            session=session,
-            turn=number,
-            timestamp_s=now_s,
-            delay_s=think_s if number else None,
-            prompt_tokens=turn.prompt_tokens,
-            output_tokens=turn.output_tokens,
-            chunks=chunks,
-            answer=_answer(turn, number) if number else None,
-        )
-        now_s += recorded_service_s(turn.prompt_tokens, turn.output_tokens)
-
-
-def _answer(turn: Turn, number: int) -> Answer | None:
-    """Return the answer in a prompt; its request, which has no index yet, by the number of the turn."""
-    if not turn.answer_tokens:
-        return None
-    return Answer(number - 1, turn.kept_tokens, turn.kept_tokens + turn.answer_tokens)
-
-
-def _with_indices(requests: Sequence[Request]) -> tuple[Request, ...]:
-    """Return sorted requests with their indices, and answers that say whose they are."""
-    indices = {(request.session, request.turn): index for index, request in enumerate(requests)}
-    for index, request in enumerate(requests):
-        request.index = index
-        if request.answer is not None:
-            answered = indices[request.session, request.answer.request]
-            request.answer = request.answer._replace(request=answered)
-    return tuple(requests)

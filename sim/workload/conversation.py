@@ -7,7 +7,6 @@ now and then the conversation is compacted, something in it is cleared, or a par
 
 from bisect import bisect, bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, count
 from math import fsum, sqrt
@@ -15,6 +14,7 @@ from statistics import NormalDist
 
 from sim.base.uniform import uniform
 from sim.workload.distributions import Quantiles
+from sim.workload.growing import Turn
 from sim.workload.profiles import (
     FRESH_TOKENS,
     LARGE_WINDOW_TOKENS,
@@ -38,20 +38,6 @@ _BASES = {"first prompt": 2, "turns": 3, "external level": 5, "output level": 7,
 """What is spread evenly over the sessions of a set, with the bases of `stratified`."""
 _COMPACTION, _EDIT, _BREAK = range(3)
 _GREATEST_SHARE = 1 - 1e-12
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """One request of a session."""
-
-    prompt_tokens: int
-    kept_tokens: int
-    """How much of it repeats the prompt before; in the first turn, the start it shares with its group."""
-    answer_tokens: int
-    """How much behind that is the answer before; 0 where the prompt before is not repeated to its end."""
-    output_tokens: int
-    think_s: float
-    """From the answer before to this request."""
 
 
 class Conversation:

@@ -1,4 +1,4 @@
-"""The workload of a scenario: a trace from a file or from the generator."""
+"""The workload of a scenario: a trace from a file, from the generator of sessions, or as described."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -37,6 +37,8 @@ def _load(settings: WorkloadSettings, seed: int, base_dir: Path) -> Trace:
             identity=settings.identity,
             break_prefix=settings.break_prefix,
         )
+    if settings.synthetic is not None:
+        return settings.synthetic.trace(seed)
     if settings.profile is None or settings.sessions is None:
         raise ValueError("settings without a source; validation lets none through")
     return generate(

@@ -12,12 +12,12 @@ from sim.workload.agent import ProfileName, Window
 from sim.workload.formats import FormatName
 from sim.workload.lowering import BreakPrefix, Identity
 from sim.workload.request import Answers, Rounding
+from sim.workload.synthetic.kinds import Synthetic
 
-NOT_BESIDE = {
-    "path": frozenset({"profile", "turns", "window", "max_think_s", "start_gap_s", "max_context_tokens"}),
-    "profile": frozenset(
+OF_SOURCE = {
+    "path": frozenset(
         {
-            "path",
+            "sessions",
             "format",
             "full_prompts",
             "hash_rounding",
@@ -27,23 +27,32 @@ NOT_BESIDE = {
             "break_prefix",
         }
     ),
+    "profile": frozenset({"sessions", "turns", "window", "max_think_s", "start_gap_s", "max_context_tokens"}),
+    "synthetic": frozenset[str](),
 }
-"""Keys without a meaning beside `path` or `profile`: an override that sets one of these two drops them."""
+"""Where requests come from, and the keys that mean something beside that."""
+NOT_BESIDE = {
+    source: frozenset(OF_SOURCE).union(*OF_SOURCE.values()) - {source, *own}
+    for source, own in OF_SOURCE.items()
+}
+"""Keys without a meaning beside a source: an override that sets the source drops them."""
 
 _Count = Annotated[int, Field(gt=0, le=10_000_000)]
 
 
 class WorkloadSettings(Settings):
-    """Where the requests come from: a trace file, or the coding-agent generator. Never both."""
+    """Where the requests come from: a trace file, the coding-agent generator, or a description. Only one."""
 
     path: Path | tuple[Path, ...] | None = None
     """Trace: a file, plain or gzipped, a list of files, a folder, a pattern of names (`part-*.jsonl.gz`), or
     "-" for standard input; relative to the scenario's folder."""
     profile: ProfileName | None = None
     """Sessions to generate: "talk" (as the talk's: 217K tokens of context) or "kct" (as public ones: 93K)."""
+    synthetic: Synthetic | None = None
+    """Requests to make as described: `kind` "chat", "shared-prefix" or "rows", and what belongs to it."""
     sessions: _Count | None = None
-    """Take the first so many sessions of a file, with their sub-agents (all if absent), or generate so many.
-    """
+    """Take the first so many sessions of a file, with their sub-agents (all if absent), or of a profile
+    generate so many."""
 
     format: FormatName = "auto"
     """Format of the file. "auto" tells from its keys and timestamps; "mooncake-delta" (AIPerf's
@@ -84,16 +93,27 @@ class WorkloadSettings(Settings):
         """All that `path` gives."""
         return () if self.path is None else (self.path,) if isinstance(self.path, Path) else self.path
 
+    @property
+    def source(self) -> str:
+        """Which key says where requests come from."""
+        return next(key for key in OF_SOURCE if getattr(self, key) is not None)
+
     @model_validator(mode="after")
     def _one_source(self) -> Self:
-        if (self.path is None) == (self.profile is None):
-            raise ValueError("give either path (a trace file) or profile (sessions to generate), not both")
-        source, other = ("profile", "path") if self.path is None else ("path", "profile")
+        if sum(getattr(self, key) is not None for key in OF_SOURCE) != 1:
+            raise ValueError(
+                "give either path (a trace file) or profile (sessions of agents to generate) or synthetic "
+                "(requests as described), not both"
+            )
+        source = self.source
         misplaced = {
             key for key in self.model_fields_set & NOT_BESIDE[source] if getattr(self, key) is not None
         }
         if misplaced:
-            raise ValueError(f"{', '.join(sorted(misplaced))}: only beside {other}, but {source} is given")
+            others = [key for key, own in OF_SOURCE.items() if own & misplaced]
+            raise ValueError(
+                f"{', '.join(sorted(misplaced))}: only beside {' or '.join(others)}, but {source} is given"
+            )
         if self.path == ():
             raise ValueError("path = []: give at least one file")
         if self.profile and self.sessions is None:
@@ -151,6 +171,9 @@ class ReplaySettings(Settings):
     lanes: Count | None = None
     """Sessions kept busy, for client "turn-dependent": each lane starts with one of them, with its
     sub-agents, and takes the next of the trace when that has ended; timestamps only tell its pauses."""
+    lane_ramp_s: Seconds = 0.0
+    """Time over which lanes take their first session, one after another, evenly; 0: all at once, so that
+    their turns come together for as long as nothing drives them apart."""
     duration_s: Annotated[Seconds, Field(gt=0)] | None = None
     """How long lanes send requests; a trace that is used up begins anew, with sessions of other content but
     for what two of them share. Rates are over this time. Unset: until the trace is used up."""
@@ -170,6 +193,8 @@ class ReplaySettings(Settings):
             raise ValueError('warm_placement: only for warm_start = "first-contexts" or "shared-prefixes"')
         if self.lanes is not None and self.client != "turn-dependent":
             raise ValueError('lanes: only for client = "turn-dependent", which waits for answers')
+        if self.lane_ramp_s and self.lanes is None:
+            raise ValueError("lane_ramp_s: only beside lanes, which it lets begin")
         if self.duration_s is not None and self.lanes is None:
             raise ValueError("duration_s: only beside lanes, which are kept busy for so long")
         if self.duration_s is not None and self.duration_s <= (self.warm_up_s or 0.0):

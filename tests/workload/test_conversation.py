@@ -7,7 +7,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from sim.workload.conversation import Conversation, Turn, prefix_tokens
+from sim.workload.conversation import Conversation, prefix_tokens
+from sim.workload.growing import Turn
 from sim.workload.profiles import Profile, profile_named
 
 KCT, TALK = profile_named("kct"), profile_named("talk")

@@ -1,7 +1,14 @@
 import pytest
 from pydantic import ValidationError
 
-from sim.workload.settings import NOT_BESIDE, ReplaySettings, WorkloadSettings
+from sim.workload.settings import NOT_BESIDE, OF_SOURCE, ReplaySettings, WorkloadSettings
+
+ROWS = {
+    "kind": "rows",
+    "requests": 3,
+    "rate_per_s": 1,
+    "families": [{"prompt_tokens": 5, "output_tokens": 1}],
+}
 
 
 def test_a_workload_comes_from_a_file_or_from_a_profile() -> None:
@@ -27,6 +34,13 @@ def test_a_workload_comes_from_a_file_or_from_a_profile() -> None:
             "chunk_tokens: only beside path, but profile",
         ),
         ({"profile": "kct"}, "sessions is missing"),
+        (
+            {"synthetic": ROWS, "sessions": 3, "format": "mooncake"},
+            "format, sessions: only beside path or profile, but synthetic is given",
+        ),
+        ({"synthetic": ROWS, "path": "a"}, "or synthetic .*, not both"),
+        ({"synthetic": {"kind": "column"}}, "'chat', 'shared-prefix', 'rows'"),
+        ({"synthetic": {"kind": "rows", "turns": 3}}, "Extra inputs are not permitted"),
         ({"profile": "chat", "sessions": 1}, "'talk' or 'kct'"),
         ({"path": "a", "sessions": 0}, "greater than 0"),
         ({"path": "a", "chunk_tokens": -1}, "greater than 0"),
@@ -46,12 +60,18 @@ def test_a_key_without_a_value_is_not_given() -> None:
     assert WorkloadSettings.model_validate({"path": "a", "turns": None}).turns is None
 
 
-@pytest.mark.parametrize("source", NOT_BESIDE)
-def test_what_has_no_meaning_beside_a_source_is_a_setting_and_belongs_to_the_other(source: str) -> None:
-    other = ({"path", "profile"} - {source}).pop()
+@pytest.mark.parametrize("source", OF_SOURCE)
+def test_what_has_no_meaning_beside_a_source_is_a_setting_and_belongs_to_another(source: str) -> None:
+    others = OF_SOURCE.keys() - {source}
     assert NOT_BESIDE[source] < WorkloadSettings.model_fields.keys()
-    assert other in NOT_BESIDE[source]
-    assert not NOT_BESIDE[source] & NOT_BESIDE[other]
+    assert others < NOT_BESIDE[source]
+    assert all(any(key in OF_SOURCE[other] for other in others) for key in NOT_BESIDE[source] - others)
+    assert not NOT_BESIDE[source] & {source, *OF_SOURCE[source]}
+
+
+def test_only_the_number_of_sessions_means_something_beside_two_sources() -> None:
+    assert OF_SOURCE["path"] & OF_SOURCE["profile"] == {"sessions"}
+    assert OF_SOURCE["synthetic"] == set()
 
 
 def test_replay_is_by_default_what_the_talk_did() -> None:
@@ -83,6 +103,7 @@ def test_a_replay_that_makes_no_sense_is_refused(replay: dict[str, object]) -> N
         ({"warm_start": "everything"}, "'first-contexts', 'shared-prefixes' or 'smaller-run'"),
         ({"lanes": 3}, 'lanes: only for client = "turn-dependent"'),
         ({"client": "turn-dependent", "duration_s": 3}, "duration_s: only beside lanes"),
+        ({"client": "turn-dependent", "lane_ramp_s": 3}, "lane_ramp_s: only beside lanes"),
         ({"client": "turn-dependent", "lanes": 3, "at_end": "cut"}, "at_end: only beside duration_s"),
         (
             {"client": "turn-dependent", "lanes": 3, "duration_s": 60, "warm_up_s": "1min"},

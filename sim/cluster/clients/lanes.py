@@ -69,6 +69,9 @@ class Lanes:
         self._send = send
         self._due_s = due_s
         self._lanes = settings.lanes
+        self._ramp_s = settings.lane_ramp_s
+        self._to_start = 0
+        """Lanes that have yet to take their first session."""
         self._duration_s = inf if settings.duration_s is None else settings.duration_s
         self._cut = cut if settings.at_end == "cut" else None
         self._anew = anew
@@ -101,7 +104,7 @@ class Lanes:
         """See `Client`: those of sessions taken; all of the trace, if it is played once."""
         if self._duration_s == inf:
             return len(self._trace.requests)
-        return self._n_sent if self._over else self._n_to_send
+        return self._n_sent if self._over else self._n_to_send + self._to_start
 
     @property
     def unsent(self) -> Sequence[Request]:
@@ -135,8 +138,19 @@ class Lanes:
         self._end_s = self._clock.now_s + self._duration_s
         if self._end_s < inf:
             self._clock.at(self._end_s, Phase.ARRIVAL, 0, self._close)
-        for _ in range(self._lanes):
-            self._take()
+        if not self._ramp_s:
+            for _ in range(self._lanes):
+                self._take()
+            return
+        self._to_start = self._lanes
+        for lane in range(self._lanes):
+            begins_s = self._clock.now_s + self._ramp_s * lane / self._lanes
+            self._clock.at(begins_s, Phase.ARRIVAL, lane, self._start)
+
+    def _start(self) -> None:
+        """Let the next lane begin."""
+        self._to_start -= 1
+        self._take()
 
     def ended(self, request: Request) -> None:
         """See `Client`. A lane whose session has ended takes the next one."""
@@ -160,12 +174,16 @@ class Lanes:
         if taken.begun_s == now_s:
             self._instant.add(taken.number % len(self._groups))
 
+    def _all_at_this_instant(self) -> bool:
+        """Whether every group began and ended at this very instant."""
+        return self._clock.now_s == self._instant_s and len(self._instant) == len(self._groups)
+
     def _take(self) -> None:
         """Let a lane begin with the next session, if there is one."""
         if self._over or self._clock.now_s >= self._end_s:
             return
         if self._next == len(self._groups):
-            if self._duration_s == inf or len(self._instant) == len(self._groups):
+            if self._duration_s == inf or self._all_at_this_instant():
                 return
             self._next, self._times = 0, self._times + 1
         taken = _Taken(self._n_taken, self._groups[self._next], self._times, self._clock.now_s)

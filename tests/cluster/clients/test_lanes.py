@@ -23,6 +23,21 @@ def test_a_lane_takes_the_next_session_when_its_own_has_ended() -> None:
     assert played.notes == ["2 lanes took 3 sessions"]
 
 
+def test_lanes_that_begin_one_after_another_take_what_is_next_then() -> None:
+    """Two lanes over 24 s: a0 0-10 and a1 11-21 in the first lane, which takes c at 21; the second takes b at 12."""
+    log, played = replay(THREE, 10.0, client="turn-dependent", lanes=2, lane_ramp_s=24.0)
+    assert log == [("a0", 0.0), ("a1", 11.0), ("b0", 12.0), ("c0", 21.0), ("c1", 51.0)]
+    assert played.notes == ["2 lanes took 3 sessions"]
+
+
+def test_a_lane_that_has_yet_to_begin_is_waited_for() -> None:
+    """All of the first lane is refused at once: the second is still to come."""
+    rows = trace(("a", 0.0, None))
+    log, played = replay(rows, 0, client="turn-dependent", lanes=2, lane_ramp_s=10.0, duration_s=82)
+    assert log == [("a0", 0.0), ("a #20", 5.0)]
+    assert played.client.total == 2
+
+
 def test_more_lanes_than_sessions_play_all_at_once() -> None:
     log, _ = replay(THREE, 10.0, client="turn-dependent", lanes=9)
     assert log == [("a0", 0.0), ("b0", 0.0), ("c0", 0.0), ("a1", 11.0), ("c1", 30.0)]
