@@ -50,6 +50,7 @@ from sim.kv.group_spec import GroupSpec, full_group, hash_tokens
 from sim.kv.prefix import PrefixTable
 from sim.links.tier import Tier
 from sim.links.tier_links import TierLinks
+from sim.results.tags import mark_tags
 from sim.results.transfers import LinkRow, PullCounts
 from sim.router import Policy
 from sim.router.policies import POLICIES
@@ -358,6 +359,9 @@ class Cluster:
         self.hangs = self._hangs()
         hangs = {index: hang.waits for index, hang in self.hangs.items()}
         self.recorder.close(self.clock.now_s, replay.unsent, hangs)
+        requests = self.recorder.rows.tables["requests"]
+        if (tags := replay.tags(requests.values("index").values.tolist())) is not None:
+            mark_tags(requests, tags)
         lookups = (worker.engine.scheduler.lookup for worker in self.workers)
         self.recorder.pulls.nothing_left = sum(lookup.nothing_left for lookup in lookups)
         self.recorder.links(self._link_rows())

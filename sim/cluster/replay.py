@@ -125,6 +125,15 @@ class Replay:
         """Whether requests or times may be left out of the numbers."""
         return self.looks_only or self.settings.warm_up_requests is not None
 
+    def tags(self, indices: Sequence[int]) -> Sequence[str | None] | None:
+        """Return the tags of requests; None for those that warm caches; None if the trace has none."""
+        requests = self.measured.trace.requests
+        if not self.measured.trace.has_tags:
+            return None
+        tags, anew = [request.tag for request in requests], sum(len(part.indices) for part in self.parts)
+        places = (index if index < anew else (index - anew) % len(tags) for index in indices)
+        return [tags[place] if place < len(tags) else None for place in places]
+
     def start(self, begins: Callable[[Part], None]) -> None:
         """Play all parts, the first from now on; `begins` is told of each right before."""
         self._begins = begins

@@ -20,6 +20,7 @@ Definitions, where names alone do not say it:
   prompt less hit, once a request, at its first token, whatever a preemption does later. Those of a request
   that computed but never came to a first token say nothing: it is null if there is one, and
   `uncounted_tokens` are what they leave out.
+- Runs of a trace with tags have `by_tag`: see `sim.results.tags`.
 - Runs that leave requests out of all this (`sim.results.phases`) have `left_out`; their rates and GPU hours
   are of the time between `left_out.from_s` and `until_s`.
 - `prefill.prompt_tokens` and `by_source` are those counters too: prompts that came to their first token.
@@ -42,7 +43,8 @@ from sim.results.phases import counted, left_out
 from sim.results.refusals import not_completed
 from sim.results.rows import Rows, Table, Values
 from sim.results.slo import Slo
-from sim.results.tables import ROUTER_QUEUE
+from sim.results.tables import ROUTER_QUEUE, TAG
+from sim.results.tags import by_tag
 from sim.results.transfers import PullCounts
 from sim.results.weighted import WeightedSample
 
@@ -151,6 +153,7 @@ def summarise(requests: Table, itl_s: WeightedSample, facts: RunFacts) -> dict[s
         },
         "slo": facts.slo.limits() if facts.slo else None,
         "goodput": _goodput(columns, facts, within),
+        **({"by_tag": by_tag(requests)} if requests.has(TAG.name) else {}),
         "gpu_hours": facts.gpus * facts.measured_s / 3600,
         "simulated_s": facts.simulated_s,
         **({"speculation": _speculation(facts.drafts)} if facts.drafts is not None else {}),

@@ -61,6 +61,9 @@ _LABELS = {
     "occupancy.cpu_tier.mean": "CPU tier filled",
     "throughput.requests_per_s": "Requests/s",
     "throughput.output_tokens_per_s": "Output tokens/s",
+    "requests_per_s": "Requests/s",
+    "output_tokens_per_s": "Output tokens/s",
+    "hit_share": "Prompt tokens hit",
     "goodput.requests_per_s": "Goodput, requests/s",
     "gpu_hours": "GPU hours",
     "simulated_s": "Simulated time",
@@ -77,7 +80,8 @@ _UNITS = {
 }
 _BETWEEN_KEYS = re.compile(r"(?<!\bp\d\d)\.")
 """Every dot but that of a percentile such as p99.9."""
-_PARTS = ("share", "regret_share", "utilization")
+_BY_TAG = "by_tag."
+_PARTS = ("share", "hit_share", "regret_share", "utilization")
 _SHARES = ("recomputation", "recomputation_by_counter", *_PARTS)
 
 
@@ -119,7 +123,7 @@ def names_before_runs() -> list[str]:
 
     A table that only some runs have is there without its numbers; `select` takes any number of it.
     """
-    return names_in([flat(empty_summary(faults=True))])
+    return names_in([flat(empty_summary(faults=True)) | {"by_tag": None}])
 
 
 def names_in(flat_summaries: Iterable[Mapping[str, float | None]]) -> list[str]:
@@ -184,6 +188,8 @@ def counts_requests(name: str) -> bool:
 
 def label(name: str) -> str:
     """Return what a person calls a number."""
+    if (number := _of_a_tag(name)) != name:
+        return f"{name.removeprefix(_BY_TAG).removesuffix(number).rstrip('.')}: {label(number)}"
     table, _, last = name.rpartition(".")
     if table in _TABLES:
         title, labels = _TABLES[table]
@@ -200,6 +206,7 @@ def label(name: str) -> str:
 
 def unit(name: str) -> Unit:
     """Return how a number is shown, from its name."""
+    name = _of_a_tag(name)
     first = name.partition(".")[0]
     table, _, last = name.rpartition(".")
     if last in _SHARES or first == "occupancy":
@@ -233,6 +240,11 @@ def si_unit(name: str) -> str:
 def written_limit(limit: Limit) -> str:
     """Return a limit as a person writes it: "ITL p99 < 200 ms"."""
     return f"{label(limit.metric)} {'<' if limit.below else '>'} {unit(limit.metric).show(limit.bound)}"
+
+
+def _of_a_tag(name: str) -> str:
+    """Return what a number of a tag's is called of all requests; any other name as it is."""
+    return name.removeprefix(_BY_TAG).partition(".")[2] or name if name.startswith(_BY_TAG) else name
 
 
 def _leaves(node: Any, name: str) -> Iterator[tuple[str, float | None]]:

@@ -112,6 +112,9 @@ ROUTER_QUEUE = Column(
 )
 """Of a run whose router has a queue; tables of others do not have it."""
 
+TAG = Column("tag", "text", "", "What the trace calls requests of its kind")
+"""Of a run whose trace has tags; tables of others do not have it."""
+
 DECISIONS = (
     Column("request", "int", "", "The request that was routed"),
     Column("leg", "text", "", "For what: aggregated, prefill or decode"),
@@ -185,7 +188,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
     "itl": ITL,
 }
 
-SOMETIMES = {"requests": (ROUTER_QUEUE, PHASE), "decisions": (FRONT_END, REGRET)}
+SOMETIMES = {"requests": (ROUTER_QUEUE, PHASE, TAG), "decisions": (FRONT_END, REGRET)}
 """Last columns that only some runs have, by table."""
 
 LATER = (

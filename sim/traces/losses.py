@@ -24,6 +24,7 @@ _SAID = {
     '(replay.answers = "returned" tells them again by lengths and ids)',
     "priority": "requests without their priority",
     "model": "requests without the model that they name",
+    "tag": "requests without their tag",
     "cancelled": "requests that their clients do not give up",
 }
 
@@ -40,6 +41,7 @@ def _lost(request: Request, before: int | None, writer: Writer) -> list[str]:
         "answer": request.answer is not None,
         "priority": _is_urgent(request) and "priority" not in writer.carries,
         "model": request.model is not None,
+        "tag": request.tag is not None and "tag" not in writer.carries,
         "cancelled": request.cancel_after_s is not None,
     }
     return [what for what, lost in facts.items() if lost]

@@ -48,6 +48,10 @@ class Shared(Generic[T]):
             self._values.append(value)
         self._numbers.put(row, number)
 
+    def __bool__(self) -> bool:
+        """Whether any row has one."""
+        return bool(self._values)
+
     def get(self, row: int) -> T | None:
         """Return what a row has."""
         number = int(self._numbers.get(row))

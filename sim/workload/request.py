@@ -63,6 +63,8 @@ class Request:
     """The tier of the router's queue in which it waits; higher ones go first."""
     policy_class: str | None = None
     """The family of policy classes of the router's queue that it asks for."""
+    tag: str | None = None
+    """What its trace calls requests of its kind, such as a stage of the load: a run tells them apart by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,8 @@ class Trace:
     """How the traffic was that it records: what a replay does unless it is told otherwise."""
     marks_answers: bool = False
     """Whether it knows of every prompt what it holds of answers: what is not marked then is none."""
+    has_tags: bool = False
+    """Whether it tags any request."""
     format: str | None = None
     """The format of its file."""
     recorded: Sequence[Recorded] = field(default=(), compare=False)

@@ -28,6 +28,7 @@ class Row(NamedTuple):
     cancel_after_s: float | None = None
     strict_priority: int = 0
     policy_class: str | None = None
+    tag: str | None = None
     recorded: Recorded = NOTHING
     file: int | None = None
     """Which file it is in; None: the one that is being read."""

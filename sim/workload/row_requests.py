@@ -37,6 +37,11 @@ class RowRequests(Sequence[Request]):
         """What was measured of each request; empty if the rows say nothing of that."""
         return [*map(self._rows.recorded, self._order)] if self._rows.has_recorded else ()
 
+    @property
+    def has_tags(self) -> bool:
+        """Whether any row has a tag."""
+        return bool(self._rows.tag)
+
     def __len__(self) -> int:
         return len(self._order)
 
@@ -78,6 +83,7 @@ class RowRequests(Sequence[Request]):
             None if isnan(cancel) else cancel,
             int(rows.strict_priority.get(row)),
             rows.policy_class.get(row),
+            rows.tag.get(row),
         )
 
     def _answer(self, answer: Answer) -> Answer | None:

@@ -53,6 +53,7 @@ class Rows:
         self.priority = Sparse(0)
         self.strict_priority = Sparse(0)
         self.policy_class: Shared[str] = Shared()
+        self.tag: Shared[str] = Shared()
         self.model: Shared[str] = Shared()
         self.cancel_after_s = Sparse(nan)
         self.block_size = Sparse(0)
@@ -180,6 +181,8 @@ class Rows:
             self.strict_priority.put(number, row.strict_priority)
         if row.policy_class is not None:
             self.policy_class.put(number, row.policy_class)
+        if row.tag is not None:
+            self.tag.put(number, row.tag)
         if row.block_size:
             self.block_size.put(number, row.block_size)
         if row.model is not None:

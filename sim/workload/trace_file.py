@@ -198,6 +198,7 @@ def _trace(
         marks_answers=isinstance(chosen, LogFormat),
         format=chosen.name,
         recorded=requests.recorded,
+        has_tags=requests.has_tags,
         dropped=dict(findings.dropped),
         fixed=dict(findings.fixed),
     )

@@ -17,6 +17,7 @@ from sim.results.quantities import flat
 from sim.results.refusals import nothing_served, refusals
 from sim.show.text.faults import broken, fault_table
 from sim.show.text.page_table import Beside, PageTable
+from sim.show.text.tags import tag_table
 from sim.show.text.versions import rules_line
 
 NOTHING_SERVED = "No request was served: there is nothing to measure."
@@ -49,6 +50,7 @@ def render(summary: Mapping[str, Any], title: str, notes: Sequence[str] = ()) ->
         ),
         Text(),
         Beside(pairs(routing_facts(summary)), pairs(engine_facts(summary))),
+        tag_table(summary.get("by_tag", {})),
         fault_table(summary.get("faults", ())),
         footnotes(thin_note(summary["thin_percentiles"]), notes, warnings=warnings_of(summary)),
     )

@@ -1,12 +1,20 @@
 """Mooncake's JSONL with sessions, delays and timestamps in milliseconds, rows in the order of their times."""
 
-from sim.traces.writers.writer import Writer, mooncake_row, timed
+from collections.abc import Sequence
+
+from sim.traces.moments import Place
+from sim.traces.writers.writer import Row, Writer, mooncake_row, timed
+from sim.workload.request import Request
+
+
+def _row(request: Request, hash_ids: Sequence[int], place: Place) -> Row:
+    row = mooncake_row(timed(request, place), hash_ids, waits=place.before is not None)
+    return row if request.tag is None else row | {"tag": request.tag}
+
 
 WRITER = Writer(
     name="mooncake",
-    row=lambda request, hash_ids, place: mooncake_row(
-        timed(request, place), hash_ids, waits=place.before is not None
-    ),
-    carries=frozenset({"turns"}),
+    row=_row,
+    carries=frozenset({"turns", "tag"}),
     hint=lambda trace: f"one hash id stands for {trace.chunk_tokens} tokens; in Mooncake's own files for 512",
 )

@@ -8,9 +8,9 @@ from sim.traces.moments import Place
 from sim.workload.request import Request, Trace
 
 Row = Mapping[str, Any]
-Carried = Literal["turns", "waits", "priority"]
+Carried = Literal["turns", "waits", "priority", "tag"]
 """What rows of some formats can say: which are the turns of a session and how long it thinks between them;
-which requests one waits for; how urgent it is."""
+which requests one waits for; how urgent it is; of which kind."""
 
 
 @dataclass(frozen=True, slots=True)

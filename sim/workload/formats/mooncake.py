@@ -4,6 +4,7 @@ One request a line: `timestamp` in milliseconds, `input_length`, `output_length`
 every chunk of the whole prompt, rounded up (512 tokens in Mooncake's own files). Dynamo adds `session_id`,
 `delay` in milliseconds (think time after the previous turn's answer), `request_id`, and other names for the
 same keys, and `priority`, `strict_priority` and `policy_class`; KVCache.AI's simulator a `block_size` a row.
+A `tag` is this simulator's own: what requests of a kind are called.
 Rows of one session are its turns, in file order, each with its full prompt.
 """
 
@@ -22,6 +23,7 @@ FORMAT = RowFormat(
         "priority": ("priority",),
         "strict_priority": ("strict_priority",),
         "policy_class": ("policy_class",),
+        "tag": ("tag",),
         "block_size": ("block_size",),
     },
     units_per_s=1000.0,

@@ -17,7 +17,7 @@ from sim.workload.rows import Rows
 MOST_NAMES, MOST_NAME = 20, 60
 """How many names of keys or models a note lists, and how many characters of each."""
 MOST_PRIORITY = 2**31
-RARE = frozenset({"priority", "strict_priority", "policy_class", "block_size", "rest"})
+RARE = frozenset({"priority", "strict_priority", "policy_class", "tag", "block_size", "rest"})
 """Fields that a format may have a key of the same name for; "rest": keys that change nothing."""
 _SAID_RARELY = RARE - {"rest"}
 MOST_KEYS = 1_000
@@ -140,6 +140,8 @@ class RowReader(Reader):
             found["strict_priority"] = whole("strict_priority", record["strict_priority"], 0, MOST_PRIORITY)
         if "policy_class" in self._format.keys and record.get("policy_class") is not None:
             found["policy_class"] = name_of("policy_class", record["policy_class"])
+        if "tag" in self._format.keys and record.get("tag") is not None:
+            found["tag"] = name_of("tag", record["tag"])
         if "block_size" in self._format.keys and record.get("block_size") is not None:
             found["block_size"] = length("block_size", record["block_size"], 1)
         return found

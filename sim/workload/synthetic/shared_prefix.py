@@ -36,7 +36,8 @@ class SharedPrefix(Settings):
     groups: Annotated[int, Field(gt=0, le=FIRST_OWN_SCOPE)]
     """Prefixes."""
     prompts_per_group: Annotated[int, Field(gt=0, le=MOST_REQUESTS)]
-    """Prompts with each. All are sent in one random order; after the last of them, the first again."""
+    """Prompts with each. Each stage sends them in the same random order, from the first on; after the last of
+    them comes the first again (inference-perf 7de5ef2e, `run_stage`)."""
     prefix_tokens: TokensDrawn
     """What a group shares."""
     question_tokens: TokensDrawn
@@ -65,10 +66,11 @@ class SharedPrefix(Settings):
         """Return what the settings describe."""
         draws = Draws("shared-prefix", seed)
         times = self._times(draws)
-        prompts = self._prompts(draws, min(len(times), self.groups * self.prompts_per_group))
-        requests = []
-        for index, time in enumerate(times):
-            group, tokens, chunks = prompts[index % len(prompts)]
+        longest = max(stage.requests for stage in self.stages)
+        prompts = self._prompts(draws, min(longest, self.groups * self.prompts_per_group))
+        requests, tags = [], self._tags()
+        for index, (time, number, place) in enumerate(times):
+            group, tokens, chunks = prompts[place % len(prompts)]
             requests.append(
                 Request(
                     index=index,
@@ -79,13 +81,14 @@ class SharedPrefix(Settings):
                     prompt_tokens=tokens,
                     output_tokens=draws.tokens(self.output_tokens, "output", index),
                     chunks=chunks,
+                    tag=tags[number],
                 )
             )
         n = len(self.stages)
         note = f"generated as shared-prefix, seed {seed}: {len(requests):,} requests, {self.groups:,} groups "
         note += f"of {self.prompts_per_group:,} {plural(self.prompts_per_group, 'prompt')}, "
         note += f"{n:,} {plural(n, 'stage')}"
-        return Trace(tuple(requests), self.chunk_tokens, "shared-prefix", (note,), marks_answers=True)
+        return Trace(tuple(requests), self.chunk_tokens, "shared-prefix", (note,), marks_answers=True, has_tags=True)
 
     def _prompts(self, draws: Draws, n: int) -> list[tuple[int, int, BlockRuns]]:
         """Return the first `n` prompts that are sent: group, tokens and chunks."""
@@ -99,11 +102,20 @@ class SharedPrefix(Settings):
             found.append((group, tokens, chunks))
         return found
 
-    def _times(self, draws: Draws) -> list[float]:
-        """Return when requests come, in order: the last of a stage may come after its end."""
+    def _tags(self) -> list[str]:
+        """Return what requests of each stage are called: its rate, and of equal ones which it is."""
+        rates = [f"{stage.rate_per_s:g}" for stage in self.stages]
+        seen = [rates[: number + 1].count(rate) for number, rate in enumerate(rates)]
+        return [f"rate-{rate}" + (f"-{n}" if n > 1 else "") for rate, n in zip(rates, seen, strict=True)]
+
+    def _times(self, draws: Draws) -> list[tuple[float, int, int]]:
+        """Return when requests come, in order, with the stage of each and its place there.
+
+        The last of a stage may come after its end.
+        """
         starts = accumulate((stage.duration_s + self.pause_s for stage in self.stages), initial=0.0)
-        times: list[float] = []
-        for start, stage in zip(starts, self.stages, strict=False):
+        times: list[tuple[float, int, int]] = []
+        for number, (start, stage) in enumerate(zip(starts, self.stages, strict=False)):
             within = arrivals(draws, stage.requests, stage.rate_per_s, self.arrivals, first=len(times))
-            times += [start + time for time in within]
+            times += [(start + time, number, place) for place, time in enumerate(within)]
         return sorted(times)
