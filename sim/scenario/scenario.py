@@ -40,7 +40,7 @@ from sim.scenario.sections import (
     RouterSettings,
     WorkersSettings,
 )
-from sim.workload.settings import NOT_BESIDE, ReplaySettings, WorkloadSettings
+from sim.workload.settings import ReplaySettings, WorkloadSettings
 
 
 class Scenario(Settings):
@@ -248,9 +248,8 @@ class Scenario(Settings):
     def to_dict(self) -> dict[str, Any]:
         """Return the scenario with every default, as `tomllib` reads what `to_toml` writes."""
         content = self.model_dump(mode="json", exclude_none=True)
-        source = "profile" if self.workload.path is None else "path"
         content["workload"] = {
-            key: value for key, value in content["workload"].items() if key not in NOT_BESIDE[source]
+            key: value for key, value in content["workload"].items() if key not in self.workload.meaningless
         }
         if not self.faults:
             del content["faults"]

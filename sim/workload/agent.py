@@ -11,9 +11,9 @@ from sim.kv.runs import BlockRuns
 from sim.workload.conversation import Conversation, Turn
 from sim.workload.profiles import profile_named, recorded_service_s
 from sim.workload.request import Answer, Request, Trace
+from sim.workload.session_sets import Window, window_start, window_words
 
-ProfileName = Literal["talk", "kct"]
-Window = Literal["first", "middle"]
+ProfileName = Literal["talk", "talk-1m", "kct"]
 
 CHUNK_TOKENS = 64
 _FIRST_OWN_SCOPE = 1_000
@@ -29,17 +29,18 @@ def generate(
     seed: int,
     turns: int | None = None,
     window: Window = "middle",
+    think_factor: float = 1.0,
     max_think_s: float = 60.0,
     start_gap_s: float = 0.5,
     max_context_tokens: int | None = None,
 ) -> Trace:
     """Return generated sessions as a trace.
 
-    It holds the first or the middle `turns` of each session, or all. Sessions start `start_gap_s` apart, and
-    think times are cut to `max_think_s`. A turn's nominal timestamp is the one before, plus the service that
-    the recorded API would have taken, plus the think time. A session is the same whatever the number of
-    sessions, so that smaller sets are part of larger ones. It ends before the first turn whose prompt and
-    answer have more than `max_context_tokens`.
+    It holds the first or the middle `turns` of each session, those from a turn on, or all. Sessions start
+    `start_gap_s` apart; think times are multiplied by `think_factor`, then cut to `max_think_s`. A turn's
+    nominal timestamp is the one before, plus the service that the recorded API would have taken, plus the
+    think time. A session is the same whatever the number of sessions, so that smaller sets are part of larger
+    ones. It ends before the first turn whose prompt and answer have more than `max_context_tokens`.
 
     Raises:
         InputError: no turn is short enough.
@@ -54,13 +55,13 @@ def generate(
         n_empty += most == 0
         n_turns = most if turns is None else min(turns, most)
         n_short += turns is not None and n_turns < turns
-        first = (most - n_turns) // 2 if window == "middle" else 0
+        first = window_start(window, n_turns, most)
         chosen = islice(_with_chunks(conversation, session), first, first + n_turns)
-        requests += _timed(chosen, f"{profile}-{session}", session * start_gap_s, max_think_s)
+        requests += _timed(chosen, f"{profile}-{session}", session * start_gap_s, think_factor, max_think_s)
     requests.sort(key=attrgetter("timestamp_s"))
     note = f"generated from profile {profile}, seed {seed}: {sessions} {plural(sessions, 'session')}"
     if turns is not None:
-        note += f", the {window} {turns} {plural(turns, 'turn')} of each ({n_short} have fewer)"
+        note += f", {window_words(window, turns)} of each ({n_short} have fewer)"
     if n_cut:
         note += f"; {n_cut} of them end before they have more than {max_context_tokens:,} tokens"
         note += f", {n_empty} of these before their first turn" if n_empty else ""
@@ -102,11 +103,15 @@ def _with_chunks(conversation: Conversation, session: int) -> Iterator[tuple[Tur
 
 
 def _timed(
-    turns: Iterable[tuple[Turn, BlockRuns]], session: str, start_s: float, max_think_s: float
+    turns: Iterable[tuple[Turn, BlockRuns]],
+    session: str,
+    start_s: float,
+    think_factor: float,
+    max_think_s: float,
 ) -> Iterator[Request]:
     now_s = start_s
     for number, (turn, chunks) in enumerate(turns):
-        think_s = min(turn.think_s, max_think_s)
+        think_s = min(turn.think_s * think_factor, max_think_s)
         if number:
             now_s += think_s
         yield Request(
