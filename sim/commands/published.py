@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,8 +16,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from sim.published.cluster import PublishedCluster
+    from sim.published.sets import Replicate
     from sim.published.settings import WorkloadSettings
-    from sim.published.study import Maker, Plans, Replicate, Workload
+    from sim.published.study import Maker, Plans, Workload
 
 
 ClusterName = Annotated[
@@ -48,12 +50,42 @@ def validate(
         typer.Option(min=1, metavar="N", help="Sets of generated sessions; usual: what its study.toml says."),
     ] = None,
     trace_seeds: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Runs of a recorded workload: only ties differ.")
-    ] = 2,
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Runs of a recorded workload, usual: 2. Without --sets only ties differ."
+        ),
+    ] = None,
+    sets: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="K",
+            help="Draw so many sets of sessions: generated ones anew, recorded ones in another order; each "
+            "with one seed unless --seeds or --trace-seeds says more, and scored by the median over sets.",
+        ),
+    ] = None,
     draws: Annotated[
         int, typer.Option(min=0, metavar="N", help="Run each seed with so many draws of all coefficients.")
     ] = 0,
     overrides: Overrides = [],  # noqa: B006
+    assume: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Instead: sets of assumptions of its study.toml beside each other, names with commas "
+            "between, at typical session counts.",
+        ),
+    ] = None,
+    everywhere: Annotated[
+        bool, typer.Option("--everywhere", help="With --assume: at all session counts that rows speak of.")
+    ] = False,
+    without: Annotated[
+        bool,
+        typer.Option(
+            "--without",
+            help="With --assume: also without each setting in turn, to say what each row hangs on.",
+        ),
+    ] = False,
     baselines: Annotated[
         bool, typer.Option("--baselines", help="Simpler models beside it, on the generated sessions.")
     ] = False,
@@ -69,23 +101,34 @@ def validate(
     """Print what the simulator says of every number that is printed of a published cluster.
 
     `sim validate talk` is short for `sim validate published talk`. Takes minutes: hundreds of runs.
-    --sensitivity takes as long again; both go on where an earlier call with the same --out was stopped.
+    --sensitivity takes as long again; all go on where an earlier call with the same --out was stopped.
     """
     from sim.base.shown import WIDTH
     from sim.commands.console import console
     from sim.experiments.jobs.engine import local
     from sim.published.cluster import read_cluster
-    from sim.published.study import GENERATED, Maker, Workload, replicates
+    from sim.published.sets import replicates, replicates_of_sets
+    from sim.published.study import GENERATED, Maker, Workload
     from sim.results.metrics import to_json
     from sim.runs.journal import journal_in
 
-    if baselines and sensitivity:
-        raise InputError("--baselines and --sensitivity: give one of them")
+    if (baselines, sensitivity, assume is not None).count(True) > 1:
+        raise InputError("--baselines, --sensitivity and --assume: give one of them")
+    for option, given in (("--without", without), ("--everywhere", everywhere)):
+        if given and assume is None:
+            raise InputError(f"{option}: only with --assume")
     found = read_cluster(cluster, targets)
-    generated = Workload(GENERATED, replicates(seeds or found.settings.seeds, draws))
-    recorded = _recorded(traces, replicates(trace_seeds, draws), found.settings.workload)
-    plans = found.plans([generated, *recorded], overrides)
-    answer = _sensitivity if sensitivity else _baselines if baselines else _rows
+    if sets is None:
+        own = replicates(seeds or found.settings.seeds, draws)
+        of_traces = replicates(trace_seeds or 2, draws)
+    else:
+        own = replicates_of_sets(sets, seeds or 1, draws, recorded=False)
+        of_traces = replicates_of_sets(sets, trace_seeds or 1, draws, recorded=True)
+    generated = Workload(GENERATED, own)
+    plans = found.plans([generated, *_recorded(traces, of_traces, found.settings.workload)], overrides)
+    answer: Answering = _sensitivity if sensitivity else _baselines if baselines else _rows
+    if assume is not None:
+        answer = partial(_assumed, assume.split(","), everywhere=everywhere, without=without)
     with _bar(found.settings.name) as on_total, journal_in(out) as journal:
         content, shown = answer(found, plans, Maker(local(jobs), journal, on_total), out)
     if format is Format.JSON:
@@ -129,7 +172,8 @@ def calibrate(
     from sim.published.fit import Search
     from sim.published.fit_file import content
     from sim.published.fit_show import render
-    from sim.published.study import GENERATED, Maker, Workload, replicates, scenario_at
+    from sim.published.sets import replicates
+    from sim.published.study import GENERATED, Maker, Workload, scenario_at
     from sim.runs.journal import journal_in
 
     read = read_cluster(cluster, targets)
@@ -156,6 +200,7 @@ def calibrate(
 
 Answer = tuple[dict[str, Any], "RenderableType"]
 """The same for JSON and for a terminal."""
+Answering = Callable[["PublishedCluster", "Plans", "Maker", Path | None], Answer]
 
 
 def _rows(cluster: "PublishedCluster", plans: "Plans", maker: "Maker", out: Path | None) -> Answer:
@@ -200,6 +245,29 @@ def _sensitivity(cluster: "PublishedCluster", plans: "Plans", maker: "Maker", ou
         write_sentences(found, out / "sentences.csv")
         write_sensitivity(found.scored, out / "sensitivity.svg")
     return {**to_dict(found.scored), "sentences": found.sentences}, render_sentences(found)
+
+
+def _assumed(
+    names: list[str],
+    cluster: "PublishedCluster",
+    plans: "Plans",
+    maker: "Maker",
+    out: Path | None,
+    *,
+    everywhere: bool,
+    without: bool,
+) -> Answer:
+    from sim.published.assume import chosen, score_assumed
+    from sim.published.assume_show import render, to_dict, write
+
+    sets = chosen(names, cluster.settings.assumptions, str(cluster.file))
+    rows = cluster.dynamic_rows()
+    if not everywhere:
+        rows = [row for row in cluster.few_places(rows) if row.holds == "every"]
+    found = score_assumed(rows, sets, plans, maker, without=without)
+    if out is not None:
+        write(found, out)
+    return to_dict(found), render(found)
 
 
 def _recorded(

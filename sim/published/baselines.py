@@ -11,7 +11,8 @@ from sim.base.settings import Settings
 from sim.published.cells import Cell, Point
 from sim.published.measures import Numbers
 from sim.published.scores import RowScore, score_values
-from sim.published.study import Maker, Plans, Replicate, scenario_at
+from sim.published.sets import Replicate
+from sim.published.study import Maker, Plans, scenario_at
 from sim.published.targets import Target
 from sim.published.variants import Scored, Variant, score_variants
 from sim.scenario.scenario import Scenario

@@ -9,6 +9,7 @@ from sim.base.messages import did_you_mean
 from sim.base.settings import Settings
 from sim.hardware.coefficient_file import FrontendCoefficients
 from sim.hardware.step_time import StepCoefficients
+from sim.published.assume import AssumptionSet
 from sim.published.baselines import Baseline
 from sim.published.static import StaticSettings
 from sim.published.study import SESSIONS
@@ -100,6 +101,8 @@ class ClusterSettings(Settings):
     static: StaticSettings = StaticSettings()
     """What the metrics of static rows are."""
     baseline: tuple[Baseline, ...] = ()
+    assumptions: Mapping[str, AssumptionSet] = Field(default_factory=dict)
+    """Sets of them, by the names that `--assume` takes."""
     fit: FitSettings | None = None
     """Unset: nothing is fitted."""
 

@@ -80,7 +80,11 @@ def _range(target: Target, low: float, high: float) -> str:
 def _runs(workload: Workload) -> str:
     seeds = {run.seed for run in workload.replicates}
     draws = {run.draw for run in workload.replicates} - {None}
-    text = f"{len(seeds)} {plural(len(seeds), 'seed')}"
+    sets = {run.set for run in workload.replicates} - {None}
+    each = len(seeds) // (len(sets) or 1)
+    text = f"{each} {plural(each, 'seed')}"
+    if sets:
+        text = f"{len(sets)} {plural(len(sets), 'set')} of sessions x {text}"
     return f"{text} x {len(draws)} draws of coefficients" if draws else text
 
 
@@ -99,7 +103,7 @@ def _static(rows: Sequence[StaticScore]) -> RenderableType:
 
 
 def _dynamic(rows: Sequence[RowScore]) -> Table:
-    lines = table("Row", "target", "median", "95 % of runs", "at", "places")
+    lines = table("Row", "target", "median", "95 % of runs", "inside", "at", "places")
     for row in rows:
         score = row.deciding
         lines.add_row(
@@ -107,10 +111,17 @@ def _dynamic(rows: Sequence[RowScore]) -> Table:
             band(row.target),
             quantity(row.target, score.median),
             interval(row.target, score.interval),
+            _share(score),
             place(score),
             _verdict(row.holds, f" {sum(score.holds for score in row.cells)}/{len(row.cells)}"),
         )
     return lines
+
+
+def _share(score: CellScore) -> str:
+    """Return how many of the runs, or of the sets, are in the band each for itself."""
+    n = len(score.values)
+    return words.MISSING if score.share is None else f"{round(score.share * n)} of {n}"
 
 
 def _counted(rows: Sequence[RowScore]) -> Text:
@@ -146,7 +157,8 @@ def _verdict(holds: bool, detail: str = "") -> Text:
 def _legend(targets: Sequence[Target]) -> list[str]:
     notes = [
         "median and 95 % of the runs are of the place that is furthest from the target (nearest, where one "
-        "place is enough); a row is inside if the median is, at every place",
+        "place is enough), inside: how many of the runs, or sets of sessions, are; a row is inside if the "
+        "median is, at every place",
         "differences: second less first; their size is compared",
     ]
     if any(target.fitted for target in targets):

@@ -14,6 +14,7 @@ from sim.experiments.jobs.fingerprint import fingerprint
 from sim.experiments.jobs.job import Job
 from sim.published.cells import Cell, Point
 from sim.published.measures import Numbers
+from sim.published.sets import Replicate, by_set
 from sim.published.targets import Target
 from sim.runs.journal import Journal
 from sim.runs.run import Run
@@ -22,14 +23,6 @@ from sim.scenario.scenario import Scenario
 
 GENERATED = "generated"
 SESSIONS = "workload.sessions"
-
-
-class Replicate(NamedTuple):
-    """One of several runs of a point."""
-
-    seed: int
-    draw: int | None
-    """Of all coefficients over what is known of them; None: their values."""
 
 
 class Workload(NamedTuple):
@@ -99,12 +92,20 @@ class Study:
         self._by_place = {(one.workload, one.point, one.replicate): one for one in made}
 
     def values(self, target: Target, cell: Cell, workload: Workload) -> list[float]:
-        """Return a row's number in a cell for every replicate that has it, in the row's unit."""
+        """Return a row's number in a cell for every replicate that has it, in the row's unit.
+
+        Of replicates that are of sets, for every set.
+        """
         found = (
-            cell.value(target, [self._by_place[workload.name, point, one].numbers for point in cell.points])
+            (
+                one,
+                cell.value(
+                    target, [self._by_place[workload.name, point, one].numbers for point in cell.points]
+                ),
+            )
             for one in workload.replicates
         )
-        return [value for value in found if value is not None]
+        return by_set((one, value) for one, value in found if value is not None)
 
     def fingerprints(self, workload: Workload, cell: Cell) -> list[str]:
         """Return the fingerprints of a cell's runs."""
@@ -113,12 +114,6 @@ class Study:
             for point in cell.points
             for one in workload.replicates
         ]
-
-
-def replicates(seeds: int, draws: int) -> tuple[Replicate, ...]:
-    """Return every seed from 0 on with every draw from 1 on; without draws, the seeds."""
-    numbers = range(1, draws + 1) if draws else [None]
-    return tuple(Replicate(seed, draw) for seed, draw in product(range(seeds), numbers))
 
 
 OnTotal = Callable[[int], Callable[[], None]]
@@ -162,9 +157,10 @@ def make(points: Sequence[Point], plans: Plans, maker: Maker) -> Study:
 def scenario_at(workload: Workload, point: Point, replicate: Replicate, plans: Plans) -> Scenario:
     """Return what one run of a point runs."""
     draw = [] if replicate.draw is None else [f"timing.draw={replicate.draw}"]
+    sessions = [] if replicate.set is None else [f"workload.session_set={replicate.set}"]
     source = plans.source(point.configuration)
     own = (*source.settings, *workload.settings, *point.settings(plans.level))
-    settings = (*own, *heard(source, plans.overrides), *draw)
+    settings = (*own, *heard(source, plans.overrides), *sessions, *draw)
     return _loaded(source.scenario, settings).model_copy(update={"seed": replicate.seed})
 
 

@@ -41,7 +41,7 @@ from sim.scenario.sections import (
     RouterSettings,
     WorkersSettings,
 )
-from sim.workload.settings import NOT_BESIDE, ReplaySettings, WorkloadSettings
+from sim.workload.settings import ReplaySettings, WorkloadSettings
 
 
 class Scenario(Settings):
@@ -255,7 +255,7 @@ class Scenario(Settings):
     def to_dict(self) -> dict[str, Any]:
         """Return the scenario with every default, as `tomllib` reads what `to_toml` writes."""
         content = self.model_dump(mode="json", exclude_none=True)
-        unused = NOT_BESIDE[self.workload.source]
+        unused = self.workload.meaningless
         content["workload"] = {k: v for k, v in content["workload"].items() if k not in unused}
         if not self.faults:
             del content["faults"]

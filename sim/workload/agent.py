@@ -10,9 +10,9 @@ from sim.workload.conversation import Conversation
 from sim.workload.growing import shared_start, timed, with_chunks, with_indices
 from sim.workload.profiles import profile_named
 from sim.workload.request import Request, Trace
+from sim.workload.session_sets import Window, window_start, window_words
 
-ProfileName = Literal["talk", "kct"]
-Window = Literal["first", "middle"]
+ProfileName = Literal["talk", "talk-1m", "kct"]
 
 CHUNK_TOKENS = 64
 
@@ -24,17 +24,18 @@ def generate(
     seed: int,
     turns: int | None = None,
     window: Window = "middle",
+    think_factor: float = 1.0,
     max_think_s: float = 60.0,
     start_gap_s: float = 0.5,
     max_context_tokens: int | None = None,
 ) -> Trace:
     """Return generated sessions as a trace.
 
-    It holds the first or the middle `turns` of each session, or all. Sessions start `start_gap_s` apart, and
-    think times are cut to `max_think_s`. A turn's nominal timestamp is the one before, plus the service that
-    the recorded API would have taken, plus the think time. A session is the same whatever the number of
-    sessions, so that smaller sets are part of larger ones. It ends before the first turn whose prompt and
-    answer have more than `max_context_tokens`.
+    It holds the first or the middle `turns` of each session, those from a turn on, or all. Sessions start
+    `start_gap_s` apart; think times are multiplied by `think_factor`, then cut to `max_think_s`. A turn's
+    nominal timestamp is the one before, plus the service that the recorded API would have taken, plus the
+    think time. A session is the same whatever the number of sessions, so that smaller sets are part of larger
+    ones. It ends before the first turn whose prompt and answer have more than `max_context_tokens`.
 
     Raises:
         InputError: no turn is short enough.
@@ -49,16 +50,16 @@ def generate(
         n_empty += most == 0
         n_turns = most if turns is None else min(turns, most)
         n_short += turns is not None and n_turns < turns
-        first = (most - n_turns) // 2 if window == "middle" else 0
+        first = window_start(window, n_turns, most)
         shared = shared_start(conversation.group, conversation.prefix_tokens, CHUNK_TOKENS)
         every = with_chunks(conversation.turns(), shared, session, CHUNK_TOKENS)
-        requests += timed(
-            islice(every, first, first + n_turns), f"{profile}-{session}", session * start_gap_s, max_think_s
-        )
+        chosen = islice(every, first, first + n_turns)
+        start_s = session * start_gap_s
+        requests += timed(chosen, f"{profile}-{session}", start_s, max_think_s, think_factor)
     requests.sort(key=attrgetter("timestamp_s"))
     note = f"generated from profile {profile}, seed {seed}: {sessions} {plural(sessions, 'session')}"
     if turns is not None:
-        note += f", the {window} {turns} {plural(turns, 'turn')} of each ({n_short} have fewer)"
+        note += f", {window_words(window, turns)} of each ({n_short} have fewer)"
     if n_cut:
         note += f"; {n_cut} of them end before they have more than {max_context_tokens:,} tokens"
         note += f", {n_empty} of these before their first turn" if n_empty else ""

@@ -69,12 +69,16 @@ def with_chunks(
 
 
 def timed(
-    turns: Iterable[tuple[Turn, BlockRuns]], session: str, start_s: float, max_think_s: float
+    turns: Iterable[tuple[Turn, BlockRuns]],
+    session: str,
+    start_s: float,
+    max_think_s: float,
+    think_factor: float = 1.0,
 ) -> Iterator[Request]:
     """Yield the requests of a session; the index in an answer is the number of the turn that gave it."""
     now_s = start_s
     for number, (turn, chunks) in enumerate(turns):
-        think_s = min(turn.think_s, max_think_s)
+        think_s = min(turn.think_s * think_factor, max_think_s)
         if number:
             now_s += think_s
         yield Request(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sim.workload.agent import generate
 from sim.workload.request import Answer, Trace
+from sim.workload.session_sets import drawn, windowed
 from sim.workload.settings import WorkloadSettings
 from sim.workload.sources import STDIN
 from sim.workload.trace_file import load_trace
@@ -25,31 +26,52 @@ def load_workload(settings: WorkloadSettings, seed: int, base_dir: Path) -> Trac
 
 def _load(settings: WorkloadSettings, seed: int, base_dir: Path) -> Trace:
     if settings.path is not None:
-        paths = [path if path == STDIN else base_dir / path for path in settings.paths]
-        return load_trace(
-            paths,
-            format=settings.format,
-            full_prompts=settings.full_prompts,
-            hash_rounding=settings.hash_rounding,
-            chunk_tokens=settings.chunk_tokens,
-            sessions=settings.sessions,
-            sec_multiplier=settings.sec_multiplier,
-            identity=settings.identity,
-            break_prefix=settings.break_prefix,
-        )
+        return _chosen(_read(settings, base_dir), settings)
     if settings.synthetic is not None:
-        return settings.synthetic.trace(seed)
+        return settings.synthetic.trace(seed if settings.session_set is None else settings.session_set)
     if settings.profile is None or settings.sessions is None:
         raise ValueError("settings without a source; validation lets none through")
     return generate(
         settings.profile,
         sessions=settings.sessions,
-        seed=seed,
+        seed=seed if settings.session_set is None else settings.session_set,
         turns=settings.turns,
         window=settings.window,
+        think_factor=settings.think_factor,
         max_think_s=settings.max_think_s,
         start_gap_s=settings.start_gap_s,
         max_context_tokens=settings.max_context_tokens,
+    )
+
+
+def _read(settings: WorkloadSettings, base_dir: Path) -> Trace:
+    paths = [path if path == STDIN else base_dir / path for path in settings.paths]
+    return load_trace(
+        paths,
+        format=settings.format,
+        full_prompts=settings.full_prompts,
+        hash_rounding=settings.hash_rounding,
+        chunk_tokens=settings.chunk_tokens,
+        sessions=None if settings.session_set else settings.sessions,
+        sec_multiplier=settings.sec_multiplier,
+        identity=settings.identity,
+        break_prefix=settings.break_prefix,
+    )
+
+
+def _chosen(trace: Trace, settings: WorkloadSettings) -> Trace:
+    """Return the sessions and turns of a trace that are asked for."""
+    if settings.session_set:
+        trace = drawn(trace, settings.session_set, settings.sessions)
+    if settings.turns is None:
+        return trace
+    return windowed(
+        trace,
+        turns=settings.turns,
+        window=settings.window,
+        think_factor=settings.think_factor,
+        max_think_s=settings.max_think_s,
+        start_gap_s=settings.start_gap_s,
     )
 
 

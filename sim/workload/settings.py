@@ -8,12 +8,14 @@ from pydantic import Field, model_validator
 from sim.base.bounds import Count, CountOrZero, Factor
 from sim.base.settings import Settings
 from sim.base.units import Seconds, Tokens
-from sim.workload.agent import ProfileName, Window
+from sim.workload.agent import ProfileName
 from sim.workload.formats import FormatName
 from sim.workload.lowering import BreakPrefix, Identity
 from sim.workload.request import Answers, Rounding
 from sim.workload.synthetic.kinds import Synthetic
 
+WINDOWED = frozenset({"window", "think_factor", "max_think_s", "start_gap_s"})
+"""Keys that say how `turns` of each session are taken: beside a path they need it."""
 OF_SOURCE = {
     "path": frozenset(
         {
@@ -27,7 +29,7 @@ OF_SOURCE = {
             "break_prefix",
         }
     ),
-    "profile": frozenset({"sessions", "turns", "window", "max_think_s", "start_gap_s", "max_context_tokens"}),
+    "profile": frozenset({"sessions", "turns", "max_context_tokens"}) | WINDOWED,
     "synthetic": frozenset[str](),
 }
 """Where requests come from, and the keys that mean something beside that."""
@@ -38,6 +40,7 @@ NOT_BESIDE = {
 """Keys without a meaning beside a source: an override that sets the source drops them."""
 
 _Count = Annotated[int, Field(gt=0, le=10_000_000)]
+Window = Literal["first", "middle"] | Annotated[int, Field(ge=0, le=10_000_000)]
 
 
 class WorkloadSettings(Settings):
@@ -47,7 +50,8 @@ class WorkloadSettings(Settings):
     """Trace: a file, plain or gzipped, a list of files, a folder, a pattern of names (`part-*.jsonl.gz`), or
     "-" for standard input; relative to the scenario's folder."""
     profile: ProfileName | None = None
-    """Sessions to generate: "talk" (as the talk's: 217K tokens of context) or "kct" (as public ones: 93K)."""
+    """Sessions to generate: "talk" (as the talk's: 217K tokens of context), "talk-1m" (the same with an
+    assumed tail of contexts up to 1M) or "kct" (as public ones: 93K)."""
     synthetic: Synthetic | None = None
     """Requests to make as described: `kind` "chat", "shared-prefix" or "rows", and what belongs to it."""
     sessions: _Count | None = None
@@ -74,19 +78,35 @@ class WorkloadSettings(Settings):
     """What breaks the prefixes of a log: "billing-header", a system block that is different in every request
     of Claude Code, which a server of one's own may leave in its place; unset: nothing."""
 
+    session_set: CountOrZero | None = None
+    """Which of many sets of sessions: those that this seed generates, in place of the scenario's, or the
+    sessions of a trace in an order drawn for this number, 0 being that of the file. Unset: the scenario's
+    seed, the file's order."""
     turns: _Count | None = None
-    """Turns of each generated session; as many as its profile draws if absent."""
+    """Turns of each session; unset: as many as its profile draws, or as a trace has. Windows of a trace are
+    timed as generated sessions are, from recorded services and think times, and have no sub-agents."""
     window: Window = "middle"
-    """Which turns those are: the first, or those around the middle of the session."""
+    """Which turns those are: the first, those around the middle of the session, or those from a turn on, the
+    first being 0; a session that has too few behind it gives its last ones."""
     max_context_tokens: Tokens | None = None
     """Generated sessions end before the first turn whose prompt and answer have more tokens than this, as one
     does that its model cannot serve; unset: none does."""
+    think_factor: Factor = 1.0
+    """Think times of generated sessions, and in windows of a trace, are multiplied by this, and timestamps
+    follow; `replay.think_factor` moves those of a turn-dependent replay alone."""
     max_think_s: Seconds = 60.0
-    """Generated think times are cut to this."""
+    """They are cut to this then."""
     start_gap_s: Seconds = 0.5
-    """Time from the start of one generated session to the next."""
+    """Time from the start of one of these sessions to the next."""
     output_factor: Factor = 1.0
     """Output lengths are multiplied by this and rounded up; prompts stay as they are."""
+
+    @property
+    def meaningless(self) -> frozenset[str]:
+        """Keys without a meaning beside the others."""
+        if self.path is None:
+            return NOT_BESIDE[self.source]
+        return NOT_BESIDE["path"] - {"turns"} - (frozenset() if self.turns is None else WINDOWED)
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -105,15 +125,13 @@ class WorkloadSettings(Settings):
                 "give either path (a trace file) or profile (sessions of agents to generate) or synthetic "
                 "(requests as described), not both"
             )
-        source = self.source
-        misplaced = {
-            key for key in self.model_fields_set & NOT_BESIDE[source] if getattr(self, key) is not None
-        }
-        if misplaced:
+        given = self.model_fields_set & self.meaningless
+        if misplaced := {key for key in given if getattr(self, key) is not None}:
+            names = ", ".join(sorted(misplaced))
+            if self.path is not None and misplaced <= WINDOWED:
+                raise ValueError(f"{names}: only beside profile or, of a trace, beside turns")
             others = [key for key, own in OF_SOURCE.items() if own & misplaced]
-            raise ValueError(
-                f"{', '.join(sorted(misplaced))}: only beside {' or '.join(others)}, but {source} is given"
-            )
+            raise ValueError(f"{names}: only beside {' or '.join(others)}, but {self.source} is given")
         if self.path == ():
             raise ValueError("path = []: give at least one file")
         if self.profile and self.sessions is None:

@@ -3,7 +3,8 @@
 import pytest
 
 from sim.published.baselines import score_timeless, timeless
-from sim.published.study import GENERATED, Plans, Workload, replicates
+from sim.published.sets import replicates
+from sim.published.study import GENERATED, Plans, Workload
 from sim.workload.request import Request, Trace
 from tests.clusters import scenario
 from tests.published.files import target

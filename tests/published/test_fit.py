@@ -18,8 +18,9 @@ from sim.published.cluster import read_cluster
 from sim.published.fit import Evaluation, Fit, Search, loss, row_loss
 from sim.published.fit_file import content
 from sim.published.scores import RowScore, score_values
+from sim.published.sets import replicates
 from sim.published.standard import Standard
-from sim.published.study import GENERATED, Maker, Plans, Workload, replicates, scenario_at
+from sim.published.study import GENERATED, Maker, Plans, Workload, scenario_at
 from sim.published.targets import Target
 from tests.published.files import line, target, write_targets
 

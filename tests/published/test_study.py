@@ -8,18 +8,8 @@ import pytest
 from sim.base.errors import InputError
 from sim.experiments.jobs.engine import local
 from sim.published.cells import Point, cells, points
-from sim.published.study import (
-    GENERATED,
-    Made,
-    Maker,
-    Plans,
-    Replicate,
-    Study,
-    Workload,
-    make,
-    replicates,
-    scenario_at,
-)
+from sim.published.sets import Replicate, replicates
+from sim.published.study import GENERATED, Made, Maker, Plans, Study, Workload, make, scenario_at
 from sim.runs.journal import journal_in
 from sim.runs.run import Run
 from sim.scenario.load import load_scenario
@@ -29,6 +19,7 @@ ROW = target(configurations="agg4 1p3d", combine="difference")
 FEW = ("workload.turns=1",)
 SENT = Workload(GENERATED, replicates(2, 0))
 PLANS = Plans([SENT], FEW)
+POINT = Point("agg4", 4, "max-concurrency")
 
 
 def test_every_point_is_run_once_for_each_seed() -> None:
@@ -67,14 +58,8 @@ def test_a_failed_run_names_itself(tmp_path: Path) -> None:
         make([Point("agg4", 4, "max-concurrency")], plans, Maker(local(1)))
 
 
-def test_replicates() -> None:
-    assert replicates(2, 0) == (Replicate(0, None), Replicate(1, None))
-    assert replicates(1, 2) == (Replicate(0, 1), Replicate(0, 2))
-
-
 def test_a_draw_changes_coefficients() -> None:
-    point = Point("agg4", 4, "max-concurrency")
-    plain, drawn = (scenario_at(SENT, point, Replicate(0, k), PLANS) for k in (None, 1))
+    plain, drawn = (scenario_at(SENT, POINT, Replicate(0, k), PLANS) for k in (None, 1))
     assert plain.coefficients().step != drawn.coefficients().step
 
 

@@ -196,3 +196,32 @@ def test_sessions_without_a_turn_that_is_short_enough_are_counted() -> None:
         name for name, request in first.items() if request.prompt_tokens + request.output_tokens <= sizes[4]
     }
     assert cut.notes[0].endswith(", 7 of these before their first turn")
+
+
+def test_a_window_from_a_turn_on_is_part_of_the_whole_session() -> None:
+    whole = sessions_of(generate("talk", sessions=3, seed=1))
+    cut = sessions_of(generate("talk", sessions=3, seed=1, turns=20, window=30))
+    for turns, every in zip(cut, whole, strict=True):
+        first = min(30, len(every) - 20)
+        assert [r.prompt_tokens for r in turns] == [r.prompt_tokens for r in every[first : first + 20]]
+
+
+def test_think_times_are_multiplied_then_cut() -> None:
+    def thinks_s(**more: float) -> list[float]:
+        found = generate("kct", sessions=2, seed=2, turns=12, **more)  # type: ignore[arg-type]
+        return [r.delay_s for turns in sorted_turns(found) for r in turns if r.delay_s is not None]
+
+    def sorted_turns(found: Trace) -> list[list[Request]]:
+        return sorted(sessions_of(found), key=lambda turns: turns[0].session)
+
+    plain = thinks_s(max_think_s=1e9)
+    assert max(plain) > 60.0
+    assert thinks_s(think_factor=0.5, max_think_s=5.0) == [min(0.5 * think_s, 5.0) for think_s in plain]
+
+
+def test_the_assumed_tail_is_above_the_90th_percentile_alone() -> None:
+    plain, tail = profile_named("talk").first_tokens, profile_named("talk-1m").first_tokens
+    shares = [k / 100 for k in range(0, 91, 5)]
+    assert [tail.quantile(u) for u in shares] == [plain.quantile(u) for u in shares]
+    assert (tail.quantile(0.95), tail.quantile(1 - 1e-12)) == (608_100, pytest.approx(851_900))
+    assert replace(profile_named("talk-1m"), first_tokens=plain) == profile_named("talk")

@@ -26,9 +26,15 @@ def test_a_workload_comes_from_a_file_or_from_a_profile() -> None:
         ({}, "give either path .* or profile .*, not both"),
         ({"path": "a", "profile": "talk", "sessions": 1}, "give either path .* or profile .*, not both"),
         (
-            {"path": "a", "turns": 20, "window": "first"},
-            "turns, window: only beside profile, but path is given",
+            {"path": "a", "window": "first", "think_factor": 2},
+            "think_factor, window: only beside profile or, of a trace, beside turns",
         ),
+        (
+            {"path": "a", "turns": 20, "max_context_tokens": 5},
+            "max_context_tokens: only beside profile, but path is given",
+        ),
+        ({"path": "a", "turns": 20, "window": -1}, "window"),
+        ({"path": "a", "turns": 20, "window": "last"}, "window"),
         (
             {"profile": "kct", "sessions": 1, "chunk_tokens": 64},
             "chunk_tokens: only beside path, but profile",
@@ -41,7 +47,7 @@ def test_a_workload_comes_from_a_file_or_from_a_profile() -> None:
         ({"synthetic": ROWS, "path": "a"}, "or synthetic .*, not both"),
         ({"synthetic": {"kind": "column"}}, "'chat', 'shared-prefix', 'rows'"),
         ({"synthetic": {"kind": "rows", "turns": 3}}, "Extra inputs are not permitted"),
-        ({"profile": "chat", "sessions": 1}, "'talk' or 'kct'"),
+        ({"profile": "chat", "sessions": 1}, "'talk', 'talk-1m' or 'kct'"),
         ({"path": "a", "sessions": 0}, "greater than 0"),
         ({"path": "a", "chunk_tokens": -1}, "greater than 0"),
         ({"path": "a", "sec_multiplier": float("nan")}, "finite number|greater than 0"),
