@@ -1,4 +1,4 @@
-"""Makes the tables in `data/` that router_shootout.ipynb reads: part of `make tables`, some 4 CPU minutes compiled.
+"""Makes the tables in `data/` that router_shootout.ipynb reads: part of `make tables`, 4 CPU minutes.
 
 Every run is kept in a folder as it ends, so that a second call goes on where the first one was stopped.
 """
