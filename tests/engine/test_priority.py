@@ -1,7 +1,10 @@
 """Requests with priorities in an engine: who is admitted, and who is preempted."""
 
 import heapq
+import json
 from collections import deque
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -159,3 +162,49 @@ def test_all_end_and_the_pool_is_free_again(
 @pytest.mark.parametrize("policy", ["fcfs", "priority"])
 def test_the_policies_are_vllms_names(policy: str) -> None:
     assert build(4, scheduling_policy=policy).engine.settings.scheduling_policy == policy  # type: ignore[arg-type]
+
+
+RECORDED = Path(__file__).parent / "data" / "vllm_priority.jsonl"
+"""Two engines of vLLM 0.28.0 with `--scheduling-policy priority`: the real Scheduler and AsyncScheduler, on a
+CPU with a fake model. A step: "sch", tokens by request, free blocks, preempted, running, waiting; "upd", free
+blocks after an output."""
+
+
+def replayed(recorded: dict[str, Any], policy: str) -> list[list[object]]:
+    driver = build(recorded["blocks"], scheduling_policy=policy, **recorded["limits"])
+    engine, prompts, made = driver.engine, Prompts(), list[ActiveRequest]()
+    for number, each in enumerate(recorded["requests"]):
+        shared = [(each["shared"], each["pre"])] if each["pre"] else []
+        made.append(prompts.request(*shared, (f"own {number}", each["own"]), output=each["out"]))
+        made[-1].priority = each["pr"]
+    coming = deque(zip(made, recorded["requests"], strict=True))
+    tick, steps = 0, list[list[object]]()
+
+    def complete() -> None:
+        driver.complete()
+        steps.append(["upd", engine.cache.pool.free_blocks])
+
+    while coming or not driver.idle:
+        if driver.idle:
+            tick = max(tick, coming[0][1]["tick"])
+        while coming and coming[0][1]["tick"] <= tick:
+            engine.add(coming.popleft()[0])
+        tick += 1
+        if not engine.has_work:
+            complete()
+            continue
+        plan = driver.schedule()
+        scheduled = [[each.request_id, count] for each, count in plan.scheduled]
+        preempted = sorted(each.request_id for each in plan.preempted)
+        running = len(engine.scheduler.running)
+        steps.append(["sch", scheduled, engine.cache.pool.free_blocks, preempted, running, engine.waiting])
+        if not driver.has_room(plan):
+            complete()
+    return steps
+
+
+@pytest.mark.parametrize("line", [0, 1])
+def test_every_step_is_that_of_the_real_scheduler(line: int) -> None:
+    recorded = json.loads(RECORDED.read_text().splitlines()[line])
+    assert replayed(recorded, "priority") == recorded["steps"]
+    assert replayed(recorded, "fcfs") != recorded["steps"]
