@@ -14,7 +14,9 @@ def whole(prefixes: PrefixTable, record: RequestState) -> ActiveRequest:
         generated = prefixes.private_blocks(full_blocks - len(record.blocks))
         record.sequence = BlockRuns((*record.blocks.ranges, generated))
     left = request.output_tokens - record.generated
-    return ActiveRequest(record.request_id, record.prompt_tokens, left, record.sequence)
+    asked = ActiveRequest(record.request_id, record.prompt_tokens, left, record.sequence)
+    asked.priority = -request.priority
+    return asked
 
 
 def prompt_only(prefixes: PrefixTable, hybrid: bool, record: RequestState) -> ActiveRequest:
@@ -37,4 +39,5 @@ def prompt_only(prefixes: PrefixTable, hybrid: bool, record: RequestState) -> Ac
 def _for_remote(record: RequestState, blocks: BlockRuns) -> ActiveRequest:
     asked = ActiveRequest(record.request_id, record.prompt_tokens, 1, blocks)
     asked.for_remote = True
+    asked.priority = -record.request.priority
     return asked

@@ -33,6 +33,7 @@ class ActiveRequest:
     """
 
     __slots__ = (
+        "arrival",
         "block_ids",
         "boundary_tokens",
         "computed",
@@ -47,6 +48,7 @@ class ActiveRequest:
         "placeholders",
         "preemptions",
         "prefilling",
+        "priority",
         "prompt_tokens",
         "remote",
         "request_id",
@@ -63,6 +65,10 @@ class ActiveRequest:
         self.prompt_tokens = prompt_tokens
         self.output_tokens = output_tokens
         self.block_ids = BlockRuns.of(block_ids)
+        self.priority = 0
+        """vLLM's: the smaller, the more urgent."""
+        self.arrival = 0
+        """Its number among the requests of its engine, in order of arrival."""
         self.status = Status.WAITING
         self.computed = 0
         """Tokens whose KV exists or is being computed by a step in flight."""

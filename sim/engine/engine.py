@@ -129,7 +129,7 @@ class Engine:
     def add(self, request: ActiveRequest) -> None:
         """Queue a request; the next `schedule` sees it."""
         self.stir()
-        self.scheduler.waiting.append(request)
+        self.scheduler.add(request)
 
     def stir(self) -> None:
         """Something came from outside: requests that preempted each other for ever may get on now."""

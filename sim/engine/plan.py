@@ -93,6 +93,17 @@ class StepPlan:
         self.scheduled.append(chunk)
         (self.decodes if request.uncomputed == 1 else self.prefills).append(chunk)
 
+    def take_back(self, request: ActiveRequest) -> int | None:
+        """Let a request compute nothing in this step; return how many tokens it was to; None: it was not."""
+        for chunk in self.scheduled:
+            if chunk[0] is request:
+                self.scheduled.remove(chunk)
+                (self.decodes if chunk in self.decodes else self.prefills).remove(chunk)
+                if self.drafts is not None:
+                    self.drafts.pop(request.request_id, None)
+                return chunk[1]
+        return None
+
     def draft(self, request: ActiveRequest, drafts: int) -> None:
         """Note that so many of the tokens just scheduled are drafts."""
         if self.drafts is None:

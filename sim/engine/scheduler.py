@@ -1,4 +1,4 @@
-"""Which tokens an engine computes next: vLLM 0.28.0's scheduler (first come, first served).
+"""Which tokens an engine computes next: vLLM 0.28.0's scheduler.
 
 A step has a budget of tokens. Running requests come first, in order of admission; a request that finds no
 blocks preempts the one admitted last. Then waiting requests are admitted, each only if its whole known
@@ -15,6 +15,7 @@ from sim.engine.draft_steps import check_drafts, count_on_drafts, only_decodes
 from sim.engine.lookup import Lookup
 from sim.engine.nixl import NixlConnector
 from sim.engine.plan import Admission, StepPlan
+from sim.engine.priority import insert, least_urgent, next_of
 from sim.engine.settings import EngineSettings
 from sim.engine.speculation import Speculation
 from sim.kv.hit import NO_HIT, Hit
@@ -54,7 +55,8 @@ class Scheduler:
         self.arrived: set[int] = set()
         """Requests whose load was reported complete and that were not looked at since."""
         self.last_plan: StepPlan | None = None
-        self._steps = 0
+        self._steps = self._arrivals = 0
+        self._by_priority = settings.scheduling_policy == "priority"
         self._watermark_blocks = int(settings.watermark * cache.pool.num_blocks)
         # Plain numbers: looked at for every request of every step.
         self._step_tokens = settings.max_num_batched_tokens
@@ -64,6 +66,15 @@ class Scheduler:
         self._drafts = speculation.tokens if speculation is not None else 0
         self._draft_slots = speculation.slots if speculation is not None else 0
         self._sizes = ChunkSizes(cache, settings, speculation)
+
+    def add(self, request: ActiveRequest) -> None:
+        """A request comes."""
+        request.arrival = self._arrivals
+        self._arrivals += 1
+        if self._by_priority:
+            insert(self.waiting, request)
+        else:
+            self.waiting.append(request)
 
     def schedule(self) -> StepPlan:
         """Plan one step and take the blocks for it."""
@@ -122,8 +133,16 @@ class Scheduler:
             if tokens == 0:
                 index += 1
                 continue
-            if not self._grow(request, tokens) and not self._make_room(request, tokens, plan):
-                break
+            while not self._grow(request, tokens):
+                victim, place = self._victim()
+                if place < index:
+                    index -= 1
+                    taken = plan.take_back(victim)
+                    if taken is not None:
+                        budget += taken + slots
+                self._preempt(victim, plan)
+                if victim is request:
+                    return budget
             plan.schedule(request, tokens)
             if request.drafts:
                 check_drafts(request, tokens, plan)
@@ -131,14 +150,11 @@ class Scheduler:
             index += 1
         return budget
 
-    def _make_room(self, request: ActiveRequest, tokens: int, plan: StepPlan) -> bool:
-        while True:
-            victim = self.running.pop()
-            self._preempt(victim, plan)
-            if victim is request:
-                return False
-            if self._grow(request, tokens):
-                return True
+    def _victim(self) -> tuple[ActiveRequest, int]:
+        """Take out who is to be preempted: admitted last, or least urgent; return its place too."""
+        running = self.running
+        place = least_urgent(running) if self._by_priority else len(running) - 1
+        return running.pop(place), place
 
     def _preempt(self, request: ActiveRequest, plan: StepPlan) -> None:
         if self.nixl is not None and self.nixl.producer:
@@ -147,7 +163,10 @@ class Scheduler:
         request.status = Status.PREEMPTED
         request.computed = request.drafts = 0
         request.preemptions += 1
-        self.waiting.appendleft(request)
+        if self._by_priority:
+            insert(self.waiting, request)
+        else:
+            self.waiting.appendleft(request)
         plan.preempted.append(request)
 
     def free(self, request: ActiveRequest) -> None:
@@ -165,7 +184,7 @@ class Scheduler:
         pads = self._drafts > 0 and only_decodes(plan)
         try:
             while budget > slots and (self.waiting or self.skipped) and len(self.running) < self._max_seqs:
-                queue = self.skipped or self.waiting
+                queue = self._next_queue()
                 request = queue[0]
                 if self._must_wait(request):
                     passed.append(queue.popleft())
@@ -197,6 +216,18 @@ class Scheduler:
                     plan.padded.append(request.request_id)
                 budget -= tokens + slots
         finally:  # an engine that dies here must still know them, to give them up
+            self._skip(passed)
+
+    def _next_queue(self) -> deque[ActiveRequest]:
+        """Return the queue whose first request is looked at next; one of them is not empty."""
+        return next_of(self.skipped, self.waiting) if self._by_priority else self.skipped or self.waiting
+
+    def _skip(self, passed: list[ActiveRequest]) -> None:
+        """Keep those that were passed over: in front of those from before, in their order."""
+        if self._by_priority:
+            for request in passed:
+                insert(self.skipped, request)
+        else:
             self.skipped.extendleft(reversed(passed))
 
     def _must_wait(self, request: ActiveRequest) -> bool:

@@ -1,6 +1,6 @@
 """The engine's settings: names and defaults of vLLM 0.28.0's server on an 80 GB H100."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
@@ -59,6 +59,9 @@ class EngineSettings(Settings):
     """Most requests that run at once; unset likewise: 1,024, or 256 on a smaller GPU or an A100."""
     max_model_len: Tokens | None = Field(default=None, gt=0)
     """Longest sequence that is served; unset: the model's own `max_model_len`, which is also the most."""
+    scheduling_policy: Literal["fcfs", "priority"] = "fcfs"
+    """Who goes first: who came first; or by the priority of requests in the trace, which Dynamo hands to vLLM
+    with its sign turned, and who came first among equals. The least urgent is preempted then."""
     long_prefill_token_threshold: CountOrZero = 0
     """Most tokens of one prefill in a step; 0: no limit."""
     watermark: float = Field(default=0.0, ge=0, lt=1)
