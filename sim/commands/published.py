@@ -73,7 +73,7 @@ def validate(
         typer.Option(
             metavar="NAMES",
             help="Instead: sets of assumptions of its study.toml beside each other, names with commas "
-            "between, at typical session counts.",
+            "between or all, at typical session counts.",
         ),
     ] = None,
     everywhere: Annotated[
