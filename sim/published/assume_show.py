@@ -130,7 +130,8 @@ def _written(value: object) -> object:
 def _cell(row: RowScore) -> Text:
     score = row.deciding
     held = sum(cell.holds for cell in row.cells)
-    text = f"{quantity(row.target, score.median)} at {place(score)}, {shown_share(score)}; {held}/{len(row.cells)}"
+    number = f"{quantity(row.target, score.median)} at {place(score)}"
+    text = f"{number}, {shown_share(score)}; {held}/{len(row.cells)}"
     return Text(text, style="" if row.holds else "red")
 
 
