@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,22 +10,21 @@ import typer
 
 from sim.base.errors import InputError
 from sim.commands.options import Format, Jobs, Overrides, Resumed
+from sim.commands.published_all import Answer, listed, overview, stored_overview
+from sim.commands.published_beside import assumed, baselines_of, sensitivity_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from sim.published.cluster import PublishedCluster
+    from sim.published.result import Result
     from sim.published.sets import Replicate
     from sim.published.settings import WorkloadSettings
     from sim.published.study import Maker, Plans, Workload
 
 
-ClusterName = Annotated[
-    str,
-    typer.Argument(
-        metavar="CLUSTER", help="A published cluster: a folder, or a name below calibration/published: talk."
-    ),
-]
+_CLUSTER_HELP = "A published cluster: a folder, or a name below calibration/published: talk."
+ClusterName = Annotated[str, typer.Argument(metavar="CLUSTER", help=_CLUSTER_HELP)]
 Traces = Annotated[
     list[str],
     typer.Option(
@@ -42,8 +40,18 @@ Rows = Annotated[
 
 
 def validate(
-    cluster: ClusterName,
+    cluster: Annotated[
+        str | None,
+        typer.Argument(metavar="[CLUSTER]", help=f"{_CLUSTER_HELP} Without one, those that are shipped."),
+    ] = None,
     *,
+    everything: Annotated[
+        bool, typer.Option("--all", help="All that are shipped, in one table; --out gets a folder of each.")
+    ] = False,
+    stored: Annotated[
+        bool,
+        typer.Option("--stored", help="No run: what is stored beside the rows of CLUSTER, or of all."),
+    ] = False,
     traces: Traces = [],  # noqa: B006 - typer only reads it
     seeds: Annotated[
         int | None,
@@ -73,7 +81,7 @@ def validate(
         typer.Option(
             metavar="NAMES",
             help="Instead: sets of assumptions of its study.toml beside each other, names with commas "
-            "between, at typical session counts.",
+            "between or all, at typical session counts.",
         ),
     ] = None,
     everywhere: Annotated[
@@ -81,10 +89,7 @@ def validate(
     ] = False,
     without: Annotated[
         bool,
-        typer.Option(
-            "--without",
-            help="With --assume: also without each setting in turn, to say what each row hangs on.",
-        ),
+        typer.Option("--without", help="With --assume: what rows hang on, each setting left out in turn."),
     ] = False,
     baselines: Annotated[
         bool, typer.Option("--baselines", help="Simpler models beside it, on the generated sessions.")
@@ -100,23 +105,44 @@ def validate(
 ) -> None:
     """Print what the simulator says of every number that is printed of a published cluster.
 
+    Without a cluster: which there are. --all: of each, rows within tolerance, median error and A/B signs.
     `sim validate talk` is short for `sim validate published talk`. Takes minutes: hundreds of runs.
     --sensitivity takes as long again; all go on where an earlier call with the same --out was stopped.
     """
-    from sim.base.shown import WIDTH
-    from sim.commands.console import console
-    from sim.experiments.jobs.engine import local
     from sim.published.cluster import read_cluster
     from sim.published.sets import replicates, replicates_of_sets
-    from sim.published.study import GENERATED, Maker, Workload
-    from sim.results.metrics import to_json
-    from sim.runs.journal import journal_in
+    from sim.published.study import GENERATED, Workload
 
     if (baselines, sensitivity, assume is not None).count(True) > 1:
         raise InputError("--baselines, --sensitivity and --assume: give one of them")
-    for option, given in (("--without", without), ("--everywhere", everywhere)):
-        if given and assume is None:
+    for option, asked in (("--without", without), ("--everywhere", everywhere)):
+        if asked and assume is None:
             raise InputError(f"{option}: only with --assume")
+    of_one = {
+        "--trace": traces,
+        "--targets": targets,
+        "--baselines": baselines,
+        "--sensitivity": sensitivity,
+        "--assume": assume,
+        "--sets": sets,
+    }
+    given = [name for name, value in of_one.items() if value]
+    if given and (cluster is None or stored):
+        raise InputError(f"{given[0]}: is of the runs of one cluster; name one, without --all or --stored")
+    if everything and cluster is not None:
+        raise InputError(f"--all: is of all clusters; leave out {cluster}")
+    if stored:
+        _print(format, *stored_overview(cluster))
+        return
+    if cluster is None:
+
+        def validated(one: "PublishedCluster", folder: Path | None) -> "Result":
+            sent = Workload(GENERATED, replicates(seeds or one.settings.seeds, draws))
+            with _made(one, folder, jobs) as maker:
+                return _result(one, one.plans([sent], overrides), maker, folder)
+
+        _print(format, *(overview(validated, out) if everything else listed()))
+        return
     found = read_cluster(cluster, targets)
     if sets is None:
         own = replicates(seeds or found.settings.seeds, draws)
@@ -124,13 +150,32 @@ def validate(
     else:
         own = replicates_of_sets(sets, seeds or 1, draws, recorded=False)
         of_traces = replicates_of_sets(sets, trace_seeds or 1, draws, recorded=True)
-    generated = Workload(GENERATED, own)
-    plans = found.plans([generated, *_recorded(traces, of_traces, found.settings.workload)], overrides)
-    answer: Answering = _sensitivity if sensitivity else _baselines if baselines else _rows
+    recorded = _recorded(traces, of_traces, found.settings.workload)
+    plans = found.plans([Workload(GENERATED, own), *recorded], overrides)
+    answer: Answering = sensitivity_of if sensitivity else baselines_of if baselines else _rows
     if assume is not None:
-        answer = partial(_assumed, assume.split(","), everywhere=everywhere, without=without)
-    with _bar(found.settings.name) as on_total, journal_in(out) as journal:
-        content, shown = answer(found, plans, Maker(local(jobs), journal, on_total), out)
+        answer = partial(assumed, assume.split(","), everywhere=everywhere, without=without)
+    with _made(found, out, jobs) as maker:
+        content, shown = answer(found, plans, maker, out)
+    _print(format, content, shown)
+
+
+@contextmanager
+def _made(cluster: "PublishedCluster", out: Path | None, jobs: int | None) -> Iterator["Maker"]:
+    """Yield what makes runs, keeps them in a folder, and shows how many there are."""
+    from sim.experiments.jobs.engine import local
+    from sim.published.study import Maker
+    from sim.runs.journal import journal_in
+
+    with _bar(cluster.settings.name) as on_total, journal_in(out) as journal:
+        yield Maker(local(jobs), journal, on_total)
+
+
+def _print(format: Format, content: dict[str, Any], shown: "RenderableType") -> None:
+    from sim.base.shown import WIDTH
+    from sim.commands.console import console
+    from sim.results.metrics import to_json
+
     if format is Format.JSON:
         typer.echo(to_json(content), nl=False)
     else:
@@ -198,76 +243,27 @@ def calibrate(
     console(WIDTH).print(render(found, times.file))
 
 
-Answer = tuple[dict[str, Any], "RenderableType"]
-"""The same for JSON and for a terminal."""
-Answering = Callable[["PublishedCluster", "Plans", "Maker", Path | None], Answer]
+Answering = Callable[["PublishedCluster", "Plans", "Maker", Path | None], "Answer"]
 
 
 def _rows(cluster: "PublishedCluster", plans: "Plans", maker: "Maker", out: Path | None) -> Answer:
-    from sim.published.cells import points
-    from sim.published.result import result, to_dict, write
+    from sim.published.result import to_dict
     from sim.published.show import render
+
+    found = _result(cluster, plans, maker, out)
+    return to_dict(found), render(found)
+
+
+def _result(cluster: "PublishedCluster", plans: "Plans", maker: "Maker", out: Path | None) -> "Result":
+    from sim.published.cells import points
+    from sim.published.result import result, write
     from sim.published.study import make
 
     study = make(points(cluster.targets.of_kind("dynamic")), plans, maker)
-    found = result(cluster.targets, cluster.static_scores(), study)
+    found = result(cluster, study)
     if out is not None:
         write(found, out)
-    return to_dict(found), render(found)
-
-
-def _baselines(cluster: "PublishedCluster", plans: "Plans", maker: "Maker", out: Path | None) -> Answer:
-    from sim.published.baselines import score_baselines
-    from sim.published.beside import render, to_dict, write
-    from sim.published.variants import Variant, score_variants
-
-    rows = cluster.dynamic_rows()
-    timing = tuple(text for text in plans.overrides if text.startswith("timing."))
-    asked = [Variant("as set", timing)] if timing else []
-    plans = replace(plans, overrides=[text for text in plans.overrides if text not in timing])
-    found = [
-        *score_variants(rows, asked, plans, maker),
-        *score_baselines(rows, cluster.settings.baseline, plans, maker),
-    ]
-    if out is not None:
-        write(found, out / "baselines.csv")
-    return to_dict(found), render(rows, found)
-
-
-def _sensitivity(cluster: "PublishedCluster", plans: "Plans", maker: "Maker", out: Path | None) -> Answer:
-    from sim.published.beside import to_dict, write
-    from sim.published.plots import write_sensitivity
-    from sim.published.sensitivity import render_sentences, study, write_sentences
-
-    found = study(cluster.few_places(cluster.dynamic_rows()), cluster.assumptions, plans, maker)
-    if out is not None:
-        write(found.scored, out / "sensitivity.csv")
-        write_sentences(found, out / "sentences.csv")
-        write_sensitivity(found.scored, out / "sensitivity.svg")
-    return {**to_dict(found.scored), "sentences": found.sentences}, render_sentences(found)
-
-
-def _assumed(
-    names: list[str],
-    cluster: "PublishedCluster",
-    plans: "Plans",
-    maker: "Maker",
-    out: Path | None,
-    *,
-    everywhere: bool,
-    without: bool,
-) -> Answer:
-    from sim.published.assume import chosen, score_assumed
-    from sim.published.assume_show import render, to_dict, write
-
-    sets = chosen(names, cluster.settings.assumptions, str(cluster.file))
-    rows = cluster.dynamic_rows()
-    if not everywhere:
-        rows = [row for row in cluster.few_places(rows) if row.holds == "every"]
-    found = score_assumed(rows, sets, plans, maker, without=without)
-    if out is not None:
-        write(found, out)
-    return to_dict(found), render(found)
+    return found
 
 
 def _recorded(

@@ -5,6 +5,9 @@ Asked when nothing can happen any more. Two ways to hang are vLLM 0.28.0's own, 
 - *A parked load.* The blocks of a load are taken when it starts, and it cannot be preempted. Its end is
   noticed only when the queue is walked up to it, and the walk stops at the first request that does not fit
   (`Scheduler.schedule`). If that one needs the blocks of loads behind it, and nothing runs, neither moves.
+  A preempted request gets in front of such loads when its own copies to the host are still under way as it is
+  looked at ("ask later"). Read in 0.28.0's scheduler, and made by vLLM's own people with another model:
+  pull request 57841 there, open in September 2026; issue 45388 and pull request 45406 have relatives of it.
 - *Zero-progress preemption*, on an engine that decodes for others as kv_both and schedules asynchronously:
   blocks of preempted requests come back a step too late, and what they were generating is dropped.
 """

@@ -62,7 +62,9 @@ class Assumed:
 
 
 def chosen(names: Sequence[str], known: Mapping[str, AssumptionSet], where: str) -> dict[str, AssumptionSet]:
-    """Return the sets of these names; raises InputError if there is no such one."""
+    """Return the sets of these names, "all" being every one; raises InputError if there is no such one."""
+    if [*names] == ["all"] and known:
+        return {**known}
     for name in names:
         if name not in known:
             raise InputError(

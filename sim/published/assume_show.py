@@ -8,11 +8,10 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from sim.base import words
 from sim.base.whole_file import whole_file
 from sim.published.assume import Assumed, hangs_on
 from sim.published.scores import RowScore
-from sim.published.show import band, place, quantity
+from sim.published.show_rows import band, place, quantity, shown_share
 from sim.show.text.summary import footnotes, table
 
 ASSUMED = "assumed.csv"
@@ -130,10 +129,9 @@ def _written(value: object) -> object:
 
 def _cell(row: RowScore) -> Text:
     score = row.deciding
-    n = len(score.values)
-    inside = words.MISSING if score.share is None else f"{round(score.share * n)} of {n}"
     held = sum(cell.holds for cell in row.cells)
-    text = f"{quantity(row.target, score.median)} at {place(score)}, {inside}; {held}/{len(row.cells)}"
+    number = f"{quantity(row.target, score.median)} at {place(score)}"
+    text = f"{number}, {shown_share(score)}; {held}/{len(row.cells)}"
     return Text(text, style="" if row.holds else "red")
 
 

@@ -37,7 +37,7 @@ def _load(settings: WorkloadSettings, seed: int, base_dir: Path) -> Trace:
         seed=seed if settings.session_set is None else settings.session_set,
         turns=settings.turns,
         window=settings.window,
-        think_factor=settings.think_factor,
+        think_factor=1.0 if settings.think_factor is None else settings.think_factor,
         max_think_s=settings.max_think_s,
         start_gap_s=settings.start_gap_s,
         max_context_tokens=settings.max_context_tokens,
@@ -69,7 +69,7 @@ def _chosen(trace: Trace, settings: WorkloadSettings) -> Trace:
         trace,
         turns=settings.turns,
         window=settings.window,
-        think_factor=settings.think_factor,
+        think_factor=1.0 if settings.think_factor is None else settings.think_factor,
         max_think_s=settings.max_think_s,
         start_gap_s=settings.start_gap_s,
     )

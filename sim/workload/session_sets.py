@@ -41,7 +41,7 @@ def drawn(trace: Trace, number: int, sessions: int | None) -> Trace:
     of the file.
     """
     groups = session_groups(trace)
-    order = range(len(groups))
+    order: Sequence[int] = range(len(groups))
     if number:
         order = sorted(order, key=lambda group: uniform(number, "order of sessions", group))
     starts = [trace.requests[group[0]].timestamp_s for group in groups]

@@ -91,9 +91,9 @@ class WorkloadSettings(Settings):
     max_context_tokens: Tokens | None = None
     """Generated sessions end before the first turn whose prompt and answer have more tokens than this, as one
     does that its model cannot serve; unset: none does."""
-    think_factor: Factor = 1.0
+    think_factor: Factor | None = None
     """Think times of generated sessions, and in windows of a trace, are multiplied by this, and timestamps
-    follow; `replay.think_factor` moves those of a turn-dependent replay alone."""
+    follow; `replay.think_factor` moves those of a turn-dependent replay alone. Unset: 1."""
     max_think_s: Seconds = 60.0
     """They are cut to this then."""
     start_gap_s: Seconds = 0.5

@@ -16,7 +16,7 @@ from sim.measured.run import load_run
 from sim.measured.summary import summarise
 from sim.published.cells import points
 from sim.published.cluster import read_cluster
-from sim.published.show import band
+from sim.published.show_rows import band
 from sim.router.queue.classes import queue_classes
 from sim.scenario.load import load_scenario
 from sim.scenario.policy_file import read_policy_file

@@ -30,6 +30,9 @@ def assumed(name: str, left_out: str | None, value: float) -> Assumed:
 def test_names_are_told_from_each_other() -> None:
     known = {"plain": PLAIN, "longer": LONGER}
     assert [*chosen(["longer", "plain"], known, "study.toml")] == ["longer", "plain"]
+    assert chosen(["all"], known, "study.toml") == known
+    with pytest.raises(InputError, match="has no such set of assumptions, but none"):
+        chosen(["all"], {}, "study.toml")
     with pytest.raises(
         InputError, match=r"--assume lomger: study.toml has no such set .*did you mean 'longer'"
     ):

@@ -9,7 +9,7 @@ from sim.published.cells import Point, cells, points
 from sim.published.cluster import read_cluster
 from sim.published.measures import Tolerance, check_unit, number
 from sim.published.sets import replicates
-from sim.published.show import band
+from sim.published.show_rows import band
 from sim.published.study import GENERATED, Workload, scenario_at
 from sim.published.targets import Band
 from tests.published.example import EXAMPLE, write_example
