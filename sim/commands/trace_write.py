@@ -19,6 +19,12 @@ To = Annotated[
     typer.Option("--to", metavar="FORMAT", help="mooncake, timed_trace, dynamo or agentic_mooncake."),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Let OUT replace a file that is there.")]
+ScenarioKeys = Annotated[
+    list[str],
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="A key of the scenario: workload.synthetic.sessions=9. Repeatable."
+    ),
+]
 WindowPlace = Annotated[
     str, typer.Option(metavar="WINDOW", help="Which turns: first, middle, last or from:K, the first being 0.")
 ]
@@ -44,32 +50,69 @@ def convert(
 def generate(
     out: Out,
     *,
-    profile: Annotated[str, typer.Option(metavar="PROFILE", help="Sessions to generate: talk or kct.")],
-    sessions: Annotated[int, typer.Option(min=1, metavar="N", help="How many.")],
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of their chance.")] = 0,
+    profile: Annotated[
+        str | None, typer.Option(metavar="PROFILE", help="Sessions of agents to generate: talk or kct.")
+    ] = None,
+    sessions: Annotated[int | None, typer.Option(min=1, metavar="N", help="How many of them.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Of their chance; 0, or the scenario's.")
+    ] = None,
     turns: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Turns of each; as many as drawn if absent.")
     ] = None,
-    window: Annotated[str, typer.Option(metavar="WINDOW", help="Which turns: first or middle.")] = "middle",
+    window: Annotated[
+        str | None, typer.Option(metavar="WINDOW", help="Which turns: first or middle; middle if absent.")
+    ] = None,
+    scenario: Annotated[
+        str | None,
+        typer.Option(metavar="SCENARIO", help="Whose workload to write, as a run of it would make it."),
+    ] = None,
+    overrides: ScenarioKeys = [],  # noqa: B006 - typer only reads it
     to: To = "mooncake",
     force: Force = False,
 ) -> None:
-    """Write generated sessions of coding agents to a file."""
+    """Write generated sessions of coding agents, or a scenario's workload, to a file."""
+    from sim.traces.writers import writer
+
+    writer(to)
+    every = {"profile": profile, "sessions": sessions, "turns": turns, "window": window}
+    given: dict[str, object] = {key: value for key, value in every.items() if value is not None}
+    trace = (
+        _of_scenario(scenario, overrides, seed, given) if scenario else _of_profile(given, seed, overrides)
+    )
+    write(trace, out, to, force=force)
+
+
+def _of_profile(given: dict[str, object], seed: int | None, overrides: Sequence[str]) -> "Trace":
     from pydantic import ValidationError
 
     from sim.base.errors import InputError
     from sim.base.messages import first_problem
-    from sim.traces.writers import writer
     from sim.workload.load import load_workload
     from sim.workload.settings import WorkloadSettings
 
-    writer(to)
-    given = {"profile": profile, "sessions": sessions, "turns": turns, "window": window}
+    if "profile" not in given:
+        raise InputError("give --profile, or --scenario to write the workload of one")
+    if overrides:
+        raise InputError(f"--set {overrides[0]}: only beside --scenario")
     try:
         settings = WorkloadSettings.model_validate(given)
     except ValidationError as error:
         raise InputError(f"--{first_problem(error)}") from error
-    write(load_workload(settings, seed, Path()), out, to, force=force)
+    return load_workload(settings, seed or 0, Path())
+
+
+def _of_scenario(
+    scenario: str, overrides: Sequence[str], seed: int | None, given: dict[str, object]
+) -> "Trace":
+    from sim.base.errors import InputError
+    from sim.scenario.load import load_scenario
+    from sim.workload.load import load_workload
+
+    if given:
+        raise InputError(f"--{next(iter(given))}: not beside --scenario; --set changes its workload")
+    loaded = load_scenario(scenario, overrides)
+    return load_workload(loaded.workload, loaded.seed if seed is None else seed, Path())
 
 
 def sample(

@@ -238,3 +238,52 @@ def test_no_file_is_called_as_standard_output_is(tmp_path: Path, monkeypatch: py
     assert result.exit_code == 2
     assert "OUT -: nothing is written to standard output; give a file" in result.output
     assert not [*tmp_path.iterdir()]
+
+
+DESCRIBED = """
+model = "llama-3.1-8b-bf16"
+gpu = "h100-80gb"
+workers = { count = 1 }
+seed = 3
+
+[workload.synthetic]
+kind = "chat"
+sessions = 4
+turns = 2
+passages = 2
+passage_tokens = 640
+"""
+
+
+def test_generate_writes_the_workload_of_a_scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("s.toml").write_text(DESCRIBED)
+    result = call("generate", "g.jsonl", "--scenario", "./s.toml", "--set", "workload.synthetic.sessions=3")
+    assert (result.exit_code, result.stderr) == (0, "")
+    trace = load_trace(Path("g.jsonl"))
+    # A prompt of 640 shared tokens, 100 asked, 500 answered and 100 asked again.
+    assert sorted((r.session, r.prompt_tokens) for r in trace.requests) == [
+        (f"chat-{session}", tokens) for session in range(3) for tokens in (740, 1340)
+    ]
+    again = call("generate", "h.jsonl", "--scenario", "./s.toml", "--seed", "3", "--to", "mooncake")
+    assert again.exit_code == 0
+    assert len(load_trace(Path("h.jsonl")).requests) == 8
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ([], "give --profile, or --scenario"),
+        (["--scenario", "agg8", "--turns", "3"], "--turns: not beside --scenario"),
+        (["--profile", "kct", "--sessions", "1", "--set", "seed=3"], "--set seed=3: only beside --scenario"),
+        (["--profile", "kct"], "--sessions is missing"),
+    ],
+)
+def test_generate_says_what_does_not_go_together(
+    options: list[str], why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = call("generate", "g.jsonl", *options)
+    assert result.exit_code == 2
+    assert why in result.stderr
+    assert not Path("g.jsonl").exists()

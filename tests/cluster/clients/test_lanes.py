@@ -24,7 +24,7 @@ def test_a_lane_takes_the_next_session_when_its_own_has_ended() -> None:
 
 
 def test_lanes_that_begin_one_after_another_take_what_is_next_then() -> None:
-    """Two lanes over 24 s: a0 0-10 and a1 11-21 in the first lane, which takes c at 21; the second takes b at 12."""
+    """Two lanes over 24 s: the first has a0 0-10, a1 11-21 and takes c at 21; the second takes b at 12."""
     log, played = replay(THREE, 10.0, client="turn-dependent", lanes=2, lane_ramp_s=24.0)
     assert log == [("a0", 0.0), ("a1", 11.0), ("b0", 12.0), ("c0", 21.0), ("c1", 51.0)]
     assert played.notes == ["2 lanes took 3 sessions"]
