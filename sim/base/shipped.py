@@ -111,8 +111,8 @@ def session_profile(name: str) -> dict[str, Any]:
 
 
 def published_names() -> list[str]:
-    """Return the names of the shipped published clusters, sorted: folders with a file cluster.toml."""
-    return sorted(path.parent.name for path in _published().glob("*/cluster.toml"))
+    """Return the names of the shipped published clusters, sorted: folders with a file study.toml."""
+    return sorted(path.parent.name for path in _published().glob("*/study.toml"))
 
 
 def published_path(path_or_name: str) -> Path:

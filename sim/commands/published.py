@@ -1,6 +1,6 @@
 """`sim validate published` and `sim calibrate published`: published clusters, row by row."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from sim.published.cluster import PublishedCluster
+    from sim.published.settings import WorkloadSettings
     from sim.published.study import Maker, Plans, Replicate, Workload
 
 
@@ -33,7 +34,6 @@ Traces = Annotated[
         "Repeatable.",
     ),
 ]
-Seeds = Annotated[int, typer.Option(min=1, metavar="N", help="Sets of generated sessions.")]
 Rows = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Rows in place of targets.csv of the cluster's folder.")
 ]
@@ -43,7 +43,10 @@ def validate(
     cluster: ClusterName,
     *,
     traces: Traces = [],  # noqa: B006 - typer only reads it
-    seeds: Seeds = 5,
+    seeds: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Sets of generated sessions; usual: what its study.toml says."),
+    ] = None,
     trace_seeds: Annotated[
         int, typer.Option(min=1, metavar="N", help="Runs of a recorded workload: only ties differ.")
     ] = 2,
@@ -79,8 +82,9 @@ def validate(
     if baselines and sensitivity:
         raise InputError("--baselines and --sensitivity: give one of them")
     found = read_cluster(cluster, targets)
-    generated = Workload(GENERATED, replicates(seeds, draws))
-    plans = found.plans([generated, *_recorded(traces, replicates(trace_seeds, draws))], overrides)
+    generated = Workload(GENERATED, replicates(seeds or found.settings.seeds, draws))
+    recorded = _recorded(traces, replicates(trace_seeds, draws), found.settings.workload)
+    plans = found.plans([generated, *recorded], overrides)
     answer = _sensitivity if sensitivity else _baselines if baselines else _rows
     with _bar(found.settings.name) as on_total, journal_in(out) as journal:
         content, shown = answer(found, plans, Maker(local(jobs), journal, on_total), out)
@@ -133,7 +137,7 @@ def calibrate(
     rows = read.few_places(read.fitted_rows())
     generated = Workload(GENERATED, replicates(seeds, 0))
     plans = read.plans([generated], overrides)
-    largest = max(points(rows), key=lambda point: point.sessions)
+    largest = max(points(rows), key=lambda point: point.level or 0)
     workloads = [scenario_at(generated, largest, run, plans) for run in generated.replicates]
     times = workloads[0].coefficients()
     if times.file is None:
@@ -198,8 +202,10 @@ def _sensitivity(cluster: "PublishedCluster", plans: "Plans", maker: "Maker", ou
     return {**to_dict(found.scored), "sentences": found.sentences}, render_sentences(found)
 
 
-def _recorded(traces: list[str], replicates: tuple["Replicate", ...]) -> list["Workload"]:
-    """Return what `--trace` names."""
+def _recorded(
+    traces: list[str], replicates: tuple["Replicate", ...], known: "Mapping[str, WorkloadSettings]"
+) -> list["Workload"]:
+    """Return what `--trace` names, with what a cluster says of some of these names."""
     from sim.published.study import GENERATED, Workload
 
     found: dict[str, Workload] = {}
@@ -209,7 +215,8 @@ def _recorded(traces: list[str], replicates: tuple["Replicate", ...]) -> list["W
             raise InputError(f"--trace {text}: write it as NAME=FILE")
         if name in {GENERATED, *found}:
             raise InputError(f"--trace {text}: {name} is there already; take another name")
-        found[name] = Workload(name, replicates, (f"workload.path={path}",))
+        own = known[name].set if name in known else ()
+        found[name] = Workload(name, replicates, (*own, f"workload.path={path}"))
     return [*found.values()]
 
 

@@ -8,7 +8,8 @@ from typing import Self
 from pydantic import model_validator
 
 from sim.base.settings import Settings
-from sim.published.cells import Cell, Numbers, Point
+from sim.published.cells import Cell, Point
+from sim.published.measures import Numbers
 from sim.published.scores import RowScore, score_values
 from sim.published.study import Maker, Plans, Replicate, scenario_at
 from sim.published.targets import Target

@@ -3,25 +3,25 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from sim.published.measures import UNITS, Level, Numbers, level_text, number
 from sim.published.targets import PAIRS, Place, Target
-
-Numbers = dict[str, float | None]
-"""A run's numbers by dotted name: see `sim.results.quantities`."""
 
 
 class Point(NamedTuple):
     """A run to make, but for workload, seed and coefficients."""
 
     configuration: str
-    """A scenario: of the cluster's folder, else a shipped one."""
-    sessions: int
-    replay: str
-    """The client of the replay."""
+    """A variant or a scenario of the cluster's folder, else a shipped scenario."""
+    level: Level | None
+    """What the cluster's level is set to; None: the scenario's own."""
+    replay: str = ""
+    """The client of the replay; "": the scenario's own."""
 
-    @property
-    def settings(self) -> list[str]:
-        """What it sets in its scenario."""
-        return [f"workload.sessions={self.sessions}", f"replay.client={self.replay}", "output.tables=[]"]
+    def settings(self, level: str) -> list[str]:
+        """Return what it sets in its scenario, `level` being the key that its level is of."""
+        levels = [] if self.level is None else [f"{level}={self.level}"]
+        clients = [f"replay.client={self.replay}"] if self.replay else []
+        return [*levels, *clients, "output.tables=[]"]
 
 
 class Cell(NamedTuple):
@@ -29,20 +29,25 @@ class Cell(NamedTuple):
 
     label: str
     """The configuration, or both."""
-    sessions: int
+    level: Level | None
     points: tuple[Point, ...]
     """The runs that its number is made of."""
+
+    @property
+    def place(self) -> str:
+        """Where it is: "agg8@20"; without a level, the configuration."""
+        return self.label if self.level is None else f"{self.label}@{level_text(self.level)}"
 
     def value(self, target: Target, numbers: Sequence[Numbers]) -> float | None:
         """Return the row's number here from those of its points, in the row's unit; None if not measured.
 
         Differences have a sign: second less first.
         """
-        found = [run.get(target.metric) for run in numbers]
+        found = [number(run, target.metric) for run in numbers]
         known = [value for value in found if value is not None]
         if len(known) < len(self.points):
             return None
-        scale = 1e3 if target.unit == "ms" else 1.0
+        scale = UNITS.get(target.unit, 1.0)
         match target.combine:
             case "difference":
                 return (known[1] - known[0]) * scale
@@ -55,22 +60,22 @@ class Cell(NamedTuple):
 
 
 def cells(target: Target) -> Iterator[Cell]:
-    """Yield the cells of a row, session counts fastest."""
+    """Yield the cells of a row, levels fastest."""
     if target.combine in PAIRS:
         first, second = target.configurations
         label = f"{first}/{second}" if target.combine == "ratio" else f"{second}-{first}"
-        for sessions in target.session_counts:
-            if all(target.speaks_of(Place(name, sessions)) for name in target.configurations):
-                points = (Point(name, sessions, target.replay) for name in target.configurations)
-                yield Cell(label, sessions, tuple(points))
+        for level in target.levels:
+            if all(target.speaks_of(Place(name, level)) for name in target.configurations):
+                points = (Point(name, level, target.replay) for name in target.configurations)
+                yield Cell(label, level, tuple(points))
         return
     replays: tuple[str, ...] = (target.replay,)
     if target.combine == "open-loop less turn-dependent":
         replays = ("open-loop", "turn-dependent")
     for name in target.configurations:
-        for sessions in target.session_counts:
-            if target.speaks_of(Place(name, sessions)):
-                yield Cell(name, sessions, tuple(Point(name, sessions, replay) for replay in replays))
+        for level in target.levels:
+            if target.speaks_of(Place(name, level)):
+                yield Cell(name, level, tuple(Point(name, level, replay) for replay in replays))
 
 
 def points(targets: Sequence[Target]) -> list[Point]:

@@ -1,8 +1,9 @@
 """A published cluster as a folder: what is printed of it, what that leaves open, what stands beside it.
 
-    cluster.toml        its name, and what else the rows need: see `ClusterSettings`
+    study.toml          what it is, and what the rows need: see `ClusterSettings`
     targets.csv         what is printed, a row each: see `Target`
     assumptions.csv     what is left open: see `Assumption`; may be missing
+    scenario.toml       what its variants set their settings in, where it has variants
     scenarios/          configurations that are no shipped scenarios, a TOML file each; may be missing
 
 Those that are shipped stand in `calibration/published/`, with stored results beside.
@@ -13,63 +14,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import Field, PositiveInt, ValidationError, field_validator
+from pydantic import ValidationError
 
 from sim.base.errors import InputError
 from sim.base.messages import did_you_mean, first_problem
-from sim.base.settings import Settings
 from sim.base.shipped import published_path, read_toml
-from sim.hardware.coefficient_file import FrontendCoefficients
-from sim.hardware.step_time import StepCoefficients
 from sim.published.assumptions import Assumption
-from sim.published.baselines import Baseline
 from sim.published.cells import points
 from sim.published.csv_rows import read_rows
 from sim.published.sensitivity import narrowed
-from sim.published.static import StaticScore, StaticSettings, score_static
-from sim.published.study import Plans, Workload, heard
+from sim.published.settings import ClusterSettings, FitSettings
+from sim.published.static import OF_ANY, StaticScore, score_static
+from sim.published.study import SESSIONS, Plans, Source, Workload, heard
 from sim.published.targets import Target, TargetFile, read_targets
 from sim.scenario.load import load_scenario
 from sim.scenario.scenario import Scenario
-
-
-class FitSettings(Settings):
-    """What a fit to the rows moves."""
-
-    rows: str
-    """What the rows that may be fitted are called: "rows of ..."."""
-    coefficients: tuple[str, ...] = Field(min_length=1)
-    """What these rows can tell anything of."""
-
-    @field_validator("coefficients")
-    @classmethod
-    def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        known = [*StepCoefficients.model_fields, *FrontendCoefficients.model_fields]
-        for name in names:
-            if name not in known:
-                raise ValueError(f"{name} is none{did_you_mean(name, known)}")
-            if names.count(name) > 1:
-                raise ValueError(f"{name} is there twice")
-        return names
-
-
-class ClusterSettings(Settings):
-    """The file `cluster.toml`."""
-
-    name: str
-    """In sentences: "fitted to ..."."""
-    source: str
-    """Where it was published."""
-    session_step: PositiveInt = 1
-    """A range of session counts stands for its multiples of this."""
-    typical_sessions: tuple[PositiveInt, ...] = ()
-    """Session counts that stand for a range, or the nearest to them, where runs are many: in the study of
-    assumptions and in a fit. None: all stand for themselves."""
-    static: StaticSettings = StaticSettings()
-    """What the metrics of static rows are."""
-    baseline: tuple[Baseline, ...] = ()
-    fit: FitSettings | None = None
-    """Unset: nothing is fitted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +39,17 @@ class PublishedCluster:
     settings: ClusterSettings
     targets: TargetFile
     assumptions: tuple[Assumption, ...]
-    sources: Mapping[str, Path]
-    """Its own scenarios, by the name of the configuration."""
+    sources: Mapping[str, Source]
+    """Its own configurations."""
 
     @property
     def file(self) -> Path:
         """Its settings."""
-        return self.folder / "cluster.toml"
+        return _file(self.folder)
 
     def plans(self, workloads: Sequence[Workload], overrides: Sequence[str]) -> Plans:
         """Return what is to be run for every point."""
-        return Plans(workloads, overrides, self.sources)
+        return Plans(workloads, overrides, self.sources, self.settings.level or SESSIONS)
 
     def dynamic_rows(self) -> list[Target]:
         """Return the rows that need runs; raises InputError if there is none."""
@@ -122,7 +81,8 @@ class PublishedCluster:
 
     def scenario(self, configuration: str) -> Scenario:
         """Return the scenario of a configuration."""
-        return load_scenario(self.sources.get(configuration, configuration))
+        source = self.sources.get(configuration, Source(configuration))
+        return load_scenario(source.scenario, source.settings)
 
 
 def read_cluster(name_or_folder: str, targets: Path | None = None) -> PublishedCluster:
@@ -137,15 +97,32 @@ def read_cluster(name_or_folder: str, targets: Path | None = None) -> PublishedC
 
     """
     folder = published_path(name_or_folder)
-    settings = _settings(folder / "cluster.toml")
-    sources = {path.stem: path for path in sorted((folder / "scenarios").glob("*.toml"))}
+    settings = _settings(_file(folder))
+    sources = _sources(folder, settings)
     rows = read_targets(targets or folder / "targets.csv", sources, session_step=settings.session_step)
     path = folder / "assumptions.csv"
     assumptions = [*read_rows(path, Assumption)] if path.exists() else []
     cluster = PublishedCluster(folder, settings, rows, tuple(row for _, row in assumptions), sources)
     _check_static(cluster)
+    _check_levels(cluster)
+    _check_variants(cluster)
     _check_settings(cluster, assumptions)
     return cluster
+
+
+def _file(folder: Path) -> Path:
+    """Return the file of a cluster's settings; one that was written down before has cluster.toml."""
+    before = folder / "cluster.toml"
+    return before if before.is_file() and not (folder / "study.toml").is_file() else folder / "study.toml"
+
+
+def _sources(folder: Path, settings: ClusterSettings) -> dict[str, Source]:
+    found = {path.stem: Source(path) for path in sorted((folder / "scenarios").glob("*.toml"))}
+    for name, variant in settings.variants.items():
+        if name in found:
+            raise InputError(f"{_file(folder)}: variants.{name}: is a scenario of the folder already")
+        found[name] = Source(folder / str(settings.scenario), variant.set)
+    return found
 
 
 def _settings(path: Path) -> ClusterSettings:
@@ -159,7 +136,12 @@ def _check_static(cluster: PublishedCluster) -> None:
     """Refuse static rows whose metric nothing is said of."""
     static = cluster.settings.static
     for row in cluster.targets.of_kind("static"):
-        if row.metric not in static.metrics:
+        if row.configurations and row.metric not in OF_ANY:
+            raise InputError(
+                f"{cluster.targets.path}: {row.id}: metric = {row.metric}: is no number of a worker's memory"
+                f"{did_you_mean(row.metric, OF_ANY)}"
+            )
+        if not row.configurations and row.metric not in static.metrics:
             raise InputError(
                 f"{cluster.targets.path}: {row.id}: metric = {row.metric}: [static] of {cluster.file} does "
                 f"not say what it is{did_you_mean(row.metric, static.metrics)}"
@@ -170,17 +152,48 @@ def _check_static(cluster: PublishedCluster) -> None:
                 cluster.scenario(part.configuration)
 
 
+def _check_levels(cluster: PublishedCluster) -> None:
+    """Refuse a level where nothing is said of what it sets, and A/B pairs of what is nowhere printed."""
+    rows = [row for row in cluster.targets.rows if row.printed is not None]
+    for row in rows:
+        if row.level is not None and cluster.settings.level is None:
+            raise InputError(
+                f"{cluster.targets.path}: {row.id}: level = {row.level}: {cluster.file} has no level, the "
+                f"scenario's key that it sets"
+            )
+    printed = {name for row in rows for name in row.configurations}
+    for number, pair in enumerate(cluster.settings.ab):
+        for side, name in (("base", pair.base), ("other", pair.other)):
+            if name not in printed:
+                raise InputError(
+                    f"{cluster.file}: ab.{number}.{side} = {name}: nothing is printed of it"
+                    f"{did_you_mean(name, printed)}"
+                )
+
+
+def _check_variants(cluster: PublishedCluster) -> None:
+    """Refuse what no scenario can be made of: each configuration at the first level that is printed of it."""
+    plans = cluster.plans([], ())
+    firsts = {point.configuration: point for point in reversed(points(cluster.targets.of_kind("dynamic")))}
+    for name in cluster.settings.variants:
+        source, point = plans.source(name), firsts.get(name)
+        with _named(f"{cluster.file}: variants.{name}:"):
+            load_scenario(
+                source.scenario, (*source.settings, *(point.settings(plans.level) if point else ()))
+            )
+
+
 def _check_settings(cluster: PublishedCluster, assumptions: Sequence[tuple[str, Assumption]]) -> None:
     """Refuse what baselines and assumptions set, where the first configuration that it is for refuses it."""
     plans = cluster.plans([], ())
     rows = points(cluster.targets.of_kind("dynamic"))
     sources = [plans.source(name) for name in dict.fromkeys(point.configuration for point in rows)]
-    scenarios = [load_scenario(source) for source in sources]
+    scenarios = [load_scenario(source.scenario, source.settings) for source in sources]
 
     def check(settings: Sequence[str]) -> None:
         for source in sources:
             if own := heard(source, settings):
-                load_scenario(source, own)
+                load_scenario(source.scenario, (*source.settings, *own))
                 return
 
     for number, baseline in enumerate(cluster.settings.baseline):

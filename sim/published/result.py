@@ -120,7 +120,7 @@ def _row(row: RowScore) -> dict[str, Any]:
         "places": [
             {
                 "place": score.cell.label,
-                "sessions": score.cell.sessions,
+                "sessions": score.cell.level,
                 "simulated": score.median,
                 "interval": score.interval,
                 "runs": len(score.values),
@@ -172,7 +172,7 @@ def _line(row: RowScore, score: CellScore, keys: Sequence[str]) -> Sequence[obje
         target.may_be_fitted,
         row.workload,
         score.cell.label,
-        score.cell.sessions,
+        score.cell.level,
         target.unit,
         *target.band,
         score.median,

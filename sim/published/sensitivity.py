@@ -103,10 +103,12 @@ def render_sentences(found: Sensitivity) -> RenderableType:
 
 def narrowed(target: Target, places: Sequence[int]) -> Target:
     """Return a row that speaks of those session counts of its range that are nearest to these, if any."""
-    counts = sorted({cell.sessions for cell in cells(target)})
+    counts = sorted({cell.level for cell in cells(target) if cell.level is not None})
+    if target.printed is not None or not counts:
+        return target
     kept = {min(counts, key=lambda count: abs(count - place)) for place in places} or {*counts}
-    left_out = {*target.session_counts} - kept
-    excepted = [f"{name}@{count}" for name in target.configurations for count in sorted(left_out)]
+    left_out = [level for level in target.levels if level not in kept]
+    excepted = [f"{name}@{level}" for name in target.configurations for level in left_out]
     return target.model_copy(update={"excepted": (*target.excepted, *excepted)})
 
 

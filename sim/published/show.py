@@ -8,6 +8,7 @@ from rich.text import Text
 
 from sim.base import words
 from sim.base.units import plural
+from sim.published.measures import Tolerance
 from sim.published.result import Result
 from sim.published.scores import CellScore, RowScore
 from sim.published.static import StaticScore
@@ -19,6 +20,7 @@ _SHOWN: dict[str, Callable[[float], str]] = {
     "s": words.seconds,
     "ms": lambda value: words.seconds(value / 1e3),
     "fraction": words.percent,
+    "percent": lambda value: words.percent(value / 100),
     "tokens": words.count,
     "blocks": words.count,
     **dict.fromkeys(("ratio", "sessions", "workers"), words.number),
@@ -48,8 +50,8 @@ def quantity(target: Target, value: float | None) -> str:
 
 def band(target: Target) -> str:
     """Return what a row's number may be."""
-    if target.relation == "about":
-        return f"{quantity(target, target.low)} ± {100 * (target.tolerance or 0):g} %"
+    if (printed := target.one_number) is not None:
+        return f"{quantity(target, printed)} {target.tolerance or Tolerance(0.0, points=False)}"
     low, high = target.band
     if low is None or high is None:
         return f"{'at most' if low is None else 'at least'} {quantity(target, high if low is None else low)}"
@@ -60,7 +62,7 @@ def band(target: Target) -> str:
 
 def place(score: CellScore) -> str:
     """Return where a number is of."""
-    return f"{score.cell.label}@{score.cell.sessions}"
+    return score.cell.place
 
 
 def interval(target: Target, ends: tuple[float, float] | None) -> str:

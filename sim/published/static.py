@@ -27,7 +27,11 @@ from sim.workload.profiles import profile_named
 _BLOCK = 16
 """Tokens of a block of an example; any number gives the same costs."""
 
-MemoryNumber = Literal["weights", "pool", "pool_blocks", "token", "state", "session", "sessions"]
+MemoryNumber = Literal[
+    "weights", "pool", "pool_blocks", "pool_tokens", "token", "state", "session", "sessions"
+]
+OF_ANY = ("weights", "pool", "pool_blocks", "pool_tokens", "token", "state")
+"""Those that need nothing but a configuration: metrics of static rows that name one."""
 
 
 class Memory(Settings):
@@ -38,23 +42,29 @@ class Memory(Settings):
     """Of a session that is counted."""
     metrics: Mapping[str, MemoryNumber]
     """Bytes, in the row's unit: of the weights as they are computed with, the KV pool, KV of one token,
-    recurrent state of one sequence, KV and state of one session. Numbers: the pool's blocks, and sessions
-    that it has room for."""
+    recurrent state of one sequence, KV and state of one session. Numbers: the pool's blocks, the tokens in
+    them, and sessions that it has room for."""
 
     def value(self, metric: str, scenario: Scenario) -> float:
         """Return a metric's value."""
-        found = scenario.capacity()
-        session = self.session_tokens * found.model.kv_bytes_per_token + found.model.state_bytes_per_sequence
-        values: dict[MemoryNumber, Callable[[Capacity], float]] = {
-            "weights": lambda found: found.model.weights_computed_bytes,
-            "pool": lambda found: found.pool_bytes,
-            "pool_blocks": lambda found: found.num_blocks,
-            "token": lambda found: found.model.kv_bytes_per_token,
-            "state": lambda found: found.model.state_bytes_per_sequence,
-            "session": lambda found: session,
-            "sessions": lambda found: found.pool_bytes / session,
-        }
-        return values[self.metrics[metric]](found)
+        return memory_number(self.metrics[metric], scenario, self.session_tokens)
+
+
+def memory_number(number: str, scenario: Scenario, session_tokens: int = 1) -> float:
+    """Return one of `MemoryNumber` of a scenario's workers, with a session of so many tokens."""
+    found = scenario.capacity()
+    session = session_tokens * found.model.kv_bytes_per_token + found.model.state_bytes_per_sequence
+    values: dict[str, Callable[[Capacity], float]] = {
+        "weights": lambda found: found.model.weights_computed_bytes,
+        "pool": lambda found: found.pool_bytes,
+        "pool_blocks": lambda found: found.num_blocks,
+        "pool_tokens": lambda found: found.num_blocks * found.block_tokens,
+        "token": lambda found: found.model.kv_bytes_per_token,
+        "state": lambda found: found.model.state_bytes_per_sequence,
+        "session": lambda found: session,
+        "sessions": lambda found: found.pool_bytes / session,
+    }
+    return values[number](found)
 
 
 class Candidate(Settings):
@@ -166,17 +176,24 @@ def score_static(
 
     Args:
         target: the row.
-        settings: what its metric is.
+        settings: what its metric is, unless the row names a configuration.
         scenario_of: returns the scenario of a configuration.
 
     """
+    if target.configurations:
+        value = memory_number(target.metric, scenario_of(target.configurations[0]))
+        return StaticScore(target, _in_unit(value, target.unit), None)
     part = next(part for part in settings.parts if target.metric in part.metrics)
     if isinstance(part, Sessions):
         of_all, of_sets = part.medians(target.metric)
         return StaticScore(target, of_all, (min(of_sets), max(of_sets)))
     value = part.value(target.metric, scenario_of(part.configuration))
-    size = SIZE.units.get(target.unit)
-    return StaticScore(target, value / float(size) if size else value, None)
+    return StaticScore(target, _in_unit(value, target.unit), None)
+
+
+def _in_unit(value: float, unit: str) -> float:
+    size = SIZE.units.get(unit)
+    return value / float(size) if size else value
 
 
 Medians = tuple[float, list[float]]

@@ -12,7 +12,8 @@ from sim.experiments.jobs.engine import Engine
 from sim.experiments.jobs.execute import execute
 from sim.experiments.jobs.fingerprint import fingerprint
 from sim.experiments.jobs.job import Job
-from sim.published.cells import Cell, Numbers, Point
+from sim.published.cells import Cell, Point
+from sim.published.measures import Numbers
 from sim.published.targets import Target
 from sim.runs.journal import Journal
 from sim.runs.run import Run
@@ -20,6 +21,7 @@ from sim.scenario.load import load_scenario
 from sim.scenario.scenario import Scenario
 
 GENERATED = "generated"
+SESSIONS = "workload.sessions"
 
 
 class Replicate(NamedTuple):
@@ -39,6 +41,14 @@ class Workload(NamedTuple):
     """What it sets in a scenario; empty: the scenario's own, sessions generated anew for every seed."""
 
 
+class Source(NamedTuple):
+    """What a configuration is: a scenario under settings."""
+
+    scenario: str | Path
+    """Its file, or a shipped one's name."""
+    settings: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Plans:
     """What is run for every point."""
@@ -46,12 +56,14 @@ class Plans:
     workloads: Sequence[Workload]
     overrides: Sequence[str] = ()
     """One variant of the simulator: for every configuration that has the section which they are of."""
-    sources: Mapping[str, Path] = field(default_factory=dict)
+    sources: Mapping[str, Source] = field(default_factory=dict)
     """Configurations that are no shipped scenarios."""
+    level: str = SESSIONS
+    """The scenario's key that the level of a point is of."""
 
-    def source(self, configuration: str) -> str | Path:
-        """Return the scenario of a configuration: its file, or a shipped one's name."""
-        return self.sources.get(configuration, configuration)
+    def source(self, configuration: str) -> Source:
+        """Return what a configuration is."""
+        return self.sources.get(configuration, Source(configuration))
 
 
 class Made(NamedTuple):
@@ -151,24 +163,25 @@ def scenario_at(workload: Workload, point: Point, replicate: Replicate, plans: P
     """Return what one run of a point runs."""
     draw = [] if replicate.draw is None else [f"timing.draw={replicate.draw}"]
     source = plans.source(point.configuration)
-    settings = (*workload.settings, *point.settings, *heard(source, plans.overrides), *draw)
-    return _loaded(source, settings).model_copy(update={"seed": replicate.seed})
+    own = (*source.settings, *workload.settings, *point.settings(plans.level))
+    settings = (*own, *heard(source, plans.overrides), *draw)
+    return _loaded(source.scenario, settings).model_copy(update={"seed": replicate.seed})
 
 
-def heard(source: str | Path, overrides: Sequence[str]) -> list[str]:
+def heard(source: Source, overrides: Sequence[str]) -> list[str]:
     """Return the overrides that mean anything to a configuration."""
     lacking = _lacking(source)
     return [text for text in overrides if not text.startswith(lacking)]
 
 
 @cache
-def _lacking(source: str | Path) -> tuple[str, ...]:
+def _lacking(source: Source) -> tuple[str, ...]:
     """Return the sections, with a dot, that mean nothing to a configuration."""
-    scenario = load_scenario(source)
+    scenario = load_scenario(source.scenario, source.settings)
     has = {"offload.": scenario.offload is not None, "disaggregation.": scenario.workers.count is None}
     return tuple(section for section, there in has.items() if not there)
 
 
 @lru_cache(maxsize=64)
-def _loaded(source: str | Path, settings: tuple[str, ...]) -> Scenario:
-    return load_scenario(source, settings)
+def _loaded(scenario: str | Path, settings: tuple[str, ...]) -> Scenario:
+    return load_scenario(scenario, settings)

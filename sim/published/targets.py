@@ -1,17 +1,18 @@
 """What is printed of a published cluster, as rows: a number, the places that it is of, and what it may be."""
 
-from collections.abc import Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple, Self, get_args
+from typing import Annotated, Any, Literal, NamedTuple, Self, get_args
 
-from pydantic import BeforeValidator, Field, FiniteFloat, PositiveInt, model_validator
+from pydantic import AliasChoices, BeforeValidator, Field, FiniteFloat, PositiveInt, model_validator
 
 from sim.base.errors import InputError
 from sim.base.messages import did_you_mean
 from sim.base.settings import Settings
 from sim.base.shipped import scenario_names
 from sim.published.csv_rows import Words, empty_is_none, read_rows
+from sim.published.measures import MADE, MOST_LEVEL, SHARES, Level, ReadLevel, ReadTolerance, check_unit
 from sim.results.quantities import check_number, names_before_runs
 from sim.workload.settings import ReplaySettings
 
@@ -34,29 +35,40 @@ class Band(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A configuration with so many sessions."""
+    """A configuration at a level, such as so many sessions."""
 
     configuration: str
-    sessions: int
+    level: Level | None
 
 
-MOST_SESSIONS = 100_000
-Number = Annotated[int | None, Field(gt=0, le=MOST_SESSIONS), BeforeValidator(empty_is_none)]
+Number = Annotated[int | None, Field(gt=0, le=MOST_LEVEL), BeforeValidator(empty_is_none)]
 Limit = Annotated[FiniteFloat | None, BeforeValidator(empty_is_none)]
 
 
+_OF_PRINTED = {"combine": "each", "holds": "every", "relation": "about"}
+"""What a row is whose number is printed as it is."""
+
+
 class Target(Settings):
-    """A row of the file; fields are its columns."""
+    """A row of the file; fields are its columns.
+
+    Either a number is printed of one configuration at one level, with a tolerance; or a relation says what a
+    number, or what is made of two, may be at every level of a range, or at any.
+    """
 
     id: str
     kind: Kind
     """Static: needs no run. Information: has no number, is not scored."""
     metric: str
-    """Dynamic: the name of a number in the JSON summary. Static: a name that `cluster.toml` explains."""
+    """Dynamic: the name of a number in the JSON summary, or one of `measures.MADE`. Static: a name that
+    `study.toml` explains; of a row that names a configuration, one of `static.MemoryNumber`."""
     unit: str
-    """Of low and high; "ms" is the only one that differs from the summary's."""
+    """Of printed, low and high: one of `measures.UNITS`."""
     configurations: Words = ()
-    """Scenarios: of the cluster's folder, else shipped ones."""
+    """Variants or scenarios of the cluster's folder, else shipped scenarios."""
+    level: ReadLevel = None
+    """What the cluster's level is set to; empty: the scenario's own."""
+    printed: Limit = None
     combine: Annotated[Combine | None, BeforeValidator(empty_is_none)] = None
     """Each on its own; the size of the second less the first; the first over the second; or each replayed in
     two ways."""
@@ -70,18 +82,31 @@ class Target(Settings):
     relation: Literal["in", "about", "at least", "at most", "close to turn-dependent"]
     low: Limit = None
     high: Limit = None
-    tolerance: Limit = None
-    """Relative, of relation "about"."""
-    may_be_fitted: Literal["yes", "no"]
-    """Whether coefficients may be fitted to it; every other row is a prediction."""
+    tolerance: ReadTolerance = None
+    """Around what is printed, or of relation "about"."""
+    may_be_fitted: Literal["yes", "no"] = Field(validation_alias=AliasChoices("fitted", "may_be_fitted"))
+    """Whether coefficients may be fitted to it, or were; every other row is a prediction."""
     slide: Number = None
     """Or page, that prints it."""
     session_step: PositiveInt = 1
     """A range of session counts stands for its multiples of this; not given: the cluster's."""
-    note: str = ""
+    note: str = Field(default="", validation_alias=AliasChoices("why", "note"))
+    """Why this tolerance, what may differ."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _printed_as_it_is(cls, columns: Any) -> Any:
+        if not isinstance(columns, dict) or columns.get("printed") in (None, ""):
+            return columns
+        return {**columns, **{name: columns.get(name) or usual for name, usual in _OF_PRINTED.items()}}
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
+        if self.printed is not None:
+            self._check_printed()
+            return self
+        if self.level is not None:
+            raise ValueError(f"level = {self.level}: only beside printed; a range has sessions_min and _max")
         needed: dict[str, object] = {}
         if self.kind == "dynamic":
             needed = {
@@ -99,15 +124,44 @@ class Target(Settings):
             raise ValueError(f"combine = {self.combine} takes two configurations")
         if self.low is not None and self.high is not None and self.low > self.high:
             raise ValueError(f"low = {self.low:g} is above high = {self.high:g}")
+        self._check_points()
         return self
+
+    def _check_printed(self) -> None:
+        if self.kind == "information":
+            raise ValueError("printed: information has no number")
+        others = ("low", "high", "sessions_min", "sessions_max", "excepted")
+        for name in others:
+            if getattr(self, name):
+                raise ValueError(f"{name}: not beside printed, which is of one place")
+        for name, usual in _OF_PRINTED.items():
+            if (found := getattr(self, name)) != usual:
+                raise ValueError(f"{name} = {found}: is {usual} beside printed")
+        if self.tolerance is None:
+            raise ValueError('printed needs a tolerance, such as 0.15, or "3 points" of a share')
+        if len(self.configurations) > 1 or (self.kind == "dynamic" and not self.configurations):
+            raise ValueError("printed is of one configuration")
+        self._check_points()
+
+    def _check_points(self) -> None:
+        if self.tolerance and self.tolerance.points and self.unit not in SHARES:
+            raise ValueError(f"tolerance = {self.tolerance}: unit must be {' or '.join(SHARES)}")
 
     @property
     def band(self) -> Band:
         """What the number may be, in the row's unit."""
-        if self.relation == "about":
-            slack = self.tolerance or 0.0
-            return Band(_times(self.low, 1 - slack), _times(self.high, 1 + slack))
-        return Band(self.low, self.high)
+        low, high = (self.low, self.high) if self.printed is None else (self.printed, self.printed)
+        if self.tolerance is None or self.relation != "about":
+            return Band(low, high)
+        around = self.tolerance.around(low or 0.0, high or 0.0, self.unit)
+        return Band(None if low is None else around[0], None if high is None else around[1])
+
+    @property
+    def one_number(self) -> float | None:
+        """The number that is printed, in the row's unit; None where a limit or a range is."""
+        if self.printed is not None:
+            return self.printed
+        return self.low if self.relation == "about" and self.low == self.high else None
 
     @property
     def fitted(self) -> bool:
@@ -115,8 +169,10 @@ class Target(Settings):
         return self.may_be_fitted == "yes"
 
     @property
-    def session_counts(self) -> tuple[int, ...]:
-        """The session counts that it speaks of: multiples of the step in its range."""
+    def levels(self) -> tuple[Level | None, ...]:
+        """The levels that it speaks of: its own; of a range of sessions, multiples of the step."""
+        if self.printed is not None:
+            return (self.level,)
         if self.sessions_min is None or self.sessions_max is None:
             return ()
         first = -(-self.sessions_min // self.session_step) * self.session_step
@@ -124,11 +180,7 @@ class Target(Settings):
 
     def speaks_of(self, place: Place) -> bool:
         """Return whether a place in its range is no exception."""
-        return f"{place.configuration}@{place.sessions}" not in self.excepted
-
-
-def _times(value: float | None, factor: float) -> float | None:
-    return None if value is None else value * factor
+        return f"{place.configuration}@{place.level}" not in self.excepted
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,21 +195,19 @@ class TargetFile:
         return [row for row in self.rows if row.kind == kind]
 
 
-def read_targets(
-    path: Path, sources: Mapping[str, Path] | None = None, *, session_step: int = 1
-) -> TargetFile:
+def read_targets(path: Path, own: Collection[str] = (), *, session_step: int = 1) -> TargetFile:
     """Return the rows of a file with the columns of `Target`.
 
     Args:
         path: the file.
-        sources: configurations that are no shipped scenarios.
+        own: configurations that are no shipped scenarios.
         session_step: of rows that do not say.
 
     Raises:
         InputError: the file cannot be read, or a row is wrong; names line, column and value.
 
     """
-    known = {*scenario_names(), *(sources or {})}
+    known = {*scenario_names(), *own}
     rows: dict[str, Target] = {}
     for where, row in read_rows(path, Target, {"session_step": session_step}):
         if row.id in rows:
@@ -175,11 +225,14 @@ def read_targets(
 
 def _check_dynamic(row: Target, where: str) -> None:
     """Refuse what no run could answer."""
-    check_number(row.metric, names_before_runs(), f"{where} metric")
+    if row.metric not in MADE:
+        check_number(row.metric, names_before_runs(), f"{where} metric")
+    if row.printed is not None:
+        check_unit(row.metric, row.unit, where)
     clients = get_args(ReplaySettings.model_fields["client"].annotation)
-    if row.replay not in clients:
+    if row.replay not in clients and not (row.printed is not None and not row.replay):
         raise InputError(f"{where} replay = {row.replay!r}: must be one of {', '.join(clients)}")
-    places = [f"{name}@{count}" for name in row.configurations for count in row.session_counts]
+    places = [f"{name}@{level}" for name in row.configurations for level in row.levels]
     if not places:
         raise InputError(
             f"{where} sessions_min = {row.sessions_min}, sessions_max = {row.sessions_max}: must have a "
@@ -190,7 +243,6 @@ def _check_dynamic(row: Target, where: str) -> None:
             raise InputError(f"{where} except = {place}: no place of the row{did_you_mean(place, places)}")
     enough = all if row.combine in PAIRS else any
     if not any(
-        enough(row.speaks_of(Place(name, count)) for name in row.configurations)
-        for count in row.session_counts
+        enough(row.speaks_of(Place(name, level)) for name in row.configurations) for level in row.levels
     ):
         raise InputError(f"{where} except = {' '.join(row.excepted)}: leaves no place of the row")

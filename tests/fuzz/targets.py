@@ -173,7 +173,7 @@ def _read_measured(path: Path, draw: random.Random) -> None:
 def _published_seeds() -> list[tuple[str, bytes]]:
     return [
         (name, text.encode())
-        for name, text in {**FILES, "cluster.toml": FILES["cluster.toml"] + TABLES}.items()
+        for name, text in {**FILES, "study.toml": FILES["study.toml"] + TABLES}.items()
         if "/" not in name
     ]
 

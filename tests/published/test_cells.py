@@ -8,7 +8,7 @@ from tests.published.files import target
 
 def test_a_row_of_each_configuration() -> None:
     row = target(configurations="1p3d 2p6d", sessions_min="20", sessions_max="24", **{"except": "1p3d@24"})
-    assert [(cell.label, cell.sessions) for cell in cells(row)] == [("1p3d", 20), ("2p6d", 20), ("2p6d", 24)]
+    assert [(cell.label, cell.level) for cell in cells(row)] == [("1p3d", 20), ("2p6d", 20), ("2p6d", 24)]
 
 
 def test_a_pair_is_a_cell_of_two_runs() -> None:

@@ -12,7 +12,7 @@ from tests.published.recipe import COMMANDS, FILES, write_cluster
 
 
 def test_the_page_has_every_file() -> None:
-    assert [*FILES] == ["cluster.toml", "targets.csv", "scenarios/two-workers.toml", "assumptions.csv"]
+    assert [*FILES] == ["study.toml", "targets.csv", "scenarios/two-workers.toml", "assumptions.csv"]
     assert len(COMMANDS) == 2
 
 
@@ -39,22 +39,22 @@ def test_the_folder_of_the_page_is_validated(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new", "says"),
     [
-        ("cluster", "session_step", "session_steps", "cluster.toml: session_steps: unknown key"),
-        ("cluster", '"the post"', '"the post', "cluster.toml: not a TOML file: "),
+        ("study", "session_step", "session_steps", "study.toml: session_steps: unknown key"),
+        ("study", '"the post"', '"the post', "study.toml: not a TOML file: "),
         (
-            "cluster",
+            "study",
             "session_step = 2",
             "session_step = 0",
-            "cluster.toml: session_step = 0: must be ",
+            "study.toml: session_step = 0: must be ",
         ),
         (
-            "cluster",
+            "study",
             '"pool_blocks"',
             '"blocks"',
             "memory.metrics.blocks = 'blocks': must be 'weights', ",
         ),
         (
-            "cluster",
+            "study",
             '"two-workers"',
             '"two"',
             "toml: static.memory.configuration: no scenario is called",
@@ -105,7 +105,7 @@ def test_what_is_wrong_in_a_folder_is_said(tmp_path: Path, file: str, old: str, 
 @pytest.mark.parametrize(
     ("added", "says"),
     [
-        ('[[baseline]]\nname = "x"\nsettings = ["timing.preset=roof"]', "cluster.toml: baseline.0 (x): "),
+        ('[[baseline]]\nname = "x"\nsettings = ["timing.preset=roof"]', "study.toml: baseline.0 (x): "),
         (
             '[[baseline]]\nname = "x"\nsettings = ["a=1"]\ntimeless = true',
             "settings: a timeless baseline takes",
@@ -114,7 +114,7 @@ def test_what_is_wrong_in_a_folder_is_said(tmp_path: Path, file: str, old: str, 
             '[fit]\nrows = "rows"\ncoefficients = ["a_pairs_s"]',
             "fit.coefficients = ['a_pairs_s']: a_pairs_s is",
         ),
-        ('[fit]\nrows = "rows"\ncoefficients = []', "cluster.toml: fit.coefficients"),
+        ('[fit]\nrows = "rows"\ncoefficients = []', "study.toml: fit.coefficients"),
         (
             '[static.sessions]\nprofile = "tal"',
             "static.sessions.profile = 'tal': must be 'talk'",
@@ -123,7 +123,7 @@ def test_what_is_wrong_in_a_folder_is_said(tmp_path: Path, file: str, old: str, 
 )
 def test_what_is_wrong_in_other_tables_is_said(tmp_path: Path, added: str, says: str) -> None:
     folder = write_cluster(tmp_path)
-    with (folder / "cluster.toml").open("a", encoding="utf-8") as file:
+    with (folder / "study.toml").open("a", encoding="utf-8") as file:
         file.write(f"\n{added}\n")
     result = CliRunner().invoke(app, ["validate", "published", str(folder)])
     assert result.exit_code == 2
@@ -134,7 +134,7 @@ def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
     for name, says in (
         ("tlak", "no published cluster is called 'tlak'; did you mean 'talk'?"),
         (str(tmp_path / "none"), "no folder is called"),
-        (str(tmp_path), "cluster.toml: No such file"),
+        (str(tmp_path), "study.toml: No such file"),
     ):
         result = CliRunner().invoke(app, ["validate", "published", name])
         assert result.exit_code == 2
@@ -144,8 +144,8 @@ def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
 def test_a_cluster_without_what_an_option_needs_says_so(tmp_path: Path) -> None:
     folder = write_cluster(tmp_path)
     fitting = ["calibrate", "published", str(folder), "--out", str(tmp_path / "fit.toml")]
-    assert "cluster.toml: has no table [fit] with rows and coefficients" in _stderr(fitting)
-    with (folder / "cluster.toml").open("a", encoding="utf-8") as file:
+    assert "study.toml: has no table [fit] with rows and coefficients" in _stderr(fitting)
+    with (folder / "study.toml").open("a", encoding="utf-8") as file:
         file.write('\n[fit]\nrows = "rows"\ncoefficients = ["a_pair_s"]\n')
     assert "targets.csv: no dynamic row has may_be_fitted = yes" in _stderr(fitting)
     head, static, *_ = FILES["targets.csv"].splitlines()

@@ -14,8 +14,8 @@ from tests.published.files import target
 
 def scored(row: Target, by_sessions: dict[int, list[float]]) -> tuple[bool, int, float | None]:
     """Whether a row holds, and the place and number that decide."""
-    found = score_values(row, lambda cell: by_sessions[cell.sessions], "made")
-    return found.holds, found.deciding.cell.sessions, found.deciding.median
+    found = score_values(row, lambda cell: by_sessions[cell.level], "made")
+    return found.holds, found.deciding.cell.level, found.deciding.median
 
 
 def test_the_median_run_decides() -> None:

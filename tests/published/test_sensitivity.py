@@ -59,9 +59,9 @@ def test_a_row_that_holds_names_what_would_lose_it() -> None:
 
 def test_a_range_is_looked_at_in_few_places() -> None:
     wide = target(configurations="agg4 1p3d", combine="difference", sessions_max="28")
-    assert [cell.sessions for cell in cells(narrowed(wide, (12, 20, 28)))] == [12, 20, 28]
+    assert [cell.level for cell in cells(narrowed(wide, (12, 20, 28)))] == [12, 20, 28]
     alone = target(sessions_min="8", sessions_max="8")
-    assert [cell.sessions for cell in cells(narrowed(alone, (12, 20, 28)))] == [8]
+    assert [cell.level for cell in cells(narrowed(alone, (12, 20, 28)))] == [8]
 
 
 def test_what_is_moved_starts_at_what_the_scenario_says() -> None:

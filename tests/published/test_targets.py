@@ -44,7 +44,7 @@ def test_both_ends_of_a_band_are_in_it(band: Band, inside: list[float], outside:
 def test_a_range_of_sessions_stands_for_its_multiples_of_four(
     first: str, last: str, counts: tuple[int, ...]
 ) -> None:
-    assert target(sessions_min=first, sessions_max=last).session_counts == counts
+    assert target(sessions_min=first, sessions_max=last).levels == counts
 
 
 def test_an_exception_is_a_configuration_with_a_session_count() -> None:
@@ -107,4 +107,4 @@ def test_the_shipped_rows() -> None:
             assert load_scenario(name).workers.gpus == 4, row.id
     assert len(fitted) == 7
     for row in file.of_kind("dynamic"):
-        assert row.session_counts, row.id
+        assert row.levels, row.id

@@ -47,14 +47,17 @@ class Chat(Settings):
     """How many of those turns are sent; unset: all."""
     arrivals: Arrivals = "poisson"
     """Gaps between them."""
+    output_tokens: TokensDrawn | None = None
+    """What is generated for each of them; unset: as much as the answer that was given before."""
 
     @model_validator(mode="after")
     def _belong_together(self) -> Self:
         total = self.sessions * self.turns
         if total > MOST_REQUESTS:
             raise ValueError(f"sessions x turns: at most {MOST_REQUESTS:,} requests")
-        if self.rate_per_s is None and self.requests is not None:
-            raise ValueError("requests: only beside rate_per_s, with which turns are sent one by one")
+        for key in ("requests", "output_tokens"):
+            if self.rate_per_s is None and getattr(self, key) is not None:
+                raise ValueError(f"{key}: only beside rate_per_s, with which turns are sent one by one")
         if self.requests is not None and self.requests > total:
             raise ValueError(f"requests: the conversations have {total:,}")
         return self
@@ -103,8 +106,13 @@ class Chat(Settings):
                 timestamp_s=time,
                 delay_s=None,
                 prompt_tokens=turns[place].prompt_tokens,
-                output_tokens=turns[place].output_tokens,
+                output_tokens=self._generated(draws, index, turns[place]),
                 chunks=turns[place].chunks,
             )
             for index, (place, time) in enumerate(zip(chosen, times, strict=True))
         )
+
+    def _generated(self, draws: Draws, index: int, turn: Request) -> int:
+        if self.output_tokens is None:
+            return turn.output_tokens
+        return draws.tokens(self.output_tokens, "output", index)
