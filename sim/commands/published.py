@@ -10,21 +10,19 @@ import typer
 
 from sim.base.errors import InputError
 from sim.commands.options import Format, Jobs, Overrides, Resumed
+from sim.commands.published_all import Answer, listed, overview, stored_overview
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from sim.published.cluster import PublishedCluster
+    from sim.published.result import Result
     from sim.published.settings import WorkloadSettings
     from sim.published.study import Maker, Plans, Replicate, Workload
 
 
-ClusterName = Annotated[
-    str,
-    typer.Argument(
-        metavar="CLUSTER", help="A published cluster: a folder, or a name below calibration/published: talk."
-    ),
-]
+_CLUSTER_HELP = "A published cluster: a folder, or a name below calibration/published: talk."
+ClusterName = Annotated[str, typer.Argument(metavar="CLUSTER", help=_CLUSTER_HELP)]
 Traces = Annotated[
     list[str],
     typer.Option(
@@ -40,8 +38,18 @@ Rows = Annotated[
 
 
 def validate(
-    cluster: ClusterName,
+    cluster: Annotated[
+        str | None,
+        typer.Argument(metavar="[CLUSTER]", help=f"{_CLUSTER_HELP} Without one, those that are shipped."),
+    ] = None,
     *,
+    everything: Annotated[
+        bool, typer.Option("--all", help="All that are shipped, in one table; --out gets a folder of each.")
+    ] = False,
+    stored: Annotated[
+        bool,
+        typer.Option("--stored", help="No run: what is stored beside the rows of CLUSTER, or of all."),
+    ] = False,
     traces: Traces = [],  # noqa: B006 - typer only reads it
     seeds: Annotated[
         int | None,
@@ -68,26 +76,59 @@ def validate(
 ) -> None:
     """Print what the simulator says of every number that is printed of a published cluster.
 
+    Without a cluster: which there are. --all: of each, rows within tolerance, median error and A/B signs.
     `sim validate talk` is short for `sim validate published talk`. Takes minutes: hundreds of runs.
     --sensitivity takes as long again; both go on where an earlier call with the same --out was stopped.
     """
-    from sim.base.shown import WIDTH
-    from sim.commands.console import console
-    from sim.experiments.jobs.engine import local
     from sim.published.cluster import read_cluster
-    from sim.published.study import GENERATED, Maker, Workload, replicates
-    from sim.results.metrics import to_json
-    from sim.runs.journal import journal_in
+    from sim.published.study import GENERATED, Workload, replicates
 
     if baselines and sensitivity:
         raise InputError("--baselines and --sensitivity: give one of them")
+    of_one = {"--trace": traces, "--targets": targets, "--baselines": baselines, "--sensitivity": sensitivity}
+    given = [name for name, value in of_one.items() if value]
+    if given and (cluster is None or stored):
+        raise InputError(f"{given[0]}: is of the runs of one cluster; name one, without --all or --stored")
+    if everything and cluster is not None:
+        raise InputError(f"--all: is of all clusters; leave out {cluster}")
+    if stored:
+        _print(format, *stored_overview(cluster))
+        return
+    if cluster is None:
+
+        def validated(one: "PublishedCluster", folder: Path | None) -> "Result":
+            sent = Workload(GENERATED, replicates(seeds or one.settings.seeds, draws))
+            with _made(one, folder, jobs) as maker:
+                return _result(one, one.plans([sent], overrides), maker, folder)
+
+        _print(format, *(overview(validated, out) if everything else listed()))
+        return
     found = read_cluster(cluster, targets)
     generated = Workload(GENERATED, replicates(seeds or found.settings.seeds, draws))
     recorded = _recorded(traces, replicates(trace_seeds, draws), found.settings.workload)
     plans = found.plans([generated, *recorded], overrides)
     answer = _sensitivity if sensitivity else _baselines if baselines else _rows
-    with _bar(found.settings.name) as on_total, journal_in(out) as journal:
-        content, shown = answer(found, plans, Maker(local(jobs), journal, on_total), out)
+    with _made(found, out, jobs) as maker:
+        content, shown = answer(found, plans, maker, out)
+    _print(format, content, shown)
+
+
+@contextmanager
+def _made(cluster: "PublishedCluster", out: Path | None, jobs: int | None) -> Iterator["Maker"]:
+    """Yield what makes runs, keeps them in a folder, and shows how many there are."""
+    from sim.experiments.jobs.engine import local
+    from sim.published.study import Maker
+    from sim.runs.journal import journal_in
+
+    with _bar(cluster.settings.name) as on_total, journal_in(out) as journal:
+        yield Maker(local(jobs), journal, on_total)
+
+
+def _print(format: Format, content: dict[str, Any], shown: "RenderableType") -> None:
+    from sim.base.shown import WIDTH
+    from sim.commands.console import console
+    from sim.results.metrics import to_json
+
     if format is Format.JSON:
         typer.echo(to_json(content), nl=False)
     else:
@@ -154,21 +195,24 @@ def calibrate(
     console(WIDTH).print(render(found, times.file))
 
 
-Answer = tuple[dict[str, Any], "RenderableType"]
-"""The same for JSON and for a terminal."""
-
-
 def _rows(cluster: "PublishedCluster", plans: "Plans", maker: "Maker", out: Path | None) -> Answer:
-    from sim.published.cells import points
-    from sim.published.result import result, to_dict, write
+    from sim.published.result import to_dict
     from sim.published.show import render
+
+    found = _result(cluster, plans, maker, out)
+    return to_dict(found), render(found)
+
+
+def _result(cluster: "PublishedCluster", plans: "Plans", maker: "Maker", out: Path | None) -> "Result":
+    from sim.published.cells import points
+    from sim.published.result import result, write
     from sim.published.study import make
 
     study = make(points(cluster.targets.of_kind("dynamic")), plans, maker)
-    found = result(cluster.targets, cluster.static_scores(), study)
+    found = result(cluster, study)
     if out is not None:
         write(found, out)
-    return to_dict(found), render(found)
+    return found
 
 
 def _baselines(cluster: "PublishedCluster", plans: "Plans", maker: "Maker", out: Path | None) -> Answer:

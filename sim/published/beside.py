@@ -11,7 +11,7 @@ from rich.text import Text
 from sim.base import words
 from sim.base.whole_file import whole_file
 from sim.published.scores import RowScore
-from sim.published.show import band, place, quantity
+from sim.published.show_rows import band, place, quantity
 from sim.published.targets import Target
 from sim.published.variants import Scored
 from sim.show.text.summary import footnotes, table

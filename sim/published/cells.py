@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from sim.published.measures import UNITS, Level, Numbers, level_text, number
+from sim.published.measures import Level, Numbers, level_text, number
 from sim.published.targets import PAIRS, Place, Target
 
 
@@ -47,7 +47,7 @@ class Cell(NamedTuple):
         known = [value for value in found if value is not None]
         if len(known) < len(self.points):
             return None
-        scale = UNITS.get(target.unit, 1.0)
+        scale = target.scale
         match target.combine:
             case "difference":
                 return (known[1] - known[0]) * scale

@@ -9,6 +9,7 @@
 Those that are shipped stand in `calibration/published/`, with stored results beside.
 """
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,9 +19,9 @@ from pydantic import ValidationError
 
 from sim.base.errors import InputError
 from sim.base.messages import did_you_mean, first_problem
-from sim.base.shipped import published_path, read_toml
+from sim.base.shipped import published_path, read_toml, scenario_path
 from sim.published.assumptions import Assumption
-from sim.published.cells import points
+from sim.published.cells import Point, points
 from sim.published.csv_rows import read_rows
 from sim.published.sensitivity import narrowed
 from sim.published.settings import ClusterSettings, FitSettings
@@ -49,7 +50,25 @@ class PublishedCluster:
 
     def plans(self, workloads: Sequence[Workload], overrides: Sequence[str]) -> Plans:
         """Return what is to be run for every point."""
-        return Plans(workloads, overrides, self.sources, self.settings.level or SESSIONS)
+        return Plans(workloads, overrides, self.sources, self.level)
+
+    @property
+    def level(self) -> str:
+        """The scenario's key that the levels of rows are of."""
+        return self.settings.level or SESSIONS
+
+    def scenarios_key(self, points: Sequence[Point]) -> str:
+        """Return a short text that differs once what these points run differs: scenario files and settings.
+
+        Nothing of presets, coefficients and code is in it: those are in the fingerprints of runs.
+        """
+        digest = hashlib.sha256()
+        for point in points:
+            source = self.sources.get(point.configuration, Source(point.configuration))
+            path = source.scenario if isinstance(source.scenario, Path) else scenario_path(source.scenario)
+            settings = (*source.settings, *point.settings(self.level))
+            digest.update(path.read_bytes() + "\n".join(settings).encode())
+        return digest.hexdigest()[:16]
 
     def dynamic_rows(self) -> list[Target]:
         """Return the rows that need runs; raises InputError if there is none."""
@@ -136,12 +155,12 @@ def _check_static(cluster: PublishedCluster) -> None:
     """Refuse static rows whose metric nothing is said of."""
     static = cluster.settings.static
     for row in cluster.targets.of_kind("static"):
-        if row.configurations and row.metric not in OF_ANY:
+        if row.memory_of and row.metric not in OF_ANY:
             raise InputError(
                 f"{cluster.targets.path}: {row.id}: metric = {row.metric}: is no number of a worker's memory"
                 f"{did_you_mean(row.metric, OF_ANY)}"
             )
-        if not row.configurations and row.metric not in static.metrics:
+        if not row.memory_of and row.metric not in static.metrics:
             raise InputError(
                 f"{cluster.targets.path}: {row.id}: metric = {row.metric}: [static] of {cluster.file} does "
                 f"not say what it is{did_you_mean(row.metric, static.metrics)}"

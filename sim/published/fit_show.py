@@ -7,7 +7,7 @@ from sim.hardware.coefficient_file import CoefficientFile
 from sim.hardware.coefficient_toml import written
 from sim.published.fit import Fit, row_loss
 from sim.published.scores import RowScore
-from sim.published.show import band, place, quantity
+from sim.published.show_rows import band, place, quantity
 from sim.show.text.summary import table
 
 

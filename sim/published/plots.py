@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sim.base.whole_file import whole_file
 from sim.published.scores import RowScore
-from sim.published.show import band, quantity
+from sim.published.show_rows import band, quantity
 from sim.published.variants import Scored
 from sim.show.pictures.labels import as_label
 

@@ -13,7 +13,7 @@ from sim.base.whole_file import whole_file
 from sim.published.assumptions import Assumption, Moved, moved
 from sim.published.cells import cells, points
 from sim.published.scores import RowScore
-from sim.published.show import band, place, quantity
+from sim.published.show_rows import band, place, quantity
 from sim.published.study import Maker, Plans, scenario_at
 from sim.published.targets import Target
 from sim.published.variants import Scored, Variant, score_variants

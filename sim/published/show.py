@@ -1,80 +1,52 @@
 """What a person reads of a validation against a published cluster, made for a terminal of 100 columns."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from sim.base import words
 from sim.base.units import plural
-from sim.published.measures import Tolerance
 from sim.published.result import Result
-from sim.published.scores import CellScore, RowScore
+from sim.published.scores import RowScore
+from sim.published.show_printed import ab_table, counted_lines, printed_table
+from sim.published.show_rows import band, interval, place, quantity
 from sim.published.static import StaticScore
 from sim.published.study import Workload
 from sim.published.targets import Target
 from sim.show.text.summary import footnotes, heading, table
 
-_SHOWN: dict[str, Callable[[float], str]] = {
-    "s": words.seconds,
-    "ms": lambda value: words.seconds(value / 1e3),
-    "fraction": words.percent,
-    "percent": lambda value: words.percent(value / 100),
-    "tokens": words.count,
-    "blocks": words.count,
-    **dict.fromkeys(("ratio", "sessions", "workers"), words.number),
-}
-
 
 def render(found: Result) -> RenderableType:
     """Return all tables, ready to print."""
-    parts: list[RenderableType] = [_static(found.static), Text()]
+    parts: list[RenderableType] = [_static(found.static), Text()] if found.static else []
+    several = len(found.study.plans.workloads) > 1
     for workload in found.study.plans.workloads:
         rows = found.dynamic[workload.name]
-        head = heading(f"Workload: {workload.name}", _runs(workload))
-        parts += [head, _dynamic(rows), _counted(rows), Text()]
-    if len(found.study.plans.workloads) > 1:
+        parts += [
+            heading(f"Workload: {workload.name}", _runs(workload)),
+            *_rows(found, workload.name),
+            Text(),
+        ]
+        if any(row.target.printed is not None for row in rows):
+            parts += [Text(text, style="bold") for text in counted_lines(found.static, rows)] + [Text()]
+        if verdicts := found.pairs(workload.name):
+            parts += [ab_table(found.cluster.settings, verdicts), Text()]
+    if several:
         parts += [_overview(found), Text()]
     return Group(*parts, footnotes(_legend(found.targets.of_kind("dynamic")), found.notes))
 
 
-def quantity(target: Target, value: float | None) -> str:
-    """Return a row's number with its unit."""
-    if value is None:
-        return words.MISSING
-    shown = _SHOWN.get(target.unit)
-    text = shown(abs(value)) if shown else f"{abs(value):.4g} {target.unit}"
-    return f"-{text}" if value < 0 else text
-
-
-def band(target: Target) -> str:
-    """Return what a row's number may be."""
-    if (printed := target.one_number) is not None:
-        return f"{quantity(target, printed)} {target.tolerance or Tolerance(0.0, points=False)}"
-    low, high = target.band
-    if low is None or high is None:
-        return f"{'at most' if low is None else 'at least'} {quantity(target, high if low is None else low)}"
-    if low == high:
-        return quantity(target, low)
-    return _range(target, low, high)
-
-
-def place(score: CellScore) -> str:
-    """Return where a number is of."""
-    return score.cell.place
-
-
-def interval(target: Target, ends: tuple[float, float] | None) -> str:
-    """Return from where to where most runs are."""
-    return words.MISSING if ends is None else _range(target, *ends)
-
-
-def _range(target: Target, low: float, high: float) -> str:
-    """Return "100 to 400 ms", or "948 ms to 3.29 s" where the units differ."""
-    first, unit = quantity(target, low).partition(" ")[::2]
-    last = quantity(target, high)
-    return f"{first} to {last}" if last.partition(" ")[2] == unit else f"{first} {unit} to {last}"
+def _rows(found: Result, workload: str) -> Iterator[RenderableType]:
+    """Yield the tables of a workload: of numbers that are printed, of ranges and relations."""
+    rows = found.dynamic[workload]
+    printed = [row for row in rows if row.target.printed is not None]
+    others = [row for row in rows if row.target.printed is None]
+    if printed:
+        yield printed_table(found.cluster.settings, printed)
+    if others or not printed:
+        yield _dynamic(others)
+        yield _counted(others)
 
 
 def _runs(workload: Workload) -> str:
@@ -144,11 +116,17 @@ def _verdict(holds: bool, detail: str = "") -> Text:
 
 
 def _legend(targets: Sequence[Target]) -> list[str]:
-    notes = [
-        "median and 95 % of the runs are of the place that is furthest from the target (nearest, where one "
-        "place is enough); a row is inside if the median is, at every place",
-        "differences: second less first; their size is compared",
-    ]
+    notes = []
+    if any(target.printed is None for target in targets):
+        notes += [
+            "median and 95 % of the runs are of the place that is furthest from the target (nearest, where "
+            "one place is enough); a row is inside if the median is, at every place",
+            "differences: second less first; their size is compared",
+        ]
+    if any(target.printed is not None for target in targets):
+        notes.append(
+            "simulated: the median run; what has no number counts as outside, and as an error without end"
+        )
     if any(target.fitted for target in targets):
         notes.insert(0, "* may be fitted; all other rows are predictions, whatever the coefficients")
     return notes

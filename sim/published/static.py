@@ -176,12 +176,12 @@ def score_static(
 
     Args:
         target: the row.
-        settings: what its metric is, unless the row names a configuration.
+        settings: what its metric is, unless a printed number is of a configuration.
         scenario_of: returns the scenario of a configuration.
 
     """
-    if target.configurations:
-        value = memory_number(target.metric, scenario_of(target.configurations[0]))
+    if target.memory_of:
+        value = memory_number(target.metric, scenario_of(target.memory_of))
         return StaticScore(target, _in_unit(value, target.unit), None)
     part = next(part for part in settings.parts if target.metric in part.metrics)
     if isinstance(part, Sessions):

@@ -12,7 +12,16 @@ from sim.base.messages import did_you_mean
 from sim.base.settings import Settings
 from sim.base.shipped import scenario_names
 from sim.published.csv_rows import Words, empty_is_none, read_rows
-from sim.published.measures import MADE, MOST_LEVEL, SHARES, Level, ReadLevel, ReadTolerance, check_unit
+from sim.published.measures import (
+    MADE,
+    MOST_LEVEL,
+    SHARES,
+    UNITS,
+    Level,
+    ReadLevel,
+    ReadTolerance,
+    check_unit,
+)
 from sim.results.quantities import check_number, names_before_runs
 from sim.workload.settings import ReplaySettings
 
@@ -164,9 +173,19 @@ class Target(Settings):
         return self.low if self.relation == "about" and self.low == self.high else None
 
     @property
+    def scale(self) -> float:
+        """How many of its unit are one of the summary's."""
+        return UNITS.get(self.unit, 1.0)
+
+    @property
     def fitted(self) -> bool:
         """Whether coefficients may be fitted to it."""
         return self.may_be_fitted == "yes"
+
+    @property
+    def memory_of(self) -> str:
+        """The configuration whose memory a static row is of; "": what `study.toml` says of its metric."""
+        return self.configurations[0] if self.printed is not None and self.configurations else ""
 
     @property
     def levels(self) -> tuple[Level | None, ...]:

@@ -15,7 +15,7 @@ from sim.measured.run import load_run
 from sim.measured.summary import summarise
 from sim.published.cells import points
 from sim.published.cluster import read_cluster
-from sim.published.show import band
+from sim.published.show_rows import band
 from sim.scenario.load import load_scenario
 from sim.workload.formats import FORMATS
 from sim.workload.settings import ReplaySettings

@@ -7,7 +7,7 @@ import csv
 from collections.abc import Iterator
 
 from sim.published.cluster import read_cluster
-from sim.published.show import band, interval, quantity
+from sim.published.show_rows import band, interval, quantity
 from sim.published.targets import Target, TargetFile
 
 TALK = read_cluster("talk")

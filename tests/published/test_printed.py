@@ -8,7 +8,7 @@ from sim.base.errors import InputError
 from sim.published.cells import Point, cells, points
 from sim.published.cluster import read_cluster
 from sim.published.measures import Tolerance, check_unit, number
-from sim.published.show import band
+from sim.published.show_rows import band
 from sim.published.study import GENERATED, Workload, replicates, scenario_at
 from sim.published.targets import Band
 from tests.published.example import EXAMPLE, write_example
