@@ -9,6 +9,8 @@ decoding sequence. Its time is a sum of resources:
     + a_pair * sum of new * (prefix + new / 2) attention of prefills pairs every token with all before it
     + c_pf + c_mixed * context of the decodes  of a step with prefill: another kernel
 
+and no less than t_launch, in which the host launches its kernels while the GPU computes.
+
 With tiles of 128, 1,030 tokens take as long as 1,152. With p = 1 reading and computing add up, with an
 infinite p the longer of them counts. Where a `DenseTable` is given, its times stand in place of the smooth
 maximum.
@@ -62,6 +64,9 @@ class StepCoefficients(Settings):
     """Once for a step with any prefill."""
     c_step_s: Seconds = 0.0
     """Once for every step."""
+    t_launch_s: Seconds = 0.0
+    """The shortest step, whatever the GPU computes in it: what the host takes to launch its kernels one by one,
+    in eager mode. 0: they are launched together, as a CUDA graph."""
 
 
 class StepTime(Protocol):
@@ -110,7 +115,8 @@ class StepLaw:
         if not prefill:
             if not decode_batch:
                 return 0.0
-            return self._decodes_s(decode_batch) + self._of.c_kv_s_per_token * decode_context_tokens
+            decode = self._decodes_s(decode_batch) + self._of.c_kv_s_per_token * decode_context_tokens
+            return max(decode, self._of.t_launch_s)
         tokens, pairs = decode_batch, 0.0
         for new, prefix in prefill:
             tokens += new
@@ -120,7 +126,8 @@ class StepLaw:
             dense = self._prefill_s[tokens] = self._prefill(tokens)
         fixed = dense + self._of.c_seq_s * (len(prefill) + decode_batch) + self._of.c_step_s
         decodes = (self._of.c_kv_s_per_token + self._of.c_mixed_s_per_token) * decode_context_tokens
-        return fixed + decodes + (self._of.a_pair_s * pairs + self._of.c_pf_s)
+        time_s = fixed + decodes + (self._of.a_pair_s * pairs + self._of.c_pf_s)
+        return max(time_s, self._of.t_launch_s)
 
     def decode_s(self, batch: int, sum_context_tokens: int, n: int) -> NDArray[np.float64]:
         """Return the times of `n` successive steps in seconds, shape (n,).
@@ -132,7 +139,8 @@ class StepLaw:
 
         """
         contexts = np.arange(sum_context_tokens, sum_context_tokens + batch * n, batch, dtype=np.float64)
-        return self._decodes_s(batch) + self._of.c_kv_s_per_token * contexts
+        times_s = self._decodes_s(batch) + self._of.c_kv_s_per_token * contexts
+        return np.maximum(times_s, self._of.t_launch_s) if self._of.t_launch_s else times_s
 
     def _decodes_s(self, batch: int) -> float:
         """Return what does not depend on contexts in a step without prefill."""

@@ -33,6 +33,7 @@ laws = st.builds(
     st.floats(1, 6),
     *[st.floats(0, 1e-8)] * 3,
     *[st.floats(0, 0.01)] * 3,
+    st.floats(0, 0.1),
 )
 
 
@@ -69,6 +70,26 @@ def test_dense_layers_compute_whole_tiles() -> None:
         128,
     ]
     assert law.decode_s(3, 1000, 2).tolist() == [64.0, 64.0]
+
+
+def test_no_step_is_shorter_than_the_launches_of_eager_mode_which_hide_what_the_gpu_computes() -> None:
+    law = StepLaw(
+        StepCoefficients(
+            t_floor_s=3.0,
+            c_tok_s_per_token=0.5,
+            smooth_max_p=2,
+            a_pair_s=0.0,
+            c_kv_s_per_token=0.25,
+            t_launch_s=7.0,
+        )
+    )
+    # 8 tokens take sqrt(3^2 + 4^2) = 5 s, and 10 tokens of context 2.5 s: 2 of them end before the launches do.
+    assert law.step_s([], 8, 8) == 7.0
+    assert law.step_s([], 8, 10) == 7.5
+    assert law.step_s([(7, 0)], 1, 4) == 7.0
+    assert law.step_s([(7, 0)], 1, 12) == 8.0
+    assert law.decode_s(8, 0, 3).tolist() == [7.0, 7.0, 9.0]
+    assert law.step_s([], 0, 0) == 0.0
 
 
 def test_decode_attention_may_cost_more_beside_prefill() -> None:
