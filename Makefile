@@ -32,6 +32,7 @@ notebooks: $(VENV)/test.stamp
 
 tables: $(VENV)/run.stamp
 	$(BIN)/python notebooks/tables.py
+	$(BIN)/python notebooks/regions.py
 
 fast: | $(BIN)/python
 	rm -f $(VENV)/*.stamp

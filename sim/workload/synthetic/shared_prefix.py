@@ -88,7 +88,9 @@ class SharedPrefix(Settings):
         note = f"generated as shared-prefix, seed {seed}: {len(requests):,} requests, {self.groups:,} groups "
         note += f"of {self.prompts_per_group:,} {plural(self.prompts_per_group, 'prompt')}, "
         note += f"{n:,} {plural(n, 'stage')}"
-        return Trace(tuple(requests), self.chunk_tokens, "shared-prefix", (note,), marks_answers=True, has_tags=True)
+        return Trace(
+            tuple(requests), self.chunk_tokens, "shared-prefix", (note,), marks_answers=True, has_tags=True
+        )
 
     def _prompts(self, draws: Draws, n: int) -> list[tuple[int, int, BlockRuns]]:
         """Return the first `n` prompts that are sent: group, tokens and chunks."""
