@@ -33,6 +33,7 @@ notebooks: $(VENV)/test.stamp
 tables: $(VENV)/run.stamp
 	$(BIN)/python notebooks/shootout_tables.py
 	$(BIN)/python notebooks/tables.py
+	$(BIN)/python notebooks/regions.py
 
 fast: | $(BIN)/python
 	rm -f $(VENV)/*.stamp

@@ -455,3 +455,26 @@ def test_answers_of_smaller_runs_and_of_sessions_that_begin_anew_return_too():
         assert len(of_first_time) == 2
         if "lanes" in more:
             assert set(of_first_time.values()) == {once[1]}
+
+
+# -- tags ---------------------------------------------------------------------------------------------------
+
+
+def test_requests_have_the_tags_of_the_trace_also_those_that_begin_anew_and_warm_ups_have_none():
+    tagged = [replace(request, tag=tag) for request, tag in zip(ONE.requests, ["a", "b"], strict=True)]
+    requests = replace(ONE, requests=tuple(tagged), has_tags=True)
+    cluster = play(
+        requests,
+        replay={"client": "turn-dependent", "lanes": 1, "duration_s": 30, "warm_start": "first-contexts"},
+    )
+    found = by_index(cluster, "phase", "tag")
+    assert found[:3] == [("measured", "a"), ("measured", "b"), ("warm-up", None)]
+    assert len(found) > 4
+    assert found[3:5] == [("measured", "a"), ("measured", "b")]
+    assert [*summary_of(cluster)["by_tag"]] == ["a", "b"]
+
+
+def test_a_trace_without_tags_gives_a_table_without_them():
+    cluster = play(ONE)
+    assert not cluster.recorder.rows.tables["requests"].has("tag")
+    assert "by_tag" not in summary_of(cluster)

@@ -95,6 +95,16 @@ def test_what_a_format_cannot_say_is_counted(tmp_path: Path) -> None:
     assert convert(replace(TWO, requests=TWO.requests[:1]), file, "mooncake", force=True) == []
 
 
+def test_tags_are_kept_by_mooncake_and_lost_elsewhere(tmp_path: Path) -> None:
+    one = replace(SMALL, requests=(replace(SMALL.requests[0], tag="rate-3"), *SMALL.requests[1:]))
+    file = tmp_path / "file"
+    assert [row.get("tag") for row in written(one, file, "mooncake")][:2] == ["rate-3", None]
+    read = load_trace(file, format="mooncake", chunk_tokens=SMALL.chunk_tokens)
+    assert read.has_tags
+    assert [request.tag for request in read.requests][:2] == ["rate-3", None]
+    assert "requests without their tag: 1" in convert(one, file, "dynamo", force=True)
+
+
 def test_ids_that_others_cannot_take_are_new(tmp_path: Path) -> None:
     # 3 stands for a full chunk in one prompt, and for half of one in another.
     assert written(SMALL, tmp_path / "a", "mooncake")[3]["hash_ids"] == [1, 2, 3]

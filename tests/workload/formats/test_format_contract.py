@@ -85,7 +85,7 @@ def test_a_file_of_it_is_read_as_its_requests_in_order_from_0_and_that_is_said(
 
 @every_format
 def test_all_other_names_of_its_keys_mean_the_same(tmp_path: Path, written_in: RowFormat) -> None:
-    rare = {"delay", "priority", "strict_priority", "policy_class", "block_size"}
+    rare = {"delay", "priority", "strict_priority", "policy_class", "tag", "block_size"}
     names = {field: keys for field, keys in written_in.keys.items() if field not in rare}
     for chosen in product(*names.values()):
         renamed = {written_in.key(field): key for field, key in zip(names, chosen, strict=True)}
@@ -144,6 +144,7 @@ def test_a_value_that_is_wrong_is_named_with_file_line_and_key(tmp_path: Path, w
         "priority": lambda key: ("high", f"{key} = 'high': must be a whole number from"),
         "strict_priority": lambda key: (-1, f"{key} = -1: must be a whole number from 0"),
         "policy_class": lambda key: ([], f"{key} = []: must be a string or a whole number"),
+        "tag": lambda key: ([], f"{key} = []: must be a string or a whole number"),
         "block_size": lambda key: (0, f"{key} = 0: must be a whole number of tokens from 1"),
     }
     good, bad = rows(written_in)

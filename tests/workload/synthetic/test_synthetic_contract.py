@@ -119,3 +119,13 @@ def test_there_is_something_to_hit(name: str) -> None:
     table = PrefixTable(trace.chunk_tokens, 16)
     required = sum(table.add(r.chunks, r.prompt_tokens).required_tokens for r in trace.requests)
     assert 0 < required < sum(request.prompt_tokens for request in trace.requests)
+
+
+def test_each_stage_of_shared_prefixes_has_a_tag_and_begins_with_the_first_prompt() -> None:
+    stages = [{"rate_per_s": rate, "duration_s": 5} for rate in (1, 2, 1)]
+    trace = made("shared-prefix", stages=stages, pause_s=1000)
+    assert trace.has_tags
+    assert [r.tag for r in trace.requests] == ["rate-1"] * 5 + ["rate-2"] * 10 + ["rate-1-2"] * 5
+    prompts = [(r.prompt_tokens, list(r.chunks)) for r in trace.requests]
+    assert prompts[:5] == prompts[5:10] == prompts[15:]
+    assert len({tuple(chunks) for _, chunks in prompts}) == 10
