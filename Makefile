@@ -1,7 +1,7 @@
 # make run    installs what is needed, then simulates the shipped cluster of eight H100s
 # make test   runs the tests that take no more than seconds, make test-slow the others; make lint checks style and
 #             types; make clean forgets it all
-# make notebooks runs the notebooks and stores what they show; make tables the sweeps that two of them read
+# make notebooks runs the notebooks and stores what they show; make tables the sweeps that some of them read
 # make fast   puts a build with compiled hot modules into .venv, a copy of the sources as they are now (a C compiler
 #             is needed); the next make run, test or lint goes back to the sources themselves
 # Only python3 (3.11 or newer, with venv) and make are needed; packages come from PyPI.
@@ -32,8 +32,8 @@ notebooks: $(VENV)/test.stamp
 
 tables: $(VENV)/run.stamp
 	$(BIN)/python notebooks/shootout_tables.py
-	$(BIN)/python notebooks/tables.py
 	$(BIN)/python notebooks/regions.py
+	$(BIN)/python notebooks/tables.py
 
 fast: | $(BIN)/python
 	rm -f $(VENV)/*.stamp
