@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sim.workload.request import Trace
 from tests.cluster.test_disaggregated import pair
 from tests.cluster.test_router_queue import alone, times
 from tests.clusters import rows, run_cluster, scenario, trace
@@ -18,21 +19,24 @@ def by(policy):
     return {"scheduling_policy": policy, "async_scheduling": False}
 
 
-def urgent(request, priority):
-    return replace(request, priority=priority)
+def with_priorities(requests, priorities):
+    given_ = zip(requests.requests, priorities, strict=True)
+    urgent = tuple(replace(request, priority=priority) for request, priority in given_)
+    return Trace(urgent, requests.chunk_tokens, "made by hand")
+
+
+LAST_IS_URGENT = with_priorities(trace(alone(0), alone(1, 0.25), alone(2, 0.5)), (0, 0, 5))
 
 
 @pytest.mark.parametrize(("policy", "first_token_s"), [("fcfs", [1, 2, 3]), ("priority", [1, 3, 2])])
 def test_the_greater_number_of_the_trace_goes_first(policy, first_token_s):
-    requests = trace(alone(0), alone(1, 0.25), urgent(alone(2, 0.5), 5))
-    cluster = run_cluster(scenario(**ONE, engine=by(policy)), requests)
+    cluster = run_cluster(scenario(**ONE, engine=by(policy)), LAST_IS_URGENT)
     assert times(cluster, "first_token_s") == [(float(time_s),) for time_s in first_token_s]
 
 
 def test_prefill_workers_have_them_too():
-    requests = trace(alone(0), alone(1, 0.25), urgent(alone(2, 0.5), 5))
     served = [
-        [time_s for (time_s,) in times(run_cluster(pair(engine=by(policy)), requests), "first_token_s")]
+        [time_s for (time_s,) in times(run_cluster(pair(engine=by(policy)), LAST_IS_URGENT), "first_token_s")]
         for policy in ("fcfs", "priority")
     ]
     assert served[0][1] < served[0][2]
@@ -45,28 +49,13 @@ ASKED = st.tuples(st.integers(0, 40), st.integers(1, 8), st.integers(1, 60), st.
 @settings(max_examples=25)
 @given(st.lists(ASKED, min_size=1, max_size=9), st.booleans())
 def test_fast_forward_changes_nothing(asked, asynchronous):
-    requests = trace(
-        *(
-            urgent(alone(n, at_s / 4, tokens=16 * blocks, output=output), priority)
-            for n, (at_s, blocks, output, priority) in enumerate(asked)
-        )
-    )
+    asked.sort()
+    made = [alone(n, at_s / 4, 16 * blocks, output) for n, (at_s, blocks, output, _) in enumerate(asked)]
+    requests = with_priorities(trace(*made), [priority for *_, priority in asked])
+    engine = {"scheduling_policy": "priority", "kv_blocks": 16, "async_scheduling": asynchronous}
     found = [
         sorted(
-            rows(
-                run_cluster(
-                    scenario(
-                        **ONE,
-                        engine={
-                            "scheduling_policy": "priority",
-                            "kv_blocks": 16,
-                            "async_scheduling": asynchronous,
-                            "fast_forward": fast,
-                        },
-                    ),
-                    requests,
-                )
-            ),
+            rows(run_cluster(scenario(**ONE, engine=engine | {"fast_forward": fast}), requests)),
             key=lambda row: row["index"],
         )
         for fast in (True, False)
