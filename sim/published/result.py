@@ -197,6 +197,8 @@ def _lines(found: Result) -> Iterator[Sequence[object]]:
         )
         yield _written(
             *head,
+            target.unit,
+            *target.band,
             static.value,
             *(static.interval or (None, None)),
             "",

@@ -50,7 +50,12 @@ def test_out_holds_runs_and_tables_and_is_gone_on_with(rows: tuple[str, ...], tm
     first = call(*rows, "--seeds", "1", "--out", str(out))
     runs = (out / "runs.jsonl").read_bytes()
 
-    assert {path.name for path in out.iterdir()} == {"runs.jsonl", "results.csv", "runs.parquet"}
+    assert {path.name for path in out.iterdir()} == {
+        "page.html",
+        "runs.jsonl",
+        "results.csv",
+        "runs.parquet",
+    }
     with (out / "results.csv").open() as file:
         found = list(csv.DictReader(file))
     assert [(row["id"], row["place"], row["sessions"]) for row in found] == [
