@@ -1,7 +1,7 @@
 """The numbers of requests of a kind: what the trace tags them as, such as a stage of the load.
 
-A run whose trace has tags says of each request which one it has, in a column of the table of requests, and has
-in its summary, as `by_tag`, for each tag in the order of their first requests:
+A run whose trace has tags says of each request which one it has, in a column of the table of requests, and
+has in its summary, as `by_tag`, for each tag in the order of their first requests:
 
 - `requests`: how many there are (`total`) and how many of them were `completed`;
 - `ttft_s`, `tpot_s`, `e2e_s`, `queue_s`: of these, as for all requests;

@@ -20,6 +20,8 @@ MOST_PRIORITY = 2**31
 RARE = frozenset({"priority", "strict_priority", "policy_class", "tag", "block_size", "rest"})
 """Fields that a format may have a key of the same name for; "rest": keys that change nothing."""
 _SAID_RARELY = RARE - {"rest"}
+MOST_TAGS = 1_000
+"""Different ones of a trace: each has its numbers in a summary."""
 MOST_KEYS = 1_000
 """Names of keys, and sets of them, that are remembered."""
 
@@ -80,6 +82,7 @@ class RowReader(Reader):
         self.models: Counter[str] = Counter()
         """Rows so far by the model that they name."""
         self._format = row_format
+        self._tags: set[str] = set()
         self._layouts: dict[tuple[str, ...], Layout] = {}
         """By the keys of an object, which mostly are the same in a whole file."""
 
@@ -141,10 +144,16 @@ class RowReader(Reader):
         if "policy_class" in self._format.keys and record.get("policy_class") is not None:
             found["policy_class"] = name_of("policy_class", record["policy_class"])
         if "tag" in self._format.keys and record.get("tag") is not None:
-            found["tag"] = name_of("tag", record["tag"])
+            found["tag"] = self._tag(record["tag"])
         if "block_size" in self._format.keys and record.get("block_size") is not None:
             found["block_size"] = length("block_size", record["block_size"], 1)
         return found
+
+    def _tag(self, value: Any) -> str:
+        self._tags.add(tag := name_of("tag", value))
+        if len(self._tags) > MOST_TAGS:
+            raise InputError(f"tag = {shown(tag)}: more than {MOST_TAGS:,} different ones; a tag is of a kind")
+        return tag
 
     def _layout(self, record: Mapping[str, Any]) -> Layout:
         if (foreign := foreign_format(record)) is not None:

@@ -14,7 +14,7 @@ from sim.base.errors import InputError
 from sim.scenario.scenario import Scenario
 from sim.workload import formats
 from sim.workload.formats import FORMATS
-from sim.workload.formats.row import RowFormat
+from sim.workload.formats.row import MOST_TAGS, RowFormat
 from sim.workload.request import Request
 from tests.workload.files import load, refusal
 
@@ -182,3 +182,12 @@ def test_a_name_that_none_has_is_said_with_the_nearest(tmp_path: Path) -> None:
 def test_a_format_has_the_fields_of_a_row_and_all_that_are_needed(keys: Any, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         RowFormat(name="mine", keys=keys, units_per_s=1.0)
+
+
+def test_tags_are_of_kinds_not_of_requests(tmp_path: Path) -> None:
+    mooncake = OF_ROWS["mooncake"]
+    several = [row(mooncake, 1.0, 20, 2, [1, 2]) | {"tag": number} for number in range(MOST_TAGS + 1)]
+    trace = load(tmp_path, *several[:-1], format="mooncake", chunk_tokens=CHUNK_TOKENS)
+    assert trace.has_tags
+    message = refusal(tmp_path, *several, format="mooncake")
+    assert message.startswith(f"line {MOST_TAGS + 1}: tag = '{MOST_TAGS}': more than 1,000 different ones")
