@@ -197,8 +197,6 @@ def _lines(found: Result) -> Iterator[Sequence[object]]:
         )
         yield _written(
             *head,
-            target.unit,
-            *target.band,
             static.value,
             *(static.interval or (None, None)),
             "",
