@@ -65,8 +65,8 @@ class StepCoefficients(Settings):
     c_step_s: Seconds = 0.0
     """Once for every step."""
     t_launch_s: Seconds = 0.0
-    """The shortest step, whatever the GPU computes in it: what the host takes to launch its kernels one by one,
-    in eager mode. 0: they are launched together, as a CUDA graph."""
+    """The shortest step, whatever the GPU computes in it: what the host takes to launch its kernels one by
+    one, in eager mode. 0: they are launched together, as a CUDA graph."""
 
 
 class StepTime(Protocol):

@@ -12,8 +12,8 @@ from sim.hardware.model import GpuSettings, ModelSettings
 FOLDER = shipped_root() / "calibration"
 NAME = "qwen3-8b-bf16_a100-40gb-eager"
 HEAD = [
-    "Step-time coefficients of qwen3-8b-bf16 on a100-40gb in eager mode, made by tests/calibration/eager_file.py.",
-    "From aic/qwen3-8b-bf16_a100-80gb-aic.toml; see README.md, \"Eight A100\".",
+    "Step times of qwen3-8b-bf16 on a100-40gb, eager mode, made by tests/calibration/eager_file.py.",
+    'From aic/qwen3-8b-bf16_a100-80gb-aic.toml; see README.md, "Eight A100".',
 ]
 
 ELEMENTWISE_S_PER_TOKEN = 25.55e-3 / 8192
@@ -53,7 +53,7 @@ def content() -> CoefficientFile:
     step["c_tok_s_per_token"] = _times(
         per_token,
         1 + more_s / per_token.value,
-        f"; {more_s * 1e6:.2f} us more: element-wise operations at 1.555 TB/s, and those that the tables leave out",
+        f"; {more_s * 1e6:.2f} us more: element-wise operations at 1.555 TB/s and those the tables lack",
     )
     step["c_mixed_s_per_token"] = _times(
         step["c_kv_s_per_token"],
@@ -61,11 +61,16 @@ def content() -> CoefficientFile:
         "; a prefill's kernel reads for decodes too: share of c_kv_s_per_token as fitted on an H100",
         lowest=0.0,
     )
+    for name in ("c_pf_s", "c_step_s"):
+        step[name] = Coefficient(
+            value=0.0, range=(0.0, 2e-3), source="not in the tables; the host, see t_launch_s"
+        )
     step["t_launch_s"] = Coefficient(
         value=LAUNCH_S,
         range=LAUNCH_RANGE_S,
         source=(
-            "fitted to one published number, the median of a request's mean gap between tokens, 8 workers behind a round robin; "
+            "fitted to one published number, the median of a request's mean gap between tokens, 8 workers "
+            "behind a round robin; "
             "Qwen2.5-Omni-7B on A800 takes 22 to 23 ms a token in eager mode and 13 with graphs "
             "(vllm-omni issue 7960)"
         ),
@@ -76,8 +81,9 @@ def content() -> CoefficientFile:
         formats=tables.formats,
         origin="aiconfigurator",
         summary=(
-            "kernel tables of AIConfigurator 0.12.0 for an A100 of 80 GB, what memory bounds scaled to the 40 GB "
-            "card (assumed), eager mode; the time to launch a step's kernels is fitted to one published number"
+            "kernel tables of AIConfigurator 0.12.0 for an A100 of 80 GB, what memory bounds scaled to the "
+            "40 GB card (assumed), eager mode; the time to launch a step's kernels is fitted to one "
+            "published number"
         ),
         step=step,
         frontend=tables.frontend,
@@ -89,7 +95,10 @@ def _times(entry: Coefficient, factor: float, why: str, lowest: float | None = N
     value, (low, high) = rounded(entry.value * factor), entry.range
     return Coefficient(
         value=value,
-        range=(min(rounded(low * factor), value) if lowest is None else lowest, max(rounded(high * factor), value)),
+        range=(
+            min(rounded(low * factor), value) if lowest is None else lowest,
+            max(rounded(high * factor), value),
+        ),
         source=entry.source + why,
     )
 

@@ -41,7 +41,7 @@ def test_priors_of_the_talks_model() -> None:
     )
 
 
-OFF_UNLESS_GIVEN = {"tile_tokens", "c_mixed_s_per_token"}
+OFF_UNLESS_GIVEN = {"tile_tokens", "c_mixed_s_per_token", "t_launch_s"}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

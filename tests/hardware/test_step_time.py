@@ -83,7 +83,7 @@ def test_no_step_is_shorter_than_the_launches_of_eager_mode_which_hide_what_the_
             t_launch_s=7.0,
         )
     )
-    # 8 tokens take sqrt(3^2 + 4^2) = 5 s, and 10 tokens of context 2.5 s: 2 of them end before the launches do.
+    # 8 tokens take sqrt(3^2 + 4^2) = 5 s, and 10 tokens of context 2.5 s.
     assert law.step_s([], 8, 8) == 7.0
     assert law.step_s([], 8, 10) == 7.5
     assert law.step_s([(7, 0)], 1, 4) == 7.0
