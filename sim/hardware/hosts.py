@@ -37,19 +37,36 @@ NOTHING = HostCoefficients()
 HOST_PRIORS = {
     "client_s_per_token": Coefficient(
         value="0.11us",
-        range=("0.06us", "0.2us"),
-        source="vLLM 0.28.0's bench client posts 213K ids in 24 ms of CPU (Xeon, Python 3.11); range: other CPUs",
+        range=("0.06us", "0.22us"),
+        source="CPU time in which vLLM 0.28.0's bench client posts 213K ids on a Xeon: 24 ms with the "
+        "reading of a test server, 43 ms without it on shared cores; range: other cores",
     ),
-    "relay_s_per_token": Coefficient(value="0.07us", range=("0.03us", "0.14us"), source="TODO"),
-    "admit_s_per_token": Coefficient(value="0.09us", range=("0.04us", "0.18us"), source="TODO"),
+    "relay_s_per_token": Coefficient(
+        value="0.07us",
+        range=("0.02us", "0.14us"),
+        source="of 213K ids on a Xeon: largest id 3.4 ms and msgpack 1.6 ms, measured; Dynamo's request as a "
+        "Python dict 10 ms, an estimate; range: without that, and twice as long",
+    ),
+    "admit_s_per_token": Coefficient(
+        value="0.09us",
+        range=("0.045us", "0.18us"),
+        source="of 213K ids on a Xeon: msgpack 8.8 ms, request 0.7 ms, hashes of 800 tokens 5.5 ms, row of "
+        "the batch 4.4 ms, measured; range: a factor of two",
+    ),
     "post_s_per_descriptor": Coefficient(
         value="3.5us",
         range=("2.4us", "3.8us"),
-        source="TODO",
+        source="129 ms for 40,064 (vLLM issue 34054), 6.7 ms for 1,785 (vLLM issue 50913), 46 ms for 18,880 "
+        "(NIXL issue 1514); 2.5 us with NIXL 1.5.1 in host memory",
     ),
-    "handoff_step_s": Coefficient(value="0s", range=("0s", "100ms"), source="TODO"),
+    "handoff_step_s": Coefficient(
+        value="0s",
+        range=("0s", "100ms"),
+        source="not measured: such a step is outside of the full CUDA graph (vLLM issues 45237 and 56975); "
+        "the greatest value is a guess",
+    ),
 }
-"""What was measured of each, and how far it may be off."""
+"""What is known of each, and how far it may be off; no value comes from a latency of a published cluster."""
 
 if TYPE_CHECKING:
     _Given = Settings
