@@ -38,8 +38,8 @@ HOST_PRIORS = {
     "client_s_per_token": Coefficient(
         value="0.11us",
         range=("0.06us", "0.22us"),
-        source="CPU time in which vLLM 0.28.0's bench client posts 213K ids on a Xeon: 24 ms with the "
-        "reading of a test server, 43 ms without it on shared cores; range: other cores",
+        source="CPU time in which vLLM 0.28.0's bench client posts 213K ids: on a Xeon 24 ms with the "
+        "reading of a test server, on shared cores of an EPYC 43 ms; range: other cores",
     ),
     "relay_s_per_token": Coefficient(
         value="0.07us",

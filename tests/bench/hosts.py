@@ -1,8 +1,8 @@
 """What a prompt costs hosts, with the real vLLM and its bench client, on a CPU; see `docs/hosts.md`.
 
-Needs vLLM, not this project: run it from a checkout with an interpreter that has vLLM 0.28.0 (and NIXL). A part
-that cannot be measured there says why. Times are CPU time of the thread or process that does the work, so that
-a machine with other work to do counts little.
+Needs vLLM, not this project: run it from a checkout with an interpreter that has vLLM 0.28.0, and NIXL. What
+cannot be measured there says why. Times are CPU time of the thread or process that does the work, so that a
+machine with other work to do counts less.
 """
 
 import argparse

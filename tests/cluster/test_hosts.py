@@ -88,7 +88,7 @@ def test_what_a_client_gave_up_before_it_read_it_was_not_answered():
 
 
 def test_a_process_that_hands_a_prompt_over_passes_no_token_of_its_worker_on():
-    """The prompt comes at 2 s and is with the engine at 2.5 s; the token of 2.25 s leaves the process then."""
+    """The prompt comes at 2 s and is with the engine at 2.5 s; the token of 2.25 s leaves it then."""
     cluster = two(1, relay_s_per_token=A_QUARTER)
     assert column(cluster, "queued_s") == [0.25, 2.5]
     assert column(cluster, "first_token_s") == [1.25, 5.25]
@@ -172,7 +172,7 @@ def test_reads_of_one_step_are_posted_one_after_another():
 
 
 def test_a_loop_that_posts_stops_the_streams_of_its_worker():
-    """A pull is posted from 3.75 to 5.25 s: the output of 4.75 s is processed then, and the next step begins."""
+    """A pull is posted from 3.75 to 5.25 s: the output of 4.75 s and the next step wait for that."""
     requests = [turn(0.0, 33, 8, (1, 2, 3), "a"), turn(2.25, 33, 1, (11, 12, 13), "b")]
     cluster = pulled(requests, post_s_per_descriptor=0.5)
     assert column(cluster, "first_token_s") == about(3.75, 8.25)

@@ -149,6 +149,7 @@ def test_every_key_of_the_schema_can_be_set() -> None:
         "offload.link.bandwidth_bytes_per_s=20GB/s",
         "router.temperature=0.1",
         "frontend.dispatch_s=2ms",
+        "hosts.client_s_per_token=0.1us",
         "timing.t_floor_s=10ms",
         "slo.ttft_s=2s",
         "output.tables=[]",
