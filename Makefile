@@ -31,8 +31,8 @@ notebooks: $(VENV)/test.stamp
 	$(BIN)/python -m tests.notebooks
 
 tables: $(VENV)/run.stamp
-	$(BIN)/python notebooks/tables.py
 	$(BIN)/python notebooks/regions.py
+	$(BIN)/python notebooks/tables.py
 
 fast: | $(BIN)/python
 	rm -f $(VENV)/*.stamp
