@@ -152,7 +152,7 @@ class RowReader(Reader):
     def _tag(self, value: Any) -> str:
         self._tags.add(tag := name_of("tag", value))
         if len(self._tags) > MOST_TAGS:
-            raise InputError(f"tag = {shown(tag)}: more than {MOST_TAGS:,} different ones; a tag is of a kind")
+            raise InputError(f"tag = {shown(tag)}: more than {MOST_TAGS:,} different ones")
         return tag
 
     def _layout(self, record: Mapping[str, Any]) -> Layout:
