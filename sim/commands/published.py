@@ -256,6 +256,7 @@ def _rows(cluster: "PublishedCluster", plans: "Plans", maker: "Maker", out: Path
 
 def _result(cluster: "PublishedCluster", plans: "Plans", maker: "Maker", out: Path | None) -> "Result":
     from sim.published.cells import points
+    from sim.published.page import write_page
     from sim.published.result import result, write
     from sim.published.study import make
 
@@ -263,6 +264,7 @@ def _result(cluster: "PublishedCluster", plans: "Plans", maker: "Maker", out: Pa
     found = result(cluster, study)
     if out is not None:
         write(found, out)
+        write_page(found, out)
     return found
 
 

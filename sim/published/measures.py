@@ -31,7 +31,7 @@ def check_unit(metric: str, unit: str, where: str) -> None:
     """Refuse a unit that is not known, or that the number cannot have; raises InputError."""
     if unit not in UNITS:
         raise InputError(f"{where} unit = {unit!r}: is none{did_you_mean(unit, UNITS)}")
-    kind = quantities.SHARE if metric in _SHARES_MADE else quantities.unit(metric)
+    kind = unit_of(metric)
     for asked, units in ((quantities.SECONDS, _TIMES), (quantities.SHARE, SHARES)):
         if (kind is asked) != (unit in units):
             others = ", ".join(units)
@@ -129,7 +129,13 @@ MADE: Mapping[str, Made] = {
 }
 """`hit_share`: of prompt tokens, those that were not computed; `in_flight.mean`: by Little's law, of the
 whole run; `rejected_share`: of all requests."""
-_SHARES_MADE = {name for name, made in MADE.items() if made.share}
+
+
+def unit_of(metric: str) -> quantities.Unit:
+    """Return how a number is shown."""
+    if metric in MADE:
+        return quantities.SHARE if MADE[metric].share else quantities.PLAIN
+    return quantities.unit(metric)
 
 
 def number(numbers: Numbers, metric: str) -> float | None:

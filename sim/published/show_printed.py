@@ -23,7 +23,10 @@ def printed_table(settings: ClusterSettings, rows: Sequence[RowScore]) -> Table:
     """Return a line for each row, under what its number is."""
     scale = settings.scale if settings.level else ""
     lines = table("", scale, "measured", "simulated", "error", "95 % of runs", "")
-    for metric, of_metric in groupby(rows, key=lambda row: row.target.metric):
+    by_metric: dict[str, list[RowScore]] = {}
+    for row in rows:
+        by_metric.setdefault(row.target.metric, []).append(row)
+    for metric, of_metric in by_metric.items():
         lines.add_row(Text(label(metric), style="bold"))
         for row in of_metric:
             target, score = row.target, row.deciding
@@ -99,15 +102,16 @@ def ab_table(settings: ClusterSettings, verdicts: Sequence[ABVerdict]) -> Render
             lines.add_row(
                 f"  {label(one.target.metric)}",
                 level_text(one.level),
-                _relative(one.printed),
-                _relative(one.simulated),
+                part(one.printed),
+                part(one.simulated),
                 Text("right") if one.right else Text("wrong", style="bold red"),
             )
     right = sum(one.right for one in verdicts)
     return Group(lines, Text(f"{right} of {len(verdicts)} A/B signs right", style="bold"))
 
 
-def _relative(difference: float | None) -> str:
+def part(difference: float | None) -> str:
+    """Return a part of a number with its sign: "+8 %"."""
     return words.MISSING if difference is None else f"{100 * difference:+.0f} %"
 
 
@@ -130,10 +134,10 @@ def wrong_signs(settings: ClusterSettings, verdicts: Sequence[ABVerdict]) -> Ite
     for one in verdicts:
         if not one.right:
             at = f" at {level_text(one.level)} {settings.scale}" if one.level is not None else ""
-            found = "no number" if one.simulated is None else f"simulated {_relative(one.simulated)}"
+            found = "no number" if one.simulated is None else f"simulated {part(one.simulated)}"
             yield (
                 f"sign of {label(one.target.metric)}, {one.pair.title}{at}: measured "
-                f"{_relative(one.printed)}, {found}"
+                f"{part(one.printed)}, {found}"
             )
 
 

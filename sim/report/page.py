@@ -1,10 +1,7 @@
 """The page as a whole: what a saved run gives to each of its parts, and the template that joins them."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from sim.base import words
 from sim.report.causes import cause_charts, legend
@@ -13,6 +10,7 @@ from sim.report.latencies import latency_charts
 from sim.report.links import link_uses
 from sim.report.names import WorkerNames
 from sim.report.sessions import SessionMap, costliest_first, session_map
+from sim.report.templates import asset, templates
 from sim.report.workers import Capacity, worker_charts
 from sim.results.labels import SOURCE_LABELS
 from sim.results.phases import counted_rows, left_out_lines
@@ -23,37 +21,31 @@ from sim.show.text.versions import rules_text
 
 if TYPE_CHECKING:
     import pandas as pd
+    from jinja2 import Environment
 
     from sim.results.rows import Rows
     from sim.scenario.scenario import Scenario
     from sim.simulation.result import RunResult
 
-_ASSETS = Path(__file__).parent / "assets"
 _MOST_MAP_CHARACTERS = 400_000
 """Sessions get a map, those that recomputed most first, until their maps are together that long."""
 
 
 def render_page(result: "RunResult") -> str:
     """Return a run as one HTML page that needs nothing else: no file, no network."""
-    templates = Environment(
-        loader=FileSystemLoader(_ASSETS),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    pages = templates()
     scenario, rows, summary = result.scenario, result.rows, result.to_dict()
     workers = scenario.workers
     names = WorkerNames(workers.ranks, workers.first.ranks if workers.decode else None)
     requests = counted_rows(rows.frame("requests"))
-    maps, more_sessions = _maps(templates, requests, names)
-    return templates.get_template("page.html").render(
+    maps, more_sessions = _maps(pages, requests, names)
+    return pages.get_template("page.html").render(
         title=scenario.title,
         seed=scenario.seed,
         settings=scenario.to_toml(),
         notes=result.notes,
-        style=(_ASSETS / "page.css").read_text(encoding="utf-8"),
-        script=(_ASSETS / "page.js").read_text(encoding="utf-8"),
+        style=asset("page.css"),
+        script=asset("page.js"),
         summary=_summary(summary),
         faults=_faults(summary.get("faults", ())),
         maps=maps,
@@ -104,10 +96,10 @@ def _faults(faults: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
 
 
 def _maps(
-    templates: Environment, requests: "pd.DataFrame", names: WorkerNames
+    pages: "Environment", requests: "pd.DataFrame", names: WorkerNames
 ) -> tuple[list[tuple[SessionMap, str]], int]:
     """Return as many maps as the page has room for, each with its markup, and how many sessions have none."""
-    template = templates.get_template("map.html")
+    template = pages.get_template("map.html")
     maps: list[tuple[SessionMap, str]] = []
     room = _MOST_MAP_CHARACTERS
     for number, session in enumerate(costliest_first(requests)):

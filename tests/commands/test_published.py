@@ -9,7 +9,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from sim.cli import app
+from sim.commands.published import _recorded
 from sim.hardware.coefficient_file import read_coefficient_file
+from sim.published.settings import WorkloadSettings
+from sim.published.study import replicates
 from tests.published.files import line, write_targets
 
 STATIC = line(id="tokens", kind="static", metric="kv_blocks", unit="blocks", low="1635", high="1635")
@@ -50,7 +53,12 @@ def test_out_holds_runs_and_tables_and_is_gone_on_with(rows: tuple[str, ...], tm
     first = call(*rows, "--seeds", "1", "--out", str(out))
     runs = (out / "runs.jsonl").read_bytes()
 
-    assert {path.name for path in out.iterdir()} == {"runs.jsonl", "results.csv", "runs.parquet"}
+    assert {path.name for path in out.iterdir()} == {
+        "page.html",
+        "runs.jsonl",
+        "results.csv",
+        "runs.parquet",
+    }
     with (out / "results.csv").open() as file:
         found = list(csv.DictReader(file))
     assert [(row["id"], row["place"], row["sessions"]) for row in found] == [
@@ -181,3 +189,11 @@ def test_a_fit_writes_a_file_that_runs_take(tmp_path: Path) -> None:
     ran = CliRunner().invoke(app, ["run", "agg4", *(f"--set={text}" for text in settings)])
     assert ran.exit_code == 0, ran.stderr
     assert "fitted to rows of the talk" in " ".join(ran.stdout.split())
+
+
+def test_a_recorded_workload_has_what_the_cluster_says_of_it() -> None:
+    known = {"recorded": WorkloadSettings(set=("workload.profile=none",))}
+    runs = replicates(1, 0)
+    first, second = _recorded(["recorded=a.jsonl", "other=b.jsonl"], runs, known)
+    assert first.settings == ("workload.profile=none", "workload.path=a.jsonl")
+    assert second.settings == ("workload.path=b.jsonl",)

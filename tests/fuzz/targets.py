@@ -22,6 +22,7 @@ from sim.workload.settings import ReplaySettings
 from sim.workload.trace_file import load_trace
 from tests.fuzz import transcripts
 from tests.fuzz.target import Target
+from tests.published.example import EXAMPLE, write_example
 from tests.published.recipe import FILES, write_cluster
 
 DATA = Path(__file__).parents[1] / "data"
@@ -175,12 +176,16 @@ def _published_seeds() -> list[tuple[str, bytes]]:
         (name, text.encode())
         for name, text in {**FILES, "study.toml": FILES["study.toml"] + TABLES}.items()
         if "/" not in name
-    ]
+    ] + [(f"example-{path.name}", path.read_bytes()) for path in sorted(EXAMPLE.glob("*.*"))]
 
 
 def _read_published(path: Path, draw: random.Random) -> None:
     damaged = path.read_bytes()
-    write_cluster(path.parent)
+    if path.name.startswith("example-"):
+        write_example(path.parent)
+        path = path.with_name(path.name.removeprefix("example-"))
+    else:
+        write_cluster(path.parent)
     path.write_bytes(damaged)
     cluster = read_cluster(str(path.parent))
     points(cluster.few_places(cluster.dynamic_rows()))

@@ -1,0 +1,165 @@
+"""A page about one published cluster: what it is, each quantity as a picture and a table, A/B signs."""
+
+import base64
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from sim.base.whole_file import write_text
+from sim.published.measures import label, level_text
+from sim.published.quantity_plots import Quantity, write_quantities
+from sim.published.result import Result
+from sim.published.scores import RowScore
+from sim.published.settings import ClusterSettings
+from sim.published.show_printed import counted_lines, error_text, part, verdict
+from sim.published.show_rows import band, interval, place, quantity
+from sim.published.static import StaticScore
+from sim.published.study import GENERATED
+from sim.published.verdicts import ABVerdict, error
+from sim.report.templates import asset, templates
+
+NAME = "page.html"
+
+
+class Row(NamedTuple):
+    """A line of a table."""
+
+    cells: tuple[str, ...]
+    holds: bool
+
+
+class Section(NamedTuple):
+    """A table, with a picture if it has one."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: Sequence[Row]
+    picture: str = ""
+    """As base64."""
+    whys: Mapping[str, str] = {}
+    """Why a tolerance is what it is, by the rows that it is of."""
+
+
+def write_page(found: Result, folder: Path) -> None:
+    """Write the page and its pictures into a folder."""
+    pictures = write_quantities(found.cluster.settings, found.dynamic[GENERATED], folder / "plots")
+    write_text(folder / NAME, render_page(found, pictures))
+
+
+def render_page(found: Result, pictures: Mapping[Quantity, Path]) -> str:
+    """Return the page of a validation on its generated workload, with the pictures in it."""
+    settings, rows = found.cluster.settings, found.dynamic[GENERATED]
+    verdicts = found.pairs(GENERATED)
+    right = sum(one.right for one in verdicts)
+    lists = {"Known": settings.known, "Assumed": settings.assumed}
+    return (
+        templates()
+        .get_template("published.html")
+        .render(
+            title=settings.heading,
+            style=asset("page.css"),
+            counts=counted_lines(found.static, rows),
+            signs=f"{right} of {len(verdicts)} A/B signs right" if verdicts else "",
+            facts=_facts(settings),
+            lists={name: sentences for name, sentences in lists.items() if sentences},
+            sections=[*_sections(found, rows, verdicts, pictures)],
+            notes=found.notes,
+        )
+    )
+
+
+def _facts(settings: ClusterSettings) -> dict[str, str]:
+    facts = {
+        "Source": settings.source,
+        "Commit": settings.commit,
+        "Licence": settings.licence,
+        "Hardware": settings.hardware,
+        "Versions": settings.versions,
+    }
+    return {name: text for name, text in facts.items() if text}
+
+
+def _sections(
+    found: Result,
+    rows: Sequence[RowScore],
+    verdicts: Sequence[ABVerdict],
+    pictures: Mapping[Quantity, Path],
+) -> Iterator[Section]:
+    settings = found.cluster.settings
+    if verdicts:
+        yield Section(
+            "A against B", ("", settings.scale, "measured", "simulated", "sign"), [*map(_ab, verdicts)]
+        )
+    for of_quantity, path in pictures.items():
+        yield Section(
+            of_quantity.title,
+            ("", settings.scale, "measured", "simulated", "error", "95 % of runs", ""),
+            [_printed(settings, row) for row in of_quantity.rows],
+            base64.b64encode(path.read_bytes()).decode("ascii"),
+            _whys(of_quantity.rows),
+        )
+    others = [row for row in rows if row.target.printed is None]
+    if others:
+        columns = ("", "target", "median", "95 % of runs", "at", "")
+        yield Section("Ranges and relations", columns, [*map(_related, others)])
+    if found.static:
+        yield Section(
+            "Without a run", ("", "target", "simulated", "error", ""), [*map(_static, found.static)]
+        )
+
+
+def _ab(one: ABVerdict) -> Row:
+    name = f"{one.pair.title}: {label(one.target.metric)}"
+    found = (part(one.printed), part(one.simulated), "right" if one.right else "wrong")
+    return Row((name, level_text(one.level), *found), one.right)
+
+
+def _printed(settings: ClusterSettings, row: RowScore) -> Row:
+    target, score = row.target, row.deciding
+    name = settings.called(target.configurations[0]) + (" (fitted)" if target.fitted else "")
+    cells = (
+        name,
+        level_text(target.level),
+        band(target),
+        quantity(target, score.median),
+        error_text(error(target, score.median)),
+        interval(target, score.interval),
+        verdict(row).plain,
+    )
+    return Row(cells, row.holds)
+
+
+def _related(row: RowScore) -> Row:
+    target, score = row.target, row.deciding
+    cells = (
+        target.id,
+        band(target),
+        quantity(target, score.median),
+        interval(target, score.interval),
+        place(score),
+        verdict(row).plain,
+    )
+    return Row(cells, row.holds)
+
+
+def _static(row: StaticScore) -> Row:
+    off = error_text(error(row.target, row.value))
+    cells = (
+        row.target.id,
+        band(row.target),
+        quantity(row.target, row.value),
+        off,
+        "within" if row.holds else "outside",
+    )
+    return Row(cells, row.holds)
+
+
+def _whys(rows: Sequence[RowScore]) -> dict[str, str]:
+    """Return each reason for a tolerance once, by what it is of: rows, or all of them."""
+    by_reason: dict[str, list[str]] = {}
+    for row in rows:
+        if row.target.note:
+            by_reason.setdefault(row.target.note, []).append(row.target.id)
+    if len(by_reason) == 1 and len(next(iter(by_reason.values()))) == len(rows):
+        return {"Tolerance": next(iter(by_reason))}
+    return {", ".join(names): reason for reason, names in by_reason.items()}
