@@ -40,11 +40,14 @@ def test_a_notebook_is_small_and_reads_like_an_article(name: str) -> None:
 
 
 def test_the_wide_tables_are_those_that_are_made() -> None:
-    tables, made = {
-        "tables.py": {"levers", "settings"},
-        "shootout_tables.py": {"routers", "tells"},
-        "regions.py": {"regions"},
-    }, set()
+    tables, made = (
+        {
+            "tables.py": {"levers", "settings"},
+            "shootout_tables.py": {"routers", "tells"},
+            "regions.py": {"regions"},
+        },
+        set(),
+    )
     for script, names in tables.items():
         module = ast.parse((FOLDER / script).read_text(encoding="utf-8"))
         made |= {node.name for node in module.body if isinstance(node, ast.FunctionDef)} & names

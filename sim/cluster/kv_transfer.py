@@ -94,9 +94,9 @@ class Pulls:
         *,
         block_bytes: int,
         pieces_per_block: int,
-        post_s_per_descriptor: float = 0.0,
         workers: Sequence[PullTarget],
         listeners: PullListeners,
+        post_s_per_descriptor: float = 0.0,
     ) -> None:
         self.network = network
         self.wires = Wires(clock, network)

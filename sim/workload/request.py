@@ -64,7 +64,7 @@ class Request:
     policy_class: str | None = None
     """The family of policy classes of the router's queue that it asks for."""
     tag: str | None = None
-    """What its trace calls requests of its kind, such as a stage of the load: a run tells them apart by it."""
+    """What its trace calls requests of its kind, such as a stage of the load."""
 
 
 @dataclass(frozen=True, slots=True)
