@@ -135,16 +135,6 @@ def test_the_modules_that_a_compiled_build_takes_are_here() -> None:
         assert list(ROOT.glob(pattern)), pattern
 
 
-def test_no_compiled_function_has_a_parameter_behind_optional_ones() -> None:
-    """Of keyword-only ones, mypyc 2.4 takes no signature that would be none without the star."""
-    hook = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["hooks"]["custom"]
-    for path in (path for pattern in hook["modules"] for path in ROOT.glob(pattern)):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.FunctionDef):
-                optional = [default is not None for default in node.args.kw_defaults]
-                assert optional == sorted(optional), f"{path}: {node.name}"
-
-
 def test_no_compiled_module_hides_a_source_of_the_checkout() -> None:
     assert not [file for kind in ("*.so", "*.pyd") for file in (ROOT / "sim").rglob(kind)]
 
