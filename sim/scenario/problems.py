@@ -134,4 +134,4 @@ def _message(details: ErrorDetails, key: KeyPath, schema: JsonSchema) -> str:
 
 def _kinds(schema: JsonSchema, key: KeyPath) -> Sequence[str]:
     """Return the kinds that a table, or the entries of a list, may have."""
-    return sorted(kinds_at(schema, key))
+    return sorted(kinds_at(schema, [part for part in key if not is_place(part)]))

@@ -24,9 +24,13 @@ def test_a_file_is_what_its_name_says(path: Path) -> None:
     assert content.origin == "aiconfigurator"
     assert content.dense is not None
     assert len(content.held_out) == 3
-    assert set(content.step) | {"tile_tokens", "c_mixed_s_per_token", "c_pf_s", "c_step_s"} == set(
-        StepCoefficients.model_fields
-    )
+    assert set(content.step) | {
+        "tile_tokens",
+        "c_mixed_s_per_token",
+        "c_pf_s",
+        "c_step_s",
+        "t_launch_s",
+    } == set(StepCoefficients.model_fields)
     assert set(content.frontend) == set(FrontendCoefficients.model_fields)
     assert path.stat().st_size < 6000
     assert dict(content.formats) == engine.asked.formats

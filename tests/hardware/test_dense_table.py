@@ -100,7 +100,7 @@ class TestContract(StepLawContract):
             st.integers(1, 256),
             st.floats(1, 6),
             *[st.floats(0, 1e-8)] * 3,
-            *[st.floats(0, 0.01)] * 3,
+            *[st.floats(0, 0.01)] * 4,
         ),
         tables,
     )

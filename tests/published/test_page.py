@@ -7,7 +7,8 @@ from sim.published.page import render_page
 from sim.published.quantity_plots import quantities, write_quantities
 from sim.published.result import Result
 from sim.published.scores import RowScore, score_values
-from sim.published.study import GENERATED, Study, Workload, replicates
+from sim.published.sets import replicates
+from sim.published.study import GENERATED, Study, Workload
 from tests.published.test_verdicts import CLUSTER, EXACT, ROWS, scored
 
 

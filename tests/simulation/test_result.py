@@ -54,7 +54,7 @@ def test_tables_are_frames_with_units(result: RunResult) -> None:
 def test_every_table_tells_what_its_columns_say(result: RunResult, table: str) -> None:
     """Those too that only tables of some runs have: no request waits at this router, or is left out."""
     columns = result.columns(table)
-    sometimes = {"requests": ["router_queue_s", "phase"], "decisions": ["front_end", "regret_tokens"]}
+    sometimes = {"requests": ["router_queue_s", "phase", "tag"], "decisions": ["front_end", "regret_tokens"]}
     assert list(columns.index) == [*result.rows.frame(table).columns, *sometimes.get(table, [])]
     assert list(columns.columns) == ["unit", "about"]
 

@@ -21,6 +21,7 @@ class Chat(Settings):
     """Conversations: a shared passage and a question, then answers and further questions behind it."""
 
     kind: Literal["chat"]
+    """What is made."""
     sessions: Annotated[int, Field(gt=0, le=MOST_REQUESTS)]
     """Conversations."""
     turns: Annotated[int, Field(gt=0, le=10_000)] = 5

@@ -56,6 +56,7 @@ class Rows(Settings):
     """Single requests at a rate, of families, with lengths by shares and prefixes that come again."""
 
     kind: Literal["rows"]
+    """What is made."""
     requests: Annotated[int, Field(gt=0, le=MOST_REQUESTS)]
     """How many."""
     rate_per_s: Factor

@@ -33,6 +33,7 @@ class SharedPrefix(Settings):
     """Prompts of groups: a prefix that the group shares and a question of its own."""
 
     kind: Literal["shared-prefix"]
+    """What is made."""
     groups: Annotated[int, Field(gt=0, le=FIRST_OWN_SCOPE)]
     """Prefixes."""
     prompts_per_group: Annotated[int, Field(gt=0, le=MOST_REQUESTS)]
