@@ -7,15 +7,17 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from statistics import median
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field, PositiveInt
 
 from sim.base.bounds import CountOrZero
+from sim.base.known_name import KnownName
 from sim.base.settings import Settings
 from sim.base.units import SIZE
 from sim.hardware.capacity import Capacity
+from sim.hardware.runtime_memory import ACCOUNTS, RELEASE
 from sim.published.targets import Target
 from sim.router.config import RouterConfig
 from sim.router.cost import CostTerms, Weights, WorkerState, cost_columns
@@ -45,14 +47,19 @@ class Memory(Settings):
     recurrent state of one sequence, KV and state of one session. Numbers: the pool's blocks, the tokens in
     them, and sessions that it has room for."""
 
-    def value(self, metric: str, scenario: Scenario) -> float:
-        """Return a metric's value."""
-        return memory_number(self.metrics[metric], scenario, self.session_tokens)
+    def value(self, metric: str, scenario: Scenario, release: str) -> float:
+        """Return a metric's value, as a release of vLLM counts."""
+        return memory_number(self.metrics[metric], scenario, self.session_tokens, release=release)
 
 
-def memory_number(number: str, scenario: Scenario, session_tokens: int = 1) -> float:
-    """Return one of `MemoryNumber` of a scenario's workers, with a session of so many tokens."""
-    found = scenario.capacity()
+def memory_number(
+    number: str, scenario: Scenario, session_tokens: int = 1, *, release: str = RELEASE
+) -> float:
+    """Return one of `MemoryNumber` of a scenario's workers, with a session of so many tokens.
+
+    `release` is that of vLLM whose way of counting working memory applies.
+    """
+    found = scenario.capacity(release)
     session = session_tokens * found.model.kv_bytes_per_token + found.model.state_bytes_per_sequence
     values: dict[str, Callable[[Capacity], float]] = {
         "weights": lambda found: found.model.weights_computed_bytes,
@@ -138,6 +145,8 @@ class Sessions(Settings):
 class StaticSettings(Settings):
     """What the metrics of static rows are."""
 
+    vllm: Annotated[str, KnownName(lambda: [*ACCOUNTS])] = RELEASE
+    """Release whose way of counting working memory applies in all of them; runs are always of the usual one."""
     memory: Memory | None = None
     routing: Routing | None = None
     sessions: Sessions | None = None
@@ -181,13 +190,17 @@ def score_static(
 
     """
     if target.memory_of:
-        value = memory_number(target.metric, scenario_of(target.memory_of))
+        value = memory_number(target.metric, scenario_of(target.memory_of), release=settings.vllm)
         return StaticScore(target, _in_unit(value, target.unit), None)
     part = next(part for part in settings.parts if target.metric in part.metrics)
     if isinstance(part, Sessions):
         of_all, of_sets = part.medians(target.metric)
         return StaticScore(target, of_all, (min(of_sets), max(of_sets)))
-    value = part.value(target.metric, scenario_of(part.configuration))
+    scenario = scenario_of(part.configuration)
+    if isinstance(part, Memory):
+        value = part.value(target.metric, scenario, settings.vllm)
+    else:
+        value = part.value(target.metric, scenario)
     return StaticScore(target, _in_unit(value, target.unit), None)
 
 
