@@ -146,7 +146,7 @@ class StaticSettings(Settings):
     """What the metrics of static rows are."""
 
     vllm: Annotated[str, KnownName(lambda: [*ACCOUNTS])] = RELEASE
-    """Release whose way of counting working memory applies in all of them; runs are always of the usual one."""
+    """Release whose way of counting working memory applies to them; runs are of the usual one."""
     memory: Memory | None = None
     routing: Routing | None = None
     sessions: Sessions | None = None

@@ -40,7 +40,7 @@ def test_one_set_of_sessions_is_not_the_next(scores: dict[str, StaticScore]) -> 
 
 
 def test_memory_is_counted_as_the_release_does_that_ran() -> None:
-    """Logs of vLLM 0.14.1 say 348,304, 347,488 and 369,568 tokens; by the rules of 0.28.0 the first is 356,864."""
+    """Logs of vLLM 0.14.1 say 348,304, 347,488 and 369,568 tokens; 0.28.0 has 356,864 for the first."""
     scores = {score.target.id: score for score in read_cluster("h200-vllm-budget").static_scores()}
     assert scores["memory_base_tokens"].value == 348_528
     assert scores["memory_batch16k_tokens"].value == 347_712
