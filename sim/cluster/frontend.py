@@ -10,7 +10,7 @@ worker's answer releases its booking, and the request is routed once more, to a 
 prompt's blocks and generates.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 from math import inf
@@ -19,15 +19,18 @@ from typing import Final, Literal
 from sim.cluster.balancer import Balancer
 from sim.cluster.bypass import Bypass
 from sim.cluster.delays import Delays, Part
+from sim.cluster.dispatch import Dispatch
+from sim.cluster.event_post import EventPost
 from sim.cluster.front_door import FrontDoor, Listeners
 from sim.cluster.kv_transfer import Pulls
-from sim.cluster.pool import Pool, PoolWorker
+from sim.cluster.pool import Pool, pool_of
 from sim.cluster.prompts import Prompts
 from sim.cluster.recorder import Recorder
 from sim.cluster.refused import Refused
 from sim.cluster.request_row import Status
 from sim.cluster.request_state import RequestState, Visit
 from sim.cluster.stage import Stage
+from sim.cluster.way_back import WayBack
 from sim.engine.active import ActiveRequest
 from sim.engine.plan import StepOutput, StepPlan
 from sim.events.clock import Clock, Phase
@@ -66,6 +69,7 @@ class Frontend:
         """Its workers, by stage."""
         self.balancer = balancer or Balancer()
         """Who says which front end a request comes to, and which are there."""
+        self.events = EventPost(self.pools, delays, door.attention_group, listeners.published)
         self.event_delay_s = delays.event_delay_s
         self._clock = clock
         self._next = {first.name: then for first, then in pairwise(stages)}
@@ -75,13 +79,12 @@ class Frontend:
         self._recorder = recorder
         self._coefficients = door.coefficients
         self._max_model_len = door.max_model_len
-        self._attention_group = door.attention_group
         self._track_outputs = door.track_outputs
         self._hosts = door.hosts
-        self._delays = delays
+        self._dispatch = Dispatch(clock, delays, self.pools, hosts=door.hosts, pulls=pulls)
+        self._way_back = WayBack(clock, delays, door.hosts)
         self._ended = listeners.ended
         self._unreachable = listeners.unreachable
-        self._published = listeners.published
         self._turned_away = listeners.turned_away
 
     # -- the way in -----------------------------------------------------------------------------------------
@@ -155,53 +158,7 @@ class Frontend:
         if isinstance(visit, Refused):
             self._turn_away(record, visit.reason)
             return
-        request_id = record.request_id
-
-        def arrive() -> None:
-            if not record.over and record.request_id == request_id:
-                self._hand_over(record, stage, visit, arrival.place)
-
-        now_s = self._clock.now_s
-        arrival = self._delays.dispatched(record.request.index, now_s, decode=stage.decode)
-        self._clock.at(max(now_s, arrival.time_s), Phase.ARRIVAL, arrival.place, arrive, last=True)
-
-    def _hand_over(self, record: RequestState, stage: Stage, visit: Visit, place: int) -> None:
-        """A request has come to the process in front of an engine."""
-        if self._hosts is None:
-            self._queue(record, stage, visit)
-            return
-        request_id = record.request_id
-
-        def queue() -> None:
-            if not record.over and record.request_id == request_id:
-                self._queue(record, stage, visit)
-
-        relay = self._hosts.relays[visit.pool.members[visit.rank]]
-        handed_s = relay.take(record.prompt_tokens, self._clock.now_s)
-        self._clock.at(handed_s, Phase.ARRIVAL, place, queue, last=True)
-
-    def _queue(self, record: RequestState, stage: Stage, visit: Visit) -> None:
-        """A request has come to an engine."""
-        now_s = self._clock.now_s
-        active = visit.active = stage.ask(record)
-        if record.prefilled_s is None:
-            record.active = active
-            if record.queued_s is None:
-                record.queued_s = now_s
-        else:
-            record.decode, record.decode_queued_s = active, now_s
-            self._offer(record, active)
-        visit.worker.add(active)
-
-    def _offer(self, record: RequestState, active: ActiveRequest) -> None:
-        """Let a decode worker know what a prefill worker keeps for it, if that is still there."""
-        assert self._pulls is not None
-        assert record.active is not None
-        assert record.worker is not None
-        nixl = self._worker(record.worker).engine.nixl
-        assert nixl is not None
-        if self._pulls.awaited(record.request_id):
-            active.remote = nixl.offer(record.active)
+        self._dispatch.send(record, stage, visit)
 
     # -- the way back ---------------------------------------------------------------------------------------
 
@@ -212,10 +169,10 @@ class Frontend:
                 continue
             if request.outputs == tokens:
                 first_token = partial(self._first_token, self._record(request), request)
-                self._answer(worker, request, first_token, Part.FIRST_TOKEN)
+                self._way_back.answer(worker, request, first_token, Part.FIRST_TOKEN)
             if self._track_outputs and self._opens_block(request, tokens):
                 progress = partial(self._progress, self._record(request), request, request.outputs)
-                self._tell(worker, request, progress)
+                self._way_back.tell(worker, request, progress)
         for request in output.finished:
             if request.for_remote:
                 assert self._pulls is not None
@@ -223,26 +180,7 @@ class Frontend:
                 end = partial(self._prefilled, self._record(request), request)
             else:
                 end = partial(self._finish, self._record(request), request, "completed", None)
-            self._answer(worker, request, end, Part.END)
-
-    def _answer(self, worker: int, request: ActiveRequest, act: Callable[[], None], part: Part) -> None:
-        """Let the front door act on a first or last token when it sees it: the last thing that is done."""
-        now_s = self._clock.now_s
-        seen_s = self._delays.answered(request, self._passed_s(worker, now_s), part)
-        self._clock.at(max(now_s, seen_s), Phase.OUTPUT, worker, act, last=True)
-
-    def _tell(self, worker: int, request: ActiveRequest, act: Callable[[], None]) -> None:
-        seen_s = self._delays.answered(request, self._passed_s(worker, self._clock.now_s), Part.OTHER)
-        self._clock.at(seen_s, Phase.OUTPUT, worker, act)
-
-    def _passed_s(self, worker: int, now_s: float) -> float:
-        """Return when what an engine gives out now leaves the process in front of it."""
-        return now_s if self._hosts is None else self._hosts.relays[worker].passed_s(now_s)
-
-    def _read_s(self) -> float:
-        """Return when the client reads what comes to it now."""
-        now_s = self._clock.now_s
-        return now_s if self._hosts is None else self._hosts.client.passed_s(now_s)
+            self._way_back.answer(worker, request, end, Part.END)
 
     def _opens_block(self, request: ActiveRequest, tokens: int) -> bool:
         """Whether the first token of a block is among the newest."""
@@ -257,7 +195,7 @@ class Frontend:
         if record.over:
             return
         if record.first_token_s is None:
-            record.first_token_s = self._read_s()
+            record.first_token_s = self._way_back.read_s()
         visit = record.visit
         if visit is not None and record.served_as(active):
             visit.first_token(self._clock.now_s)
@@ -292,7 +230,7 @@ class Frontend:
         self, record: RequestState, status: Literal["completed", "rejected"], reason: str | None
     ) -> None:
         """The end of an answer has come to its client, which may have to post prompts before it reads it."""
-        read_s = self._read_s()
+        read_s = self._way_back.read_s()
         if read_s <= self._clock.now_s:
             self.end(record, status, reason)
             return
@@ -318,25 +256,7 @@ class Frontend:
 
     def kv_events(self, worker: int, events: list[KvEvent], output_s: float) -> None:
         """Send the routers' indexes what they are to hear of."""
-        if self._published is not None:
-            self._published(worker, events, output_s)
-        pool, rank = self.place(worker)
-        seen = self.heard_by(pool, events)
-        if seen:
-            usual_s = self._delays.heard(worker, output_s)
-            for replica in pool.replicas:
-                replica.send(rank, seen, output_s, usual_s)
-
-    def heard_by(self, pool: Pool, events: Iterable[KvEvent]) -> list[KvEvent]:
-        """Return those of a worker's events that the routers of its pool are to hear of."""
-        if not pool.hears_events:
-            return []
-        group, tiers = self._attention_group, pool.router_tiers
-        return [
-            event
-            for event in events
-            if event.group == group and not event.tail and event.tier in tiers and event.blocks
-        ]
+        self.events.send(worker, events, output_s)
 
     def given_up(self, worker: int, request: ActiveRequest, reason: str) -> None:
         """A worker gave a request up: what a prefill worker keeps for it is awaited no more."""
@@ -345,7 +265,8 @@ class Frontend:
         if reason == CANNOT_CONNECT and self._unreachable is not None:
             self._unreachable(worker, request)
             return
-        self._tell(worker, request, partial(self._finish, self._record(request), request, "rejected", reason))
+        finish = partial(self._finish, self._record(request), request, "rejected", reason)
+        self._way_back.tell(worker, request, finish)
 
     def died(self, worker: int) -> None:
         """A worker's engine is no more, nor is what it kept for others: nothing goes there any longer."""
@@ -367,12 +288,8 @@ class Frontend:
 
     def place(self, worker: int) -> tuple[Pool, int]:
         """Return the pool of a worker, and its rank there."""
-        pool = next(pool for pool in self.pools if worker in pool)
+        pool = pool_of(self.pools, worker)
         return pool, pool.rank(worker)
-
-    def _worker(self, worker: int) -> PoolWorker:
-        pool, rank = self.place(worker)
-        return pool.worker(rank)
 
     def _record(self, request: ActiveRequest) -> RequestState:
         return self._recorder.records[request.request_id]

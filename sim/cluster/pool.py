@@ -125,3 +125,8 @@ class Pool:
     def _tell(self) -> None:
         for replica in self.replicas:
             replica.tell()
+
+
+def pool_of(pools: Sequence[Pool], worker: int) -> Pool:
+    """Return that of the pools which a worker, by index, is one of."""
+    return next(pool for pool in pools if worker in pool)

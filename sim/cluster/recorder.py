@@ -4,31 +4,27 @@ It hears of everything and changes nothing of it.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import chain
-from math import isnan, nan
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.cluster.decision_rows import DecisionRows
+from sim.cluster.gaps import Gaps
 from sim.cluster.held import NOTHING, Held
+from sim.cluster.level_books import LevelBooks
 from sim.cluster.regrets import Regrets
-from sim.cluster.request_row import Status, not_sent, request_row, waits_for
+from sim.cluster.request_row import RequestRows, Status, waits_for
 from sim.cluster.request_state import RequestState
 from sim.cluster.streams import Streams
-from sim.cluster.tiers import HOST
 from sim.engine.active import ActiveRequest
 from sim.engine.decode_run import DecodeRun
 from sim.engine.engine import Engine
 from sim.engine.plan import Admission, StepOutput, StepPlan
 from sim.kv.events import KvEvent
 from sim.ledger.ledger import Ledger
-from sim.results.gauge import Gauge
-from sim.results.levels import Levels
-from sim.results.phases import mark_phases
 from sim.results.rows import Rows
-from sim.results.tables import ALWAYS_KEPT, FRONT_END, GAP_DIGITS, REGRET, ROUTER_QUEUE
+from sim.results.tables import ALWAYS_KEPT, GAP_DIGITS
 from sim.results.transfers import LinkRow, PullCounts
-from sim.results.weighted import WeightedSample
 from sim.router import Decision
 from sim.workload.request import Request
 
@@ -64,42 +60,36 @@ class Recorder:
         """Requests that count in no number, by index, and what they are."""
         self.records: dict[int, RequestState] = {}
         """Requests sent and not yet ended, by index, and also by what engines call those tried again."""
-        self.due_s = due_s
-        """When the client means to send each request, by index, nan until it is known."""
         self.rows = Rows(keep=(*ALWAYS_KEPT, *tables))
         self.regrets = regrets
         """Of decisions; None: nobody asks."""
-        if regrets is not None and "decisions" in self.rows.tables:
-            self.rows.tables["decisions"].add_column(REGRET, ())
-        self.itl_s = WeightedSample()
-        self.left_out_itl_s = WeightedSample()
+        self._gaps = Gaps(self.left_out, streams)
+        self.itl_s = self._gaps.counted_s
+        self.left_out_itl_s = self._gaps.left_out_s
         """The gaps of requests that are left out."""
         self.streams = streams
         """None: every token takes as long to the client, so that gaps are those between steps."""
         self.pulls = PullCounts()
-        self.pool = [Gauge() for _ in range(workers)]
-        self.tiers = {tier: [Gauge() for _ in range(workers)] for tier in tiers}
+        self._levels = LevelBooks(workers, tiers, self.rows.tables.get("workers"), worker_interval_s)
+        self.pool = self._levels.pool
+        self.tiers = self._levels.tiers
         """Blocks filled in each tier below, by worker."""
         self.ended = 0
         self.resent = 0
         """How often clients sent requests again that were refused, of those that count."""
         self.last_end_s = 0.0
-        self._router_queue_s: dict[int, float] | None = {} if router_queue else None
-        """How long requests that have ended waited at routers; None: there is no such queue."""
+        self._requests = RequestRows(self.rows.tables["requests"], due_s, router_queue=router_queue)
         self._sent = bytearray()
         """By index, whether a client sent it."""
         self._continued: set[int] = set()
         """Requests whose prompt a decode worker did not have to compute."""
         self._ledger = Ledger(block_tokens, sparse, workers, ("device", *tiers))
         self._attention_group = attention_group
-        self._levels = Levels(workers, worker_interval_s)
-        self._front_ends: list[int] | None = [] if front_ends > 1 else None
-        """By row of table "decisions"."""
+        self._decisions = DecisionRows(self.rows.tables.get("decisions"), regrets, front_ends)
 
     def look_only(self, from_s: float, until_s: float) -> None:
         """Count levels between these times only."""
-        for gauge in chain(self.pool, *self.tiers.values()):
-            gauge.look_only(from_s, until_s)
+        self._levels.look_only(from_s, until_s)
 
     # -- the front door -------------------------------------------------------------------------------------
 
@@ -147,19 +137,8 @@ class Recorder:
         self, record: RequestState, decision: Decision, stage: str, workers: range, now_s: float
     ) -> None:
         """One of the workers, by rank, was chosen for a stage. Every candidate's terms become a row."""
-        table = self.rows.tables.get("decisions")
-        index, chosen = record.request.index, decision.chosen.rank
-        regrets = None
-        if self.regrets is not None:
-            counts = index not in self.left_out
-            regrets = self.regrets.of(record, decision, stage, workers, counts=counts)
-        if table is not None:
-            for place, terms in enumerate(decision.terms):
-                more = () if regrets is None else (regrets[place],)
-                row = (index, stage, now_s, terms.rank == chosen, workers[terms.rank], *terms[1:], *more)
-                table.append(row)
-            if self._front_ends is not None:
-                self._front_ends += [record.front_end] * len(decision.terms)
+        counts = record.request.index not in self.left_out
+        self._decisions.routed(record, decision, stage, workers, now_s, counts=counts)
 
     def end(self, record: RequestState, now_s: float, status: Status, reason: str | None = None) -> None:
         """A request came to its end; its row is complete."""
@@ -168,17 +147,13 @@ class Recorder:
         self._forget_number(record)
         del self.records[index]
         account = self._ledger.ended(index)
-        if self.streams is not None:
-            self._gaps_of(record).add_many(self.streams.ended(index))
+        self._gaps.ended(record)
         self.last_end_s = max(self.last_end_s, now_s)
         self.ended += 1
         if self.regrets is not None and (status != "completed" or index in self.left_out):
             self.regrets.dropped(index)
         end_s = now_s if status != "unfinished" else None
-        row = request_row(record, account, self._due_s(index), status, reason, end_s=end_s)
-        self.rows.tables["requests"].append(row)
-        if self._router_queue_s is not None and record.router_wait.total_s is not None:
-            self._router_queue_s[index] = record.router_wait.total_s
+        self._requests.ended(record, account, status, reason, end_s=end_s)
 
     def pulled(self, request: int, n_bytes: int, start_s: float, end_s: float) -> None:
         """A decode worker has read a prompt's blocks from the prefill worker."""
@@ -210,27 +185,12 @@ class Recorder:
             self.end(record, now_s, "unfinished", waits_for(record, waits))
         for request in requests:
             if request.index >= len(self._sent) or not self._sent[request.index]:
-                self.rows.row("requests", **not_sent(request, self._due_s(request.index), len(left)))
-        table = self.rows.tables.get("workers")
-        if table is not None:
-            for row in self._levels.rest():
-                table.append(row)
-            # A row is known when the worker's next one is: in an order that depends on what was skipped over.
-            table.sort("now_s", "worker")
-        decisions = self.rows.tables.get("decisions")
-        if decisions is not None and self._front_ends is not None:
-            decisions.add_column(FRONT_END, self._front_ends)
-        requests_table = self.rows.tables["requests"]
-        if self._router_queue_s is not None:
-            indices = requests_table.values("index").values.tolist()
-            requests_table.add_column(ROUTER_QUEUE, [*map(self._router_queue_s.get, indices)])
-        mark_phases(requests_table, self.left_out)
+                self._requests.not_sent(request, len(left))
+        self._levels.close()
+        self._decisions.close()
+        self._requests.close(self.left_out)
         for gap_s, n in self.itl_s.rounded(GAP_DIGITS):
             self.rows.tables["itl"].append((gap_s, n))
-
-    def _due_s(self, index: int) -> float | None:
-        due_s = self.due_s[index] if self.due_s else nan
-        return None if isnan(due_s) else due_s
 
     # -- the workers ----------------------------------------------------------------------------------------
 
@@ -297,13 +257,7 @@ class Recorder:
             record = self.records[request.request_id]
             if request.outputs == tokens:
                 self._ledger.first_token(record.request.index)
-            if self.streams is not None:
-                if not request.for_remote:
-                    self.streams.made(record.request.index, worker, (now_s,))
-            elif (request.outputs > tokens or record.generated) and not request.for_remote:
-                self._gaps_of(record).add(now_s - record.last_token_s)
-            if not (request.for_remote and record.generated):
-                record.last_token_s = now_s
+            self._gaps.made(worker, record, request, tokens, now_s)
 
     def added(self, worker: int, request: ActiveRequest, now_s: float) -> None:
         """See `Observer`: the front door noted it."""
@@ -319,52 +273,15 @@ class Recorder:
 
     def decoded(self, worker: int, run: DecodeRun, ends_s: NDArray[np.float64]) -> None:
         """See `Observer`."""
-        if self.streams is not None:
-            for request in run.requests:
-                self.streams.made(self._index(request), worker, ends_s)
-                self.records[request.request_id].last_token_s = float(ends_s[-1])
-            return
-        first_s, last_s, counted = float(ends_s[0]), float(ends_s[-1]), 0
-        for request in run.requests:
-            record = self.records[request.request_id]
-            gaps = self._gaps_of(record)
-            gaps.add(first_s - record.last_token_s)
-            counted += gaps is self.itl_s
-            record.last_token_s = last_s
-        gaps_s = ends_s[1:] - ends_s[:-1]
-        self.itl_s.add_many(gaps_s, counted)
-        if counted < len(run.requests):
-            self.left_out_itl_s.add_many(gaps_s, len(run.requests) - counted)
-
-    def _gaps_of(self, record: RequestState) -> WeightedSample:
-        """Return the sample that has the gaps of a request."""
-        return self.left_out_itl_s if record.request.index in self.left_out else self.itl_s
+        self._gaps.decoded(worker, [self.records[request.request_id] for request in run.requests], ends_s)
 
     def allocated(self, worker: int, used_blocks: int, now_s: float) -> None:
         """See `Observer`."""
-        self.pool[worker].set(used_blocks, now_s)
-        table = self.rows.tables.get("workers")
-        if table is not None:
-            for row in self._levels.allocated(worker, now_s, used_blocks):
-                table.append(row)
+        self._levels.allocated(worker, used_blocks, now_s)
 
     def levels(self, worker: int, engine: Engine, now_s: float) -> None:
         """See `Observer`."""
-        used, cpu = engine.cache.pool.used_blocks, None
-        self.pool[worker].set(used, now_s)
-        if engine.offload is not None:
-            for tier in engine.offload.tiers:
-                if tier.name not in self.tiers:
-                    continue  # other workers' memory
-                filled = tier.used_blocks
-                self.tiers[tier.name][worker].set(filled, now_s)
-                if tier.name == HOST:
-                    cpu = filled
-        table = self.rows.tables.get("workers")
-        if table is not None:
-            levels = len(engine.scheduler.running), engine.waiting, used, cpu
-            for row in self._levels.set(worker, now_s, levels):
-                table.append(row)
+        self._levels.stand(worker, engine, now_s)
 
     def kv(self, worker: int, events: Iterable[KvEvent]) -> None:
         """See `Observer`."""

@@ -1,14 +1,65 @@
-"""A request's row of the table of requests, made of its record when it has ended."""
+"""The table of requests: a row is made of a request's record when it has ended."""
 
 from collections.abc import Mapping, Sequence
+from math import isnan, nan
 from typing import Literal
 
 from sim.cluster.request_state import RequestState
 from sim.ledger.account import Account
 from sim.results.latency import latency
+from sim.results.phases import mark_phases
+from sim.results.rows import Table
+from sim.results.tables import ROUTER_QUEUE
 from sim.workload.request import Request
 
 Status = Literal["completed", "rejected", "failed", "cancelled", "unfinished"]
+
+
+class RequestRows:
+    """Of one run.
+
+    Args:
+        table: of requests.
+        due_s: when clients mean to send each, by index, nan until that is known; none: nobody says.
+        router_queue: routers may let requests wait; the table says how long they did.
+    """
+
+    __slots__ = ("_due_s", "_router_queue_s", "_table")
+
+    def __init__(self, table: Table, due_s: Sequence[float], *, router_queue: bool) -> None:
+        self._table = table
+        self._due_s = due_s
+        self._router_queue_s: dict[int, float] | None = {} if router_queue else None
+
+    def ended(
+        self,
+        record: RequestState,
+        account: Account,
+        status: Status,
+        reason: str | None,
+        *,
+        end_s: float | None,
+    ) -> None:
+        """A request came to its end."""
+        index = record.request.index
+        self._table.append(request_row(record, account, self._due(index), status, reason, end_s=end_s))
+        if self._router_queue_s is not None and record.router_wait.total_s is not None:
+            self._router_queue_s[index] = record.router_wait.total_s
+
+    def not_sent(self, request: Request, in_flight: int) -> None:
+        """A request was never sent, so many others being in flight at the end."""
+        self._table.row(**not_sent(request, self._due(request.index), in_flight))
+
+    def close(self, left_out: Mapping[int, str]) -> None:
+        """The run is over; some requests count in no number."""
+        if self._router_queue_s is not None:
+            indices = self._table.values("index").values.tolist()
+            self._table.add_column(ROUTER_QUEUE, [*map(self._router_queue_s.get, indices)])
+        mark_phases(self._table, left_out)
+
+    def _due(self, index: int) -> float | None:
+        due_s = self._due_s[index] if self._due_s else nan
+        return None if isnan(due_s) else due_s
 
 
 def request_row(

@@ -1,7 +1,7 @@
 """From a recorded run to its numbers, by the names and definitions of a simulated run's summary.
 
 Latencies are those of completed requests, as the client measured them (`sim.measured.formats.bench`).
-Recomputation is `recomputation_by_counter` of `sim.results.metrics`: what the engines that compute prompts
+Recomputation is `recomputation_by_counter` of `sim.results.prefill`: what the engines that compute prompts
 counted as computed, against what the trace required.
 """
 

@@ -16,7 +16,8 @@ from sim.engine.engine import Engine
 from sim.hardware.coefficients import Coefficients
 from sim.hardware.step_time import StepTime
 from sim.results.gauge import Gauge, Occupancy, occupancy
-from sim.results.metrics import RunFacts, summarise
+from sim.results.metrics import summarise
+from sim.results.run_facts import RunFacts
 from sim.router import Policy
 from sim.router.idle import without_effect
 from sim.scenario.load import load_scenario

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from sim.ledger.account import CAUSES
 from sim.results.distribution import distribution
 from sim.results.gauge import Occupancy
 from sim.results.latency import latency
-from sim.results.metrics import RunFacts, empty_summary, summarise, to_json
+from sim.results.metrics import empty_summary, summarise, to_json
 from sim.results.quantities import flat
 from sim.results.rows import Rows
+from sim.results.run_facts import RunFacts
 from sim.results.slo import Slo
 from sim.results.weighted import WeightedSample
 
@@ -156,53 +156,6 @@ def test_all_that_was_sent_may_be_late_and_what_was_not_is_unknown():
     assert (found["late_s"]["n"], found["late_s"]["mean"]) == (2, 3.0)
     assert (found["from_due"]["ttft_s"]["n"], found["from_due"]["ttft_s"]["max"]) == (1, 2.5)
     assert found["from_due"]["e2e_s"]["max"] == 3.0
-
-
-def test_the_counters_say_nothing_if_they_leave_out_what_was_computed():
-    """The second one computed 30 tokens, 20 of them first, and never came to its first token."""
-    stuck = completed(status="unfinished", first_token_s=None, end_s=None)
-    prefill = summary(completed(), stuck)["prefill"]
-
-    assert prefill["prompt_tokens"] == 100
-    assert (prefill["required_tokens"], prefill["computed_tokens"]) == (40, 60)
-    assert prefill["uncounted_tokens"] == 30
-    assert prefill["recomputation"] == 0.5
-    assert prefill["recomputation_by_counter"] is None
-
-
-def test_prefill_adds_up():
-    again = {"computed_prompt_tokens": 50, "preempted_tokens": 20, "recomputed_output_tokens": 3}
-    preempted = completed(preemptions=1, **again)
-    waiting = {"status": "unfinished", "prompt_tokens": 100, "computed_prompt_tokens": 0, "first_tokens": 0}
-    found = summary(completed(), preempted, waiting)
-    prefill = found["prefill"]
-
-    assert prefill == {
-        "prompt_tokens": 200,
-        "required_tokens": 40,
-        "required_block_tokens": 50,
-        "returned_tokens": 0,
-        "returned_hit_tokens": 0,
-        "computed_tokens": 80,
-        "recomputed_output_tokens": 3,
-        "recomputation": 1.0,
-        # The counters do not see that a preempted prompt was computed again: (60 - 40) / 40.
-        "recomputation_by_counter": 0.5,
-        "uncounted_tokens": 0,
-        "by_cause": dict.fromkeys(CAUSES, 0) | {"preempted": 20, "bound": 8, "elsewhere": 12},
-        "by_source": {"local_compute": 60, "local_cache_hit": 120, "external_kv_transfer": 20},
-    }
-    assert sum(prefill["by_cause"].values()) == prefill["computed_tokens"] - prefill["required_tokens"]
-    assert found["preemptions"] == 1
-
-
-def test_shares_are_ratios_of_sums_not_means_of_ratios():
-    """One block without a hit and a hundred with 99 hits: 99 of 101, not the mean of 0 and 0.99."""
-    nothing = completed(counted_prompt_tokens=1, local_hit_tokens=0, external_hit_tokens=0)
-    most = completed(counted_prompt_tokens=100, local_hit_tokens=99, external_hit_tokens=0)
-    prefill = summary(nothing, most)["prefill"]
-
-    assert prefill["by_source"]["local_cache_hit"] / prefill["prompt_tokens"] == pytest.approx(99 / 101)
 
 
 def test_workers_per_session_counts_where_prefill_was_done():

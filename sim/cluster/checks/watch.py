@@ -311,7 +311,7 @@ class Watch:
     def kv_events(self, worker: int, events: list[KvEvent], output_s: float) -> None:
         """See `EventOutbox`."""
         place = next(place for place, pool in enumerate(self._pools) if worker in pool)
-        if self._frontend.heard_by(self._pools[place], events):
+        if self._frontend.events.heard_by(self._pools[place], events):
             for index in self._indexes[place]:
                 index.sent += 1
         self._frontend.kv_events(worker, events, output_s)

@@ -47,7 +47,7 @@ def test_a_wrong_end_is_seen():
 
 def test_a_level_that_is_missing_in_the_table_is_seen():
     def lost(cluster):
-        cluster.recorder._levels._first[0].pop()
+        cluster.recorder._levels._rows._first[0].pop()
 
     error = violation(lost)
     assert error.rule == queues.RULE

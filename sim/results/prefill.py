@@ -1,0 +1,74 @@
+"""Prefill that a run's requests required, that caches had, and that was done twice.
+
+Definitions, where names alone do not say it:
+
+- `required_tokens` are the tokens that no earlier prompt contained: see `sim.ledger.ledger`. They are
+  counted where they are computed or hit, so that a rejected request requires nothing. Of them,
+  `returned_tokens` are in an answer, with the end of the prompt before it, that an earlier request had
+  computed: `returned_hit_tokens` were hit, the others are recomputed.
+- `recomputation` is recomputed / required, recomputed being computed - (required - returned): where
+  no answer returns, (computed - required) / required. `recomputation_by_counter` puts in place of the
+  computed tokens what vLLM's counters say (`vllm:prompt_tokens_by_source_total`, source local_compute):
+  prompt less hit, once a request, at its first token, whatever a preemption does later. Those of a request
+  that computed but never came to a first token say nothing: it is null if there is one, and
+  `uncounted_tokens` are what they leave out.
+- `prompt_tokens` and `by_source` are those counters too: prompts that came to their first token.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from sim.ledger.account import CAUSES
+from sim.results.ratio import ratio
+from sim.results.request_columns import RequestColumns
+
+
+def prefill(columns: RequestColumns) -> dict[str, Any]:
+    """Return the numbers under their names in summaries, in tokens."""
+    computed, first = columns.total("computed_prompt_tokens"), columns.total("first_tokens")
+    returned = columns.total("returned_tokens")
+    required = first + returned
+    by_source = _by_source(columns)
+    uncounted = columns.total("computed_prompt_tokens", where=~columns.values("first_token_s").measured)
+    counted = None if uncounted else by_source["local_compute"]
+    return {
+        "prompt_tokens": sum(by_source.values()),
+        "required_tokens": required,
+        "required_block_tokens": columns.total("first_block_tokens") + columns.total("returned_block_tokens"),
+        "returned_tokens": returned,
+        "returned_hit_tokens": _returned_hit(columns),
+        "computed_tokens": computed,
+        "recomputed_output_tokens": columns.total("recomputed_output_tokens"),
+        "recomputation": ratio(computed - first, required),
+        "recomputation_by_counter": None if counted is None else ratio(counted - first, required),
+        "uncounted_tokens": uncounted,
+        "by_cause": {cause: columns.total(f"{cause}_tokens") for cause in CAUSES},
+        "by_source": by_source,
+    }
+
+
+def _returned_hit(columns: RequestColumns) -> int:
+    """Return how many of the returned tokens lie before the end of a prompt's hit."""
+    prompt, required, returned, local, external = (
+        columns.values(name).values
+        for name in (
+            "prompt_tokens",
+            "required_tokens",
+            "returned_tokens",
+            "local_hit_tokens",
+            "external_hit_tokens",
+        )
+    )
+    return int(np.clip(local + external - (prompt - required), 0, returned).sum())
+
+
+def _by_source(columns: RequestColumns) -> dict[str, int]:
+    names = ("counted_prompt_tokens", "local_hit_tokens", "external_hit_tokens")
+    came_to_first_token = columns.values("first_token_s").measured
+    prompt, local, external = (columns.total(name, where=came_to_first_token) for name in names)
+    return {
+        "local_compute": prompt - local - external,
+        "local_cache_hit": local,
+        "external_kv_transfer": external,
+    }
