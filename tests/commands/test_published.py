@@ -11,8 +11,8 @@ from typer.testing import CliRunner, Result
 from sim.cli import app
 from sim.commands.published import _recorded
 from sim.hardware.coefficient_file import read_coefficient_file
-from sim.published.settings import WorkloadSettings
 from sim.published.sets import replicates
+from sim.published.settings import WorkloadSettings
 from tests.published.files import line, write_targets
 
 STATIC = line(id="tokens", kind="static", metric="kv_blocks", unit="blocks", low="1635", high="1635")
