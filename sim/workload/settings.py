@@ -189,9 +189,9 @@ class ReplaySettings(Settings):
     lanes: Count | None = None
     """Sessions kept busy, for client "turn-dependent": each lane starts with one of them, with its
     sub-agents, and takes the next of the trace when that has ended; timestamps only tell its pauses."""
-    lane_ramp_s: Seconds = 0.0
-    """Time over which lanes take their first session, one after another, evenly; 0: all at once, so that
-    their turns come together for as long as nothing drives them apart."""
+    lane_gap_s: Seconds = 0.0
+    """Time from one lane's first session to the next one's; 0: all begin at once, so that their turns come
+    together for as long as nothing drives them apart."""
     duration_s: Annotated[Seconds, Field(gt=0)] | None = None
     """How long lanes send requests; a trace that is used up begins anew, with sessions of other content but
     for what two of them share. Rates are over this time. Unset: until the trace is used up."""
@@ -211,8 +211,8 @@ class ReplaySettings(Settings):
             raise ValueError('warm_placement: only for warm_start = "first-contexts" or "shared-prefixes"')
         if self.lanes is not None and self.client != "turn-dependent":
             raise ValueError('lanes: only for client = "turn-dependent", which waits for answers')
-        if self.lane_ramp_s and self.lanes is None:
-            raise ValueError("lane_ramp_s: only beside lanes, which it lets begin")
+        if self.lane_gap_s and self.lanes is None:
+            raise ValueError("lane_gap_s: only beside lanes, which it lets begin")
         if self.duration_s is not None and self.lanes is None:
             raise ValueError("duration_s: only beside lanes, which are kept busy for so long")
         if self.duration_s is not None and self.duration_s <= (self.warm_up_s or 0.0):

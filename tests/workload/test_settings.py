@@ -109,7 +109,7 @@ def test_a_replay_that_makes_no_sense_is_refused(replay: dict[str, object]) -> N
         ({"warm_start": "everything"}, "'first-contexts', 'shared-prefixes' or 'smaller-run'"),
         ({"lanes": 3}, 'lanes: only for client = "turn-dependent"'),
         ({"client": "turn-dependent", "duration_s": 3}, "duration_s: only beside lanes"),
-        ({"client": "turn-dependent", "lane_ramp_s": 3}, "lane_ramp_s: only beside lanes"),
+        ({"client": "turn-dependent", "lane_gap_s": 3}, "lane_gap_s: only beside lanes"),
         ({"client": "turn-dependent", "lanes": 3, "at_end": "cut"}, "at_end: only beside duration_s"),
         (
             {"client": "turn-dependent", "lanes": 3, "duration_s": 60, "warm_up_s": "1min"},

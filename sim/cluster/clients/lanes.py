@@ -69,7 +69,7 @@ class Lanes:
         self._send = send
         self._due_s = due_s
         self._lanes = settings.lanes
-        self._ramp_s = settings.lane_ramp_s
+        self._gap_s = settings.lane_gap_s
         self._to_start = 0
         """Lanes that have yet to take their first session."""
         self._duration_s = inf if settings.duration_s is None else settings.duration_s
@@ -138,13 +138,13 @@ class Lanes:
         self._end_s = self._clock.now_s + self._duration_s
         if self._end_s < inf:
             self._clock.at(self._end_s, Phase.ARRIVAL, 0, self._close)
-        if not self._ramp_s:
+        if not self._gap_s:
             for _ in range(self._lanes):
                 self._take()
             return
         self._to_start = self._lanes
         for lane in range(self._lanes):
-            begins_s = self._clock.now_s + self._ramp_s * lane / self._lanes
+            begins_s = self._clock.now_s + self._gap_s * lane
             self._clock.at(begins_s, Phase.ARRIVAL, lane, self._start)
 
     def _start(self) -> None:

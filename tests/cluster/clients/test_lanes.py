@@ -24,8 +24,8 @@ def test_a_lane_takes_the_next_session_when_its_own_has_ended() -> None:
 
 
 def test_lanes_that_begin_one_after_another_take_what_is_next_then() -> None:
-    """Two lanes over 24 s: the first has a0 0-10, a1 11-21 and takes c at 21; the second takes b at 12."""
-    log, played = replay(THREE, 10.0, client="turn-dependent", lanes=2, lane_ramp_s=24.0)
+    """Two lanes 12 s apart: the first has a0 0-10, a1 11-21 and takes c at 21; the second takes b at 12."""
+    log, played = replay(THREE, 10.0, client="turn-dependent", lanes=2, lane_gap_s=12.0)
     assert log == [("a0", 0.0), ("a1", 11.0), ("b0", 12.0), ("c0", 21.0), ("c1", 51.0)]
     assert played.notes == ["2 lanes took 3 sessions"]
 
@@ -33,7 +33,7 @@ def test_lanes_that_begin_one_after_another_take_what_is_next_then() -> None:
 def test_a_lane_that_has_yet_to_begin_is_waited_for() -> None:
     """All of the first lane is refused at once: the second is still to come."""
     rows = trace(("a", 0.0, None))
-    log, played = replay(rows, 0, client="turn-dependent", lanes=2, lane_ramp_s=10.0, duration_s=82)
+    log, played = replay(rows, 0, client="turn-dependent", lanes=2, lane_gap_s=5.0, duration_s=82)
     assert log == [("a0", 0.0), ("a #20", 5.0)]
     assert played.client.total == 2
 
