@@ -10,20 +10,17 @@ from numpy.typing import NDArray
 from sim.cluster.checks.answers import check_answers
 from sim.cluster.checks.blocks import Blocks
 from sim.cluster.checks.flight import Flight
-from sim.cluster.checks.index import Index
 from sim.cluster.checks.levels import check_levels
 from sim.cluster.checks.links import TierCopies, Transfers
-from sim.cluster.checks.loads import Loads
-from sim.cluster.checks.pools import PoolBooks
 from sim.cluster.checks.queues import WorkerQueues
 from sim.cluster.checks.requests import Requests
-from sim.cluster.checks.router_queue import WaitingAtRouter
+from sim.cluster.checks.routers import Routers
 from sim.cluster.checks.times import Times, check_lives
 from sim.cluster.checks.tokens import Tokens
 from sim.cluster.checks.turns import Turns, check_phases
 from sim.cluster.clients.client import Act
 from sim.cluster.frontend import CANNOT_CONNECT, Frontend
-from sim.cluster.pool import Pool
+from sim.cluster.pool import Pool, pool_of
 from sim.cluster.recorder import Recorder
 from sim.cluster.replay import Replay
 from sim.cluster.request_state import RequestState
@@ -39,22 +36,12 @@ from sim.workload.request import Request
 
 SCAN_EVERY = 64
 """How often a worker tells its levels until all its blocks are looked at."""
-LOOK_EVERY = 8
-"""How many decisions until all candidates of one are compared with their events."""
-SUM_EVERY = 32
-"""How many requests end until the booked loads are added up."""
 
 
 class Watch:
     """The checks of one run: a `Watcher`, and the `Outbox` of every worker."""
 
-    def __init__(
-        self,
-        recorder: Recorder,
-        replay: Replay,
-        workers: int,
-        block_bytes: BlockBytes,
-    ) -> None:
+    def __init__(self, recorder: Recorder, replay: Replay, workers: int, block_bytes: BlockBytes) -> None:
         """Build the rules for what a replay sends to so many workers; `join` is to follow."""
         self._replay = replay
         self._count = count = len(replay.due_s)
@@ -73,14 +60,6 @@ class Watch:
         """Workers whose engine has died of itself,"""
         self._ever_dead: set[int] = set()
         """of those that were started anew too."""
-        self._until_sums = SUM_EVERY
-        self._indexes: list[list[Index]] = []
-        """Of each pool and front end."""
-        self._loads: list[list[Loads]] = []
-        """Of each pool and front end."""
-        self._waiting: dict[tuple[int, int], WaitingAtRouter] = {}
-        """At routers that have a queue, by the place of their stage, and the front end."""
-        self._pools: Sequence[Pool] = ()
         self.event_delay_s = 0.0
 
     def outbox(self, frontend: Frontend) -> "Watch":
@@ -93,26 +72,7 @@ class Watch:
         """Listen to the parts of a cluster that was built; return what its client is to call for `send`."""
         self._cluster = cluster
         self._env = cluster.clock
-        self._pools = cluster.frontend.pools
-        for pool in self._pools:
-            expiry_s = cluster.scenario.router.active_request_expiry_secs
-            ttl_s = cluster.scenario.router.predicted_ttl_secs
-            indexes = [Index(pool, replica, LOOK_EVERY, ttl_s) for replica in pool.replicas]
-            first = (self._prefilled,) if pool is self._pools[0] else ()
-            loads = [Loads(pool, replica.router, expiry_s, *first) for replica in pool.replicas]
-            for replica, index, booked in zip(pool.replicas, indexes, loads, strict=True):
-                replica.observer = PoolBooks(cluster.clock, index, booked)
-            self._indexes.append(indexes)
-            self._loads.append(loads)
-        for place, stage in enumerate(cluster.frontend.stages):
-            for front_end, line in enumerate(stage.lines):
-                line.observer = self._waiting[place, front_end] = WaitingAtRouter(
-                    stage.pool,
-                    line,
-                    self._loads[place][front_end],
-                    self._indexes[place][front_end],
-                    before=self._loads[place - 1][front_end] if place else None,
-                )
+        self._routers = Routers(cluster, self._prefilled)
         self._submit = send
         return self._sent
 
@@ -150,14 +110,7 @@ class Watch:
         self._flight.over(index, now_s)
         self._flight.in_flight(self._requests.in_flight, now_s)
         self._tokens.over(index)
-        self._returned(index)
-        for waiting in self._waiting.values():
-            waiting.over(index, now_s)
-        self._until_sums -= 1
-        if not self._until_sums:
-            self._until_sums = SUM_EVERY
-            for loads in chain.from_iterable(self._loads):
-                loads.check_sums(now_s)
+        self._routers.over(index, now_s)
         self._ended(request)
         self._held_back(now_s)
 
@@ -173,25 +126,14 @@ class Watch:
         """A request was put on a router's books."""
         now_s = self._env.now
         self._times.front_door(now_s)
-        place = self._pools.index(pool)
-        if place:
-            self._loads[0][record.front_end].returned(booking.request)  # the first stage has answered
-        self._loads[place][record.front_end].booked(booking, now_s)
-        waiting = self._waiting.get((place, record.front_end))
-        if waiting is None or not waiting.booked(booking.request):
-            self._indexes[place][record.front_end].decided(record, decision, now_s)
-        self._indexes[place][record.front_end].booked(record, booking.rank, now_s)
+        self._routers.booked(record, pool, decision, booking, now_s)
 
     def retried(self, record: RequestState) -> None:
         """A request is to be tried again."""
         index = record.request.index
         self._tokens.tried_again(index)
         self._flight.tried_again(index)
-        self._returned(index)
-
-    def _returned(self, index: int) -> None:
-        for loads in chain.from_iterable(self._loads):
-            loads.returned(index)
+        self._routers.returned(index)
 
     def pull_stopped(self, request: int) -> None:
         """A read that was posted comes to nothing."""
@@ -310,10 +252,9 @@ class Watch:
 
     def kv_events(self, worker: int, events: list[KvEvent], output_s: float) -> None:
         """See `EventOutbox`."""
-        place = next(place for place, pool in enumerate(self._pools) if worker in pool)
-        if self._frontend.events.heard_by(self._pools[place], events):
-            for index in self._indexes[place]:
-                index.sent += 1
+        pool = pool_of(self._frontend.pools, worker)
+        if self._frontend.events.heard_by(pool, events):
+            self._routers.sent(pool)
         self._frontend.kv_events(worker, events, output_s)
 
     # -- the end --------------------------------------------------------------------------------------------
@@ -327,13 +268,7 @@ class Watch:
             if not self._records:
                 self._blocks[worker].end(self._cluster.workers[worker].engine, now_s)
             self._tier_copies.check(worker, self._cluster.workers[worker], now_s)
-        for loads in chain.from_iterable(self._loads):
-            loads.check_sign(now_s)
-            loads.check_sums(now_s)
-        for index in chain.from_iterable(self._indexes):
-            index.check(now_s)
-        for waiting in self._waiting.values():
-            waiting.looked(now_s)
+        self._routers.stopped(now_s)
         pulls = self._cluster.pulls
         if pulls is not None and isinstance(pulls.network, Network):
             self._transfers.check(pulls.network.links(now_s), now_s)
@@ -357,8 +292,5 @@ class Watch:
         self._flight.check_rows(table, fsum(chain.from_iterable(queues)), now_s)
         levels = recorder.rows.tables.get("workers")
         if levels is not None and not self._cluster.scenario.output.worker_interval_s:
-            for worker, (waiting_s, running_s) in enumerate(queues):
-                if worker not in self._ever_dead:
-                    used_s = recorder.pool[worker].area(now_s)
-                    areas_s = {"waiting": waiting_s, "running": running_s, "used_blocks": used_s}
-                    check_levels(levels, worker, areas_s, now_s)
+            used = [gauge.area(now_s) for gauge in recorder.pool]
+            check_levels(levels, queues, used, self._ever_dead, now_s)

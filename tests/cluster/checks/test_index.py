@@ -30,7 +30,7 @@ def test_a_block_that_the_index_forgets_is_seen():
 
 def test_a_block_that_the_index_invents_is_seen_at_the_decision():
     cluster = build(aggregated(), check=True)
-    watched = cluster._watch._indexes[0][0]
+    watched = cluster._watch._routers.indexes[0][0]
     watched._every = watched._until_look = 1
     router = cluster.frontend.pools[0].router
 
@@ -52,7 +52,7 @@ ALIKE = trace(*(turn(at_s, 64, 1, range(4), f"{at_s}") for at_s in (0.0, 0.5, 5.
 def every_decision(requests, **sections):
     """Return a cluster whose index is looked at for every decision."""
     cluster = build(aggregated(router=PREDICTS, **sections), requests, check=True)
-    watched = cluster._watch._indexes[0][0]
+    watched = cluster._watch._routers.indexes[0][0]
     watched._every = watched._until_look = 1
     return cluster
 

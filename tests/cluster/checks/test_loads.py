@@ -34,7 +34,7 @@ def test_a_load_that_returns_too_early_is_seen():
     def freed(cluster):
         pool = cluster.frontend.pools[0]
         pool.router.loads.free(cluster.recorder.records[1].booking, 6.5)
-        cluster._watch._loads[0][0].check_sums(cluster.clock.now)
+        cluster._watch._routers.loads[0][0].check_sums(cluster.clock.now)
 
     error = violation(freed)
     assert (error.rule, error.now_s) == (loads.RULE, 6.5)
@@ -57,7 +57,7 @@ def test_what_another_router_said_and_is_not_on_the_books_is_seen():
         router = cluster.frontend.pools[0].replicas[1].router
         booking = next(iter(router._of_others.values()))
         router.loads.free(booking, 0.0)
-        cluster._watch._loads[0][1].check_sums(cluster.clock.now)
+        cluster._watch._routers.loads[0][1].check_sums(cluster.clock.now)
 
     error = violation(forgets, aggregated(**SYNCED))
     assert (error.rule, error.now_s) == (loads.RULE, 6.5)
@@ -83,7 +83,7 @@ def test_who_is_between_two_pools_is_on_no_books():
     seen = []
 
     def look():
-        watched = cluster._watch._loads[0][0]
+        watched = cluster._watch._routers.loads[0][0]
         watched.check_sums(cluster.clock.now)
         seen.append(cluster.frontend.pools[0].router.loads.requests[0])
 

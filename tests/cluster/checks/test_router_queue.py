@@ -62,7 +62,7 @@ def test_a_look_at_the_index_is_of_what_was_heard():
     from sim.cluster.checks import index
 
     def credited(cluster):
-        watched = cluster._watch._indexes[0][0]
+        watched = cluster._watch._routers.indexes[0][0]
         watched._every = watched._until_look = 1
         cluster.frontend.pools[0].router._caches.told.stored(0, None, range(500, 540), "device")
 
