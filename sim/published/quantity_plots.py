@@ -179,8 +179,8 @@ def _beside(panel: "Axes", data: "pd.DataFrame", names: Sequence[str], colours: 
                 alpha=0.6,
                 color=colours[place],
             )
-    tilted = {"rotation": 40, "rotation_mode": "anchor", "ha": "right"} if len(names) > _MOST_UPRIGHT else {}
-    panel.set_xticks(range(len(names)), names, **tilted)
+    tilt: dict[str, Any] = {"rotation": 40, "rotation_mode": "anchor", "ha": "right"}
+    panel.set_xticks(range(len(names)), names, **(tilt if len(names) > _MOST_UPRIGHT else {}))
     panel.set_xlim(-0.6, len(names) - 0.4)
 
 
