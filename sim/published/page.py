@@ -62,7 +62,7 @@ def render_page(found: Result, pictures: Mapping[Quantity, Path]) -> str:
             signs=f"{right} of {len(verdicts)} A/B signs right" if verdicts else "",
             facts=_facts(settings),
             lists={name: sentences for name, sentences in lists.items() if sentences},
-            sections=[*_sections(found, rows, verdicts, pictures)],
+            sections=[*map(_without_empty, _sections(found, rows, verdicts, pictures))],
             notes=found.notes,
         )
     )
@@ -106,6 +106,19 @@ def _sections(
         yield Section(
             "Without a run", ("", "target", "simulated", "error", ""), [*map(_static, found.static)]
         )
+
+
+def _without_empty(section: Section) -> Section:
+    """Leave out columns that hold nothing, such as the level where rows have none."""
+    held = [
+        place
+        for place, cells in enumerate(zip(*(row.cells for row in section.rows), strict=True))
+        if any(cells)
+    ]
+    return section._replace(
+        columns=tuple(section.columns[place] for place in held),
+        rows=[Row(tuple(row.cells[place] for place in held), row.holds) for row in section.rows],
+    )
 
 
 def _ab(one: ABVerdict) -> Row:

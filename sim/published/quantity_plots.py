@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 _COLUMNS = ["variant", "level", "measured", "low", "high", "values"]
 _MOST_TICKS = 8
+_MOST_UPRIGHT = 6
+"""Names beside each other; of more than these, each is tilted."""
+_CHARACTERS = 60
+"""What stands in a line below the picture, of all names together."""
 _INCHES = (6.4, 3.8)
 _SAYS = "points: measured, with tolerance; lines: simulated, median and 95 % of the runs"
 _SAYS_BESIDE = "circles: measured, with tolerance; diamonds: simulated, median and 95 % of the runs"
@@ -79,7 +83,7 @@ def draw(settings: ClusterSettings, quantity: Quantity) -> "Figure":
     for column in ("measured", "low", "high"):
         data[column] /= shown.per_axis_unit
     data["values"] = [[value / shown.per_axis_unit for value in values] for values in data["values"]]
-    names = as_labels(data["variant"], 24)
+    names = as_labels(data["variant"], 24 if quantity.leveled else _name_width(len(data)))
     colours = dict(zip(names, sns.color_palette("colorblind", len(names)), strict=True))
     figure = Figure(figsize=_INCHES, layout="constrained")
     panel = figure.subplots()
@@ -175,8 +179,14 @@ def _beside(panel: "Axes", data: "pd.DataFrame", names: Sequence[str], colours: 
                 alpha=0.6,
                 color=colours[place],
             )
-    panel.set_xticks(range(len(names)), names)
+    tilt: dict[str, Any] = {"rotation": 40, "rotation_mode": "anchor", "ha": "right"}
+    panel.set_xticks(range(len(names)), names, **(tilt if len(names) > _MOST_UPRIGHT else {}))
     panel.set_xlim(-0.6, len(names) - 0.4)
+
+
+def _name_width(n: int) -> int:
+    """Return how many characters of a name fit below each of so many columns."""
+    return _CHARACTERS // n if n <= _MOST_UPRIGHT else 24
 
 
 def _whiskers(data: "pd.DataFrame") -> tuple[Sequence[float], Sequence[float]]:

@@ -23,8 +23,13 @@ def quantity(target: Target, value: float | None) -> str:
     if value is None:
         return words.MISSING
     shown = _SHOWN.get(target.unit)
-    text = shown(abs(value)) if shown else f"{abs(value):.4g} {target.unit}"
+    text = shown(abs(value)) if shown else f"{_plain(abs(value))} {target.unit}"
     return f"-{text}" if value < 0 else text
+
+
+def _plain(value: float) -> str:
+    """Return four digits, of large numbers all before the point: "39.93", "10,050"."""
+    return f"{value:,.0f}" if value >= 9_999.5 else f"{value:.4g}"
 
 
 def band(target: Target) -> str:

@@ -77,8 +77,9 @@ def _key(details: ErrorDetails, schema: JsonSchema) -> KeyPath:
     """Return the key that an error is about, without pydantic's names for the branches of a union."""
     if details["type"] == _DISAGREEMENT:
         return tuple(details["ctx"]["key"].split("."))
-    path = tuple(str(part) for part in details["loc"])
-    index = next((place for place, part in enumerate(details["loc"]) if isinstance(part, int)), None)
+    parts = [*(part for part in details["loc"][:-1] if not _is_validator(part)), *details["loc"][-1:]]
+    path = tuple(map(str, parts))
+    index = next((place for place, part in enumerate(parts) if isinstance(part, int)), None)
     if index is not None and details["type"].startswith("union_tag"):
         return path[: index + 1]
     if index is not None and index + 2 < len(path):
@@ -87,6 +88,11 @@ def _key(details: ErrorDetails, schema: JsonSchema) -> KeyPath:
     path = _without_kind(path, schema)
     known = known_part(schema, path)
     return path[: len(known) + 1] if details["type"] == "extra_forbidden" else known
+
+
+def _is_validator(part: str | int) -> bool:
+    """Whether a part of a place is pydantic's name of a check: "function-after[_rise(), TokenShares]"."""
+    return isinstance(part, str) and part.startswith("function-") and part.endswith("]")
 
 
 def _without_kind(path: KeyPath, schema: JsonSchema) -> KeyPath:
@@ -122,7 +128,7 @@ def _message(details: ErrorDetails, key: KeyPath, schema: JsonSchema) -> str:
     if kind == _DISAGREEMENT:
         return str(details["ctx"]["reason"])
     if kind == "extra_forbidden":
-        return unknown_key(schema, _without_places(key))
+        return unknown_key(schema, _without_places(key), _kind_of(details, key, schema))
     if kind.startswith("union_tag"):
         return "has no kind that is known; there are " + ", ".join(_kinds(schema, key))
     if kind == "missing":
@@ -130,6 +136,13 @@ def _message(details: ErrorDetails, key: KeyPath, schema: JsonSchema) -> str:
         missing = f"is missing: {description(schema, _without_places(key))}"
         return "has too few values" if in_list else missing
     return reason(details)
+
+
+def _kind_of(details: ErrorDetails, key: KeyPath, schema: JsonSchema) -> str | None:
+    """Return the kind of the table that a key stands in, as pydantic chose it; None if it has no kinds."""
+    chosen = map(str, details["loc"][len(key) - 1 : -1])
+    kinds = _kinds(schema, key[:-1])
+    return next((part for part in chosen if part in kinds), None)
 
 
 def _kinds(schema: JsonSchema, key: KeyPath) -> Sequence[str]:

@@ -1,6 +1,6 @@
 """Which keys a scenario may have at which place, read from its JSON Schema."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sim.base.messages import did_you_mean, nearest, suggestion
@@ -25,10 +25,10 @@ def known_part(schema: JsonSchema, path: Sequence[str]) -> KeyPath:
     return tuple(path)
 
 
-def unknown_key(schema: JsonSchema, path: Sequence[str]) -> str:
-    """Return what to say of a path whose last key does not exist: the nearest that do."""
+def unknown_key(schema: JsonSchema, path: Sequence[str], kind: str | None = None) -> str:
+    """Return what to say of a path whose last key the table, or its kind, does not have: the nearest ones."""
     *table, name = path
-    known = keys_at(schema, table)
+    known = keys_at(schema, table) if kind is None else _keys_of_kind(schema, table, kind)
     if not known:
         return f"unknown key: {'.'.join(table)} is a value, not a table"
     if nearest(name, known):
@@ -46,13 +46,21 @@ def description(schema: JsonSchema, path: Sequence[str]) -> str:
     return text
 
 
-def kinds_at(schema: JsonSchema, path: Sequence[str]) -> Collection[str]:
-    """Return the kinds of the table at `path`, or of the entries of a list there; none if it has no kinds."""
+def kinds_at(schema: JsonSchema, path: Sequence[str]) -> Mapping[str, str]:
+    """Return where the kinds of the table at `path` are described, or those of the entries of a list there.
+
+    None if it has no kinds.
+    """
     node: JsonSchema = {"properties": _properties(schema, schema)}
     for key in path:
         node = _properties(schema, node).get(key, {})
     nodes = [node, node.get("items", {}), *node.get("anyOf", ())]
-    return [kind for each in nodes for kind in each.get("discriminator", {}).get("mapping", ())]
+    mappings = [each.get("discriminator", {}).get("mapping", {}) for each in nodes]
+    return {kind: place for mapping in mappings for kind, place in mapping.items()}
+
+
+def _keys_of_kind(schema: JsonSchema, table: Sequence[str], kind: str) -> list[str]:
+    return list(_properties(schema, {"$ref": kinds_at(schema, table)[kind]}))
 
 
 def takes_whole_numbers(schema: JsonSchema, path: Sequence[str]) -> bool:

@@ -70,3 +70,13 @@ def test_the_page_says_all_of_a_cluster(tmp_path: Path) -> None:
         assert text in page, text
     assert page.count("data:image/svg+xml;base64,") == len(quantities(rows)) == 3
     assert "http" not in page.replace('http-equiv="', "")
+
+
+def test_columns_that_hold_nothing_are_left_out(tmp_path: Path) -> None:
+    leveled = scored()
+    flat = [
+        RowScore(row.target.model_copy(update={"level": None}), row.workload, row.cells) for row in leveled
+    ]
+    for rows, there in ((leveled, True), (flat, False)):
+        page = render_page(result(rows), write_quantities(CLUSTER.settings, rows, tmp_path))
+        assert ('<th scope="col">sessions in flight</th>' in page) is there

@@ -9,7 +9,7 @@ from sim.published.cells import Point, cells, points
 from sim.published.cluster import read_cluster
 from sim.published.measures import Tolerance, check_unit, number
 from sim.published.sets import replicates
-from sim.published.show_rows import band
+from sim.published.show_rows import band, quantity
 from sim.published.study import GENERATED, Workload, scenario_at
 from sim.published.targets import Band
 from tests.published.example import EXAMPLE, write_example
@@ -138,3 +138,12 @@ def test_a_folder_that_was_written_down_before_is_read(tmp_path: Path) -> None:
     folder = write_example(tmp_path)
     (folder / "study.toml").rename(folder / "cluster.toml")
     assert read_cluster(str(folder)).file == folder / "cluster.toml"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(10_049.6, "10,050 tokens/s"), (1663.2, "1663 tokens/s"), (-4.7381, "-4.738 tokens/s")],
+)
+def test_rates_are_shown_without_powers_of_ten(value: float, text: str) -> None:
+    (row, *_) = read_cluster(str(EXAMPLE)).targets.rows
+    assert quantity(row.model_copy(update={"unit": "tokens/s"}), value) == text

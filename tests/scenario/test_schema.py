@@ -50,3 +50,12 @@ def test_the_scenario_s_own_schema_is_walked_through_presets() -> None:
     assert {"preset", "config", "kv_dtype"} <= set(keys_at(schema, ("model",)))
     assert "fp8_dense" in keys_at(schema, ("gpu", "achieved"))
     assert "bandwidth_bytes_per_s" in keys_at(schema, ("offload", "link"))
+
+
+def test_a_key_of_another_kind_is_unknown_to_this_one() -> None:
+    schema = Scenario.model_json_schema()
+    text = unknown_key(schema, ("workload", "synthetic", "xyz"), "rows")
+    assert text.startswith(
+        "unknown key (known here: arrivals, chunk_tokens, common_tokens, families, grain_s"
+    )
+    assert "passages" not in text
