@@ -1,7 +1,7 @@
 """The file `study.toml` of a published cluster: what it is, what runs stand for it, what a fit may move."""
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import Field, PositiveInt, field_validator, model_validator
 
@@ -63,6 +63,12 @@ class AB(Settings):
     """For every number printed of both at a level, is it above or below that of base as printed?"""
     same_within: float = Field(default=0.05, ge=0, le=1)
     """Relative: such a difference counts as none."""
+
+    @model_validator(mode="after")
+    def _two(self) -> Self:
+        if self.base == self.other:
+            raise ValueError(f"base = other = {self.base}: must be two configurations")
+        return self
 
 
 class ClusterSettings(Settings):
