@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Self
 
-from pydantic import Field, PositiveInt, field_validator, model_validator
+from pydantic import Field, PositiveInt, ValidationInfo, field_validator, model_validator
 
 from sim.base.messages import did_you_mean
 from sim.base.settings import Settings
@@ -64,11 +64,12 @@ class AB(Settings):
     same_within: float = Field(default=0.05, ge=0, le=1)
     """Relative: such a difference counts as none."""
 
-    @model_validator(mode="after")
-    def _two(self) -> Self:
-        if self.base == self.other:
-            raise ValueError(f"base = other = {self.base}: must be two configurations")
-        return self
+    @field_validator("other")
+    @classmethod
+    def _two(cls, other: str, info: ValidationInfo) -> str:
+        if other == info.data.get("base"):
+            raise ValueError("is base itself")
+        return other
 
 
 class ClusterSettings(Settings):

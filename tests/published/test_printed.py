@@ -116,7 +116,7 @@ def test_a_unit_that_a_number_cannot_have_is_refused(metric: str, unit: str) -> 
         ("study", 'scenario = "scenario.toml"', "", "study.toml: variants: need a scenario"),
         ("study", 'scenario = "scenario.toml"', 'scenario = "none.toml"', "none.toml: No such file"),
         ("study", 'other = "kv"', 'other = "k"', "study.toml: ab.0.other = k: nothing is printed of it"),
-        ("study", 'other = "kv"', 'other = "rr"', "study.toml: ab.0: base = other = rr: must be two"),
+        ("study", 'other = "kv"', 'other = "rr"', "ab.0.other = 'rr': is base itself"),
         ("study", "[variants.rr]", '[variants."r r"]', "study.toml: variants.r r"),
     ],
 )
