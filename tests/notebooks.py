@@ -23,7 +23,7 @@ def executed(name: str) -> Any:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
     client = NotebookClient(
-        notebook, timeout=170, record_timing=False, resources={"metadata": {"path": str(FOLDER)}}
+        notebook, timeout=600, record_timing=False, resources={"metadata": {"path": str(FOLDER)}}
     )
     return client.execute()
 
