@@ -1,7 +1,7 @@
 """The file `study.toml` of a published cluster: what it is, what runs stand for it, what a fit may move."""
 
 from collections.abc import Mapping
-from typing import Annotated, Self
+from typing import Annotated
 
 from pydantic import Field, PositiveInt, ValidationInfo, field_validator, model_validator
 
