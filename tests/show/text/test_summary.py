@@ -5,8 +5,9 @@ from sim.base.shown import WIDTH
 from sim.results.gauge import Occupancy
 from sim.results.slo import Slo
 from sim.runs.repeats import combine
+from sim.show.text.facts import routing_facts
 from sim.show.text.repeats import render_repeats, trace_note
-from sim.show.text.summary import render, routing_facts
+from sim.show.text.summary import render
 from tests.results.test_metrics import completed, summary
 
 
