@@ -12,6 +12,20 @@ from sim.show.text.page_parts import table
 from sim.show.text.page_table import Beside, PageTable
 
 
+def reuse_line(summary: Mapping[str, Any]) -> Text:
+    """Return what an ideal cache would have hit, what was achieved, and other routing if that was tried."""
+    prefill, bounds = summary["prefill"], summary.get("bounds")
+    achieved = words.percent(prefill.get("hit_share"))
+    line = Text.assemble(
+        ("Prompt tokens cached: ", "bold"), f"ideal {words.percent(prefill.get('ideal_hit_share'))}, "
+    )
+    if bounds is None:
+        return line.append("achieved ").append(achieved, style="bold yellow")
+    line.append(f"round robin would get {words.percent(bounds['round-robin'])}, this run got ")
+    line.append(achieved, style="bold yellow")
+    return line.append(f", an oracle {words.percent(bounds['oracle'])}")
+
+
 def recomputation_line(prefill: Mapping[str, Any]) -> Text:
     """Return how much prefill was done again, and how that is counted."""
     counters = f"{words.percent(prefill['recomputation_by_counter'])} by the engines' own counters"

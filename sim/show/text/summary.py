@@ -18,8 +18,9 @@ from sim.show.text.faults import broken, fault_table
 from sim.show.text.latencies import latency_table
 from sim.show.text.page_parts import NOTHING_SERVED, footnotes, heading, pairs, thin_note
 from sim.show.text.page_table import Beside, PageTable
-from sim.show.text.prefill import prefill_tables, recomputation_line
+from sim.show.text.prefill import prefill_tables, recomputation_line, reuse_line
 from sim.show.text.tags import tag_table
+from sim.show.text.turns import turn_table
 from sim.show.text.versions import rules_line
 
 
@@ -41,7 +42,9 @@ def render(summary: Mapping[str, Any], title: str, notes: Sequence[str] = ()) ->
         _answer(summary),
         Text(),
         latency_table(summary),
+        turn_table(summary),
         Text(),
+        reuse_line(summary),
         recomputation_line(prefill),
         Text(),
         prefill_tables(prefill),
