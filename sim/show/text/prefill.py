@@ -23,7 +23,7 @@ def reuse_line(summary: Mapping[str, Any]) -> Text:
         return line.append("achieved ").append(achieved, style="bold yellow")
     line.append(f"round robin would get {words.percent(bounds['round-robin'])}, this run got ")
     line.append(achieved, style="bold yellow")
-    return line.append(f", an oracle {words.percent(bounds['oracle'])}")
+    return line.append(f", oracle {words.percent(bounds['oracle'])}")
 
 
 def recomputation_line(prefill: Mapping[str, Any]) -> Text:
