@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from sim.base import words
 from sim.base.errors import InputError
-from sim.base.limits import Limit
+from sim.base.limits import WITHIN, Limit
 from sim.base.messages import nearest, suggestion
 from sim.results.labels import CAUSE_LABELS, LATE_LABEL, LATENCY_LABELS, SOURCE_LABELS
 from sim.results.metrics import empty_summary
@@ -189,6 +189,10 @@ def counts_requests(name: str) -> bool:
 
 def label(name: str) -> str:
     """Return what a person calls a number."""
+    if name.startswith(WITHIN):
+        each, _, bound = name.removeprefix(WITHIN).rpartition("<")
+        before, number, behind = _of_a_part(each)
+        return f"{before}{LATENCY_LABELS.get(number, number)} within {words.seconds(float(bound))}{behind}"
     before, number, behind = _of_a_part(name)
     if number != name:
         return f"{before}{label(number)}{behind}"
@@ -208,6 +212,8 @@ def label(name: str) -> str:
 
 def unit(name: str) -> Unit:
     """Return how a number is shown, from its name."""
+    if name.startswith(WITHIN):
+        return SHARE
     _, name, _ = _of_a_part(name)
     first = name.partition(".")[0]
     table, _, last = name.rpartition(".")
@@ -240,7 +246,7 @@ def si_unit(name: str) -> str:
 
 
 def written_limit(limit: Limit) -> str:
-    """Return a limit as a person writes it: "ITL p99 < 200 ms"."""
+    """Return a limit as a person writes it: "ITL p99 < 200 ms", "TTFT within 3.00 s > 95.0 %"."""
     return f"{label(limit.metric)} {'<' if limit.below else '>'} {unit(limit.metric).show(limit.bound)}"
 
 

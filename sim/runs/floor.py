@@ -28,7 +28,10 @@ ALONE = (
     "replay.retries=0",
     "faults=[]",
 )
-COLD = "workload.fresh_prompts=true"
+COLD = (
+    "workload.fresh_prompts=true",
+    *(f"replay.{key}=none" for key in ("warm_start", "warm_sessions", "warm_placement")),
+)
 WARM_NAME, COLD_NAME = "alone, warm", "alone, cold"
 ALWAYS = ("ttft_s.p95", "by_turn.first.ttft_s.p95", "by_turn.later.ttft_s.p95")
 """What is said of the floor beside the numbers with limits."""
