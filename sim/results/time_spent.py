@@ -2,10 +2,10 @@
 
 - `slowest`: for all requests (`all`), for first and later turns (`by_turn`) and for each tag (`by_tag`) the
   means over those of the completed ones whose time to first token is that of their 95th percentile or longer:
-  `ttft_s`, and of it `router_s`, from sending to the router's choice, with the wait behind a busy gate or in the
-  router's queue; `queue_s` in the queues of workers, loads from lower tiers included; `prefill_s`, scheduled
-  until computed, steps shared with others included; `transfer_s` of KV to the decode worker; `rest_s`, all
-  else. `n` is how many they are.
+  `ttft_s`, and of it `router_s`, from sending to the router's choice, with the wait behind a busy gate or in
+  the router's queue; `queue_s` in the queues of workers, loads from lower tiers included; `prefill_s`,
+  scheduled until computed, steps shared with others included; `transfer_s` of KV to the decode worker;
+  `rest_s`, all else. `n` is how many they are.
 - `decoding_s`: seconds from first to last token, of all requests together; over the time and the decode
   workers of the run that is the mean batch.
 - `links`: by kind of link how busy the busiest was (`utilisation`), how much longer transfers took than alone

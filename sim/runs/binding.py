@@ -1,8 +1,8 @@
-"""What binds a cluster at a limit: what its slowest requests waited for, as its run counted it, and what would help.
+"""What binds a cluster at a limit: what its slowest requests waited for, and what would help.
 
 Of a limit on TTFT it is the largest part of the time to first token of the slowest requests (`time_spent` of
-a summary, `sim.results.time_spent`); of one on ITL or TPOT whether tokens wait for prompts in the same steps or
-for the tokens of many others; E2E is whichever of both takes longer.
+a summary, `sim.results.time_spent`); of one on ITL or TPOT whether tokens wait for prompts in the same steps
+or for the tokens of many others; E2E is whichever of both takes longer.
 """
 
 from collections.abc import Mapping
@@ -26,6 +26,17 @@ _NEAR = 1.25
 """A time within this factor of the floor is the floor's."""
 _AGAIN = 0.3
 """Prompts of which so large a share of what was required was computed again owe their time to that."""
+_AGAINST = {
+    "evicted_here": "more room for KV blocks (--host-ram), so that they are still there",
+    "gone": "more room for KV blocks (--host-ram), so that they are still there",
+    "elsewhere": "a router that keeps sessions where their blocks are: sim tune searches its weights",
+    "generated": "a router that keeps sessions where their blocks are: sim tune searches its weights",
+    "in_flight": "faster prefill (engines of more GPUs): what a prompt needs was still being computed",
+    "checkpoint": "checkpoints of the recurrent state at more places, or an attention-only model",
+    "bound": "smaller blocks",
+}
+"""What keeps prompts from being computed again, by the cause that most of it has."""
+_BOUND = ("ttft_s", "queue_s", "itl_s", "tpot_s", "e2e_s")
 _PARTS = {
     "router_s": "before the router's choice",
     "queue_s": "in workers' queues",
@@ -49,7 +60,9 @@ class Binding(NamedTuple):
         return self._asdict()
 
 
-def binding(run: Run, limit: Limit, layout: Layout, floor: float | None, floor_itl: float | None) -> Binding | None:
+def binding(
+    run: Run, limit: Limit, layout: Layout, floor: float | None, floor_itl: float | None
+) -> Binding | None:
     """Return what binds a run at a limit; None if the run does not say.
 
     Args:
@@ -64,22 +77,18 @@ def binding(run: Run, limit: Limit, layout: Layout, floor: float | None, floor_i
     if summary is None or "time_spent" not in summary:
         return None
     if lost(summary):
-        return Binding("refusals", "; ".join(refusals([summary])), "see the reason: clusters differ little in it")
+        return Binding(
+            "refusals", "; ".join(refusals([summary])), "what the reason says: clusters differ little in it"
+        )
     part, latency = _of(limit)
     slowest = _slowest(summary["time_spent"]["slowest"], part)
-    if slowest is None or slowest["ttft_s"] is None:
+    if slowest is None or slowest["ttft_s"] is None or latency not in _BOUND:
         return None
-    value = run.numbers.get(limit.metric)
-    if latency in ("ttft_s", "queue_s"):
-        return _first_token(summary, slowest, layout, _is_near(limit, value, floor))
-    if latency in ("itl_s", "tpot_s"):
+    decoding_s = summary["time_spent"]["decoding_s"] / max(summary["requests"]["completed"], 1)
+    if latency in ("itl_s", "tpot_s") or (latency == "e2e_s" and decoding_s > slowest["ttft_s"]):
         return _between_tokens(summary, layout, floor_itl)
-    if latency == "e2e_s":
-        decoding_s = summary["time_spent"]["decoding_s"] / max(summary["requests"]["completed"], 1)
-        if slowest["ttft_s"] > decoding_s:
-            return _first_token(summary, slowest, layout, _is_near(limit, value, floor))
-        return _between_tokens(summary, layout, floor_itl)
-    return None
+    near_floor = _is_near(limit, run.numbers.get(limit.metric), floor)
+    return _first_token(summary, slowest, layout, near_floor=near_floor)
 
 
 def _of(limit: Limit) -> tuple[str, str]:
@@ -94,8 +103,10 @@ def _of(limit: Limit) -> tuple[str, str]:
 
 def _slowest(tables: Mapping[str, Any], part: str) -> Mapping[str, Any] | None:
     table, _, name = (part or "all").partition(".")
-    found: Any = tables.get(table)
-    return found.get(name) if name and found is not None else found
+    found: Mapping[str, Any] | None = tables.get(table)
+    if name and found is not None:
+        found = found.get(name)
+    return found
 
 
 def _is_near(limit: Limit, value: float | None, floor: float | None) -> bool:
@@ -103,19 +114,20 @@ def _is_near(limit: Limit, value: float | None, floor: float | None) -> bool:
 
 
 def _first_token(
-    summary: Mapping[str, Any], slowest: Mapping[str, Any], layout: Layout, near_floor: bool
+    summary: Mapping[str, Any], slowest: Mapping[str, Any], layout: Layout, *, near_floor: bool
 ) -> Binding:
     n, ttft_s = slowest["n"], slowest["ttft_s"]
     spans = sorted(((slowest[name], name) for name in _PARTS), reverse=True)
-    told = ", ".join(
-        f"{words.seconds(span)} {_PARTS[name]}" for span, name in spans if span >= 0.01 * ttft_s
-    )
-    evidence = f"the slowest {n} {plural(n, 'request')} of {words.seconds(ttft_s)}: {told}"
+    told = ", ".join(f"{words.seconds(span)} {_PARTS[name]}" for span, name in spans if span >= 0.01 * ttft_s)
+    some = "the slowest request took" if n == 1 else f"the slowest {n} requests took"
+    evidence = f"{some} {words.seconds(ttft_s)}{'' if n == 1 else ' on average'}: {told}"
     largest = spans[0][1]
     more = "prefill workers" if layout.decode else "workers"
     if largest == "router_s":
         return Binding(
-            "router queue", evidence, f"more {more}, or a higher threshold at which the router holds requests back"
+            "router queue",
+            evidence,
+            f"more {more}, or a higher threshold at which the router holds requests back",
         )
     if largest == "transfer_s":
         return Binding("links", f"{evidence}; {_links(summary)}", "faster links between workers")
@@ -132,7 +144,7 @@ def _first_token(
             "recomputation",
             f"{evidence}; {words.percent(again)} computed again, most of it "
             f"{CAUSE_LABELS[cause]} ({words.count(tokens)} tokens)",
-            "more room for KV blocks (--host-ram), so that prompts are not computed twice",
+            _AGAINST.get(cause, "fewer preemptions: engines with more KV memory"),
         )
     return Binding("prefill batch", evidence, f"more {more}, so that fewer prompts share their steps")
 
@@ -140,10 +152,16 @@ def _first_token(
 def _queue(summary: Mapping[str, Any], evidence: str, more: str) -> Binding:
     pool = summary["occupancy"]["pool"]
     if pool["max"] >= FULL and ((pool["mean"] or 0.0) >= _MOSTLY or summary["preemptions"]):
-        return Binding("KV pool", f"{evidence}; {_pool(pool)}", f"more {more}, or engines with more KV memory")
+        n = summary["preemptions"]
+        lost = f", {words.count(n)} {plural(n, 'preemption')}" if n else ""
+        return Binding(
+            "KV pool", f"{evidence}; {_pool(pool)}{lost}", f"more {more}, or engines with more KV memory"
+        )
     links = summary["time_spent"]["links"]
     if any(link["utilisation"] >= _BUSY for link in links.values()):
-        return Binding("links", f"{evidence}; {_links(summary)}", "faster links to host memory, or more workers")
+        return Binding(
+            "links", f"{evidence}; {_links(summary)}", "faster links to host memory, or more workers"
+        )
     return Binding("prefill queue", f"{evidence}; {_pool(pool)}", f"more {more}")
 
 
@@ -181,4 +199,6 @@ def _links(summary: Mapping[str, Any]) -> str:
     links = summary["time_spent"]["links"]
     busiest = max(links, key=lambda kind: links[kind]["utilisation"])
     found = links[busiest]
-    return f"{busiest} busy {words.percent(found['utilisation'])}, {words.seconds(found['waiting_s'])} of waits"
+    return (
+        f"{busiest} busy {words.percent(found['utilisation'])}, {words.seconds(found['waiting_s'])} of waits"
+    )

@@ -29,7 +29,9 @@ class Price(NamedTuple):
         match = _PRICE.fullmatch(text.strip())
         found = match and cls(float(match["amount"]), match["before"], match["after"])
         if not found or (found.before and found.after) or not isfinite(found.amount):
-            raise InputError(f'{option} {text}: write a number, with a currency or without: 2.5, "2.50 EUR", $2.5')
+            raise InputError(
+                f'{option} {text}: write a number, with a currency or without: 2.5, "2.50 EUR", $2.5'
+            )
         return found
 
     def a_day(self, gpus: int) -> float:

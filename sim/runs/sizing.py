@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sim.base.limits import Limit
 from sim.runs.binding import Binding, binding
 from sim.runs.cost import Price
-from sim.runs.floor import Floor
+from sim.runs.floor import Floor, is_bounded
 from sim.runs.sizing_warnings import sized_warnings
 from sim.runs.tried import Tried, by_size
 
@@ -49,9 +49,14 @@ class Sized:
         if closest is None:
             return None
         run, limit = closest
-        floor = self.floor and self.floor.least(limit.metric, below=limit.below)
-        itl = self.floor and self.floor.least("itl_s.p50")
-        return binding(run, limit, tried.configuration.layout, floor, itl)
+        itl = None if self.floor is None else self.floor.least("itl_s.p50")
+        return binding(run, limit, tried.configuration.layout, self.floor_of(limit), itl)
+
+    def floor_of(self, limit: Limit) -> float | None:
+        """Return what no number of GPUs gets below, or above; None if there is nothing such."""
+        if self.floor is None or not is_bounded(limit):
+            return None
+        return self.floor.least(limit.metric, below=limit.below)
 
     @property
     def nearest(self) -> Tried | None:
@@ -111,12 +116,13 @@ class Sized:
         return pa.Table.from_pylist([{k: v for k, v in row.items() if k != "worst"} for row in rows])
 
     def frontier(self, metric: str) -> list[Tried]:
-        """Return the clusters that are better in a number than all that cost no more GPU hours."""
-        sign = next(1 if limit.below else -1 for limit in self.limits if limit.metric == metric)
+        """Return the clusters that are better in a number, of the worst seed, than all as cheap ones."""
+        limit = next(limit for limit in self.limits if limit.metric == metric)
+        sign = 1 if limit.below else -1
         points = [
             (hours, sign * value, place)
             for place, tried in enumerate(self.tried)
-            if (hours := tried.mean("gpu_hours")) is not None and (value := tried.mean(metric)) is not None
+            if (hours := tried.mean("gpu_hours")) is not None and (value := tried.worst(limit)) is not None
         ]
         found: list[Tried] = []
         best = inf

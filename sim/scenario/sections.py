@@ -263,7 +263,7 @@ class OutputSettings(Settings):
     """Whether every worker's caches are looked into at each routing decision: how many prompt tokens are
     computed that another worker had, of each decision and in all. Changes no other number."""
     within: tuple[str, ...] | None = None
-    """Times of requests, such as "ttft_s<3" or "by_turn.later.ttft_s<3" or "by_tag.NAME.e2e_s<20": of each the
+    """Times of requests, such as "ttft_s<3", "by_turn.later.ttft_s<3" or "by_tag.NAME.e2e_s<20": of each the
     summary says, in `within`, which share of the requests keeps it. Unset: of none."""
     time_spent: bool | None = None
     """Whether the summary says what the slowest requests waited for, how many requests decode at once and

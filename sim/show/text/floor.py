@@ -8,7 +8,7 @@ from rich.text import Text
 from sim.base import words
 from sim.base.limits import Limit
 from sim.base.units import plural
-from sim.results.quantities import label, unit, written_limit
+from sim.results.quantities import label, unit
 from sim.results.refusals import refusals
 from sim.runs.floor import Floor
 from sim.show.text.summary import table
@@ -44,7 +44,8 @@ def floor_sentences(floor: Floor, limits: Sequence[Limit]) -> Iterator[str]:
     if floor.lost:
         summaries = [run.summary for run in floor.warm if run.summary is not None]
         n = words.count(floor.lost)
-        yield f"On no number of GPUs do {n} {plural(floor.lost, 'request')} complete: {'; '.join(refusals(summaries[:1]))}."
+        why = "; ".join(refusals(summaries[:1]))
+        yield f"{n} {plural(floor.lost, 'request')} complete on no number of GPUs: {why}."
     for limit in limits:
         value = floor.least(limit.metric, below=limit.below)
         if value is None or limit.metric not in floor.rows(limits) or limit.margin(value) >= 0:
@@ -52,18 +53,16 @@ def floor_sentences(floor: Floor, limits: Sequence[Limit]) -> Iterator[str]:
         shown = unit(limit.metric).show
         than = f"{'under' if limit.below else 'over'} {'' if floor.exact else 'about '}{shown(value)}"
         yield f"No number of GPUs gets {label(limit.metric)} {than}{_because(floor, limit)}."
-    if not any(limit.margin(value) < 0 for limit in limits if (value := _value(floor, limit)) is not None):
-        kept = [limit for limit in limits if _value(floor, limit) is not None]
-        for limit in kept:
-            shown = unit(limit.metric).show
-            yield f"An idle worker gets {label(limit.metric)} to {shown(_value(floor, limit))}: {written_limit(limit)} is within reach."
+    kept = [limit.margin(value) >= 0 for limit in limits if (value := _value(floor, limit)) is not None]
+    if kept and all(kept):
+        yield "An idle worker keeps every limit on latencies: what clusters cost is found by trying."
 
 
 def floor_notes(floor: Floor) -> Iterator[str]:
     """Yield how the floor was made."""
     yield (
-        "alone: by the engine's own scheduler and step law, one request after the other on one worker whose KV "
-        "memory has no end; warm, with every block that an earlier request computed; cold, without any"
+        "alone: by the engine's own scheduler and step law, one request after the other on one worker whose "
+        "KV memory has no end; warm, with every block that an earlier request computed; cold, without any"
     )
     if not floor.exact:
         yield (

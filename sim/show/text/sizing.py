@@ -1,6 +1,6 @@
 """What a person reads after a search for cluster sizes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -15,6 +15,7 @@ from sim.results.quantities import label, unit, written_limit
 from sim.runs.layouts import Configuration
 from sim.runs.sizing import Sized
 from sim.runs.tried import Tried
+from sim.show.text.comparison import folded
 from sim.show.text.floor import floor_notes, render_floor
 from sim.show.text.page_table import PageTable
 from sim.show.text.repeats import trace_note
@@ -55,22 +56,24 @@ def render_sized(sized: Sized) -> RenderableType:
 def _clusters(sized: Sized) -> Table:
     shown = sized.shown[:_MOST_ROWS]
     limited = {limit.metric: limit for limit in sized.limits}
-    beside = ["prefill.recomputation", "gpu_hours"]
-    beside += [LATE] if LATE not in limited and any(tried.mean(LATE) for tried in shown) else []
-    beside = [name for name in beside if name not in limited]
+    beside = [name for name in ("gpu_hours", LATE) if name not in limited and any(map(_has(name), shown))]
     incomplete = any(tried.not_completed for tried in shown)
     headers = [written_limit(limit) for limit in sized.limits]
-    headers += ["binds", *map(label, beside), "GPU hours, 1,000 requests"]
+    headers += ["binds", *map(label, beside), "GPU h, 1,000 requests"]
     headers += ["a day", "1,000 requests"] if sized.price else []
     headers += ["not completed"] if incomplete else []
-    rows = table("GPUs", "layout", "host RAM a worker", *headers)
+    rows = table("GPUs", "layout", *map(folded, ("host RAM a worker", *headers)))
     for tried in shown:
         layout, host_bytes = tried.configuration
         binds, hours, price = sized.binding(tried), tried.hours_a_thousand, sized.price
-        money = [] if price is None else [
-            price.show(price.a_day(layout.gpus)),
-            price.show(None if hours is None else hours * price.amount),
-        ]
+        money = (
+            []
+            if price is None
+            else [
+                price.show(price.a_day(layout.gpus)),
+                price.show(None if hours is None else hours * price.amount),
+            ]
+        )
         rows.add_row(
             f"{layout.gpus:4}" + (" !" if tried.holds and tried.broken_from_due else ""),
             _named(tried.configuration),
@@ -83,6 +86,10 @@ def _clusters(sized: Sized) -> Table:
             *([words.number(tried.not_completed)] if incomplete else []),
         )
     return rows
+
+
+def _has(metric: str) -> Callable[[Tried], bool]:
+    return lambda tried: bool(tried.mean(metric))
 
 
 def _beside_limit(tried: Tried, limit: Limit) -> Text:
@@ -108,7 +115,9 @@ def _bindings(sized: Sized) -> Iterator[RenderableType]:
         binds = sized.binding(tried)
         if binds is not None:
             kind, gpus = _named(tried.configuration), tried.configuration.layout.gpus
-            lines.add_row(f"{gpus} {plural(gpus, 'GPU')}, {kind}", Text(binds.what, style="bold"), binds.evidence)
+            lines.add_row(
+                f"{gpus} {plural(gpus, 'GPU')}, {kind}", Text(binds.what, style="bold"), binds.evidence
+            )
     if lines.row_count:
         yield Text("What binds", style="bold")
         yield lines
