@@ -17,7 +17,8 @@ def size(
             "--slo",
             metavar="LIMIT",
             help='A number of every run to keep: "ttft_s.p95<3", "by_turn.later.ttft_s.p95<3", '
-            '"by_tag.NAME.e2e_s.p50<20"; or a share of requests: "95% of by_turn.later.ttft_s<3". Repeatable.',
+            '"by_tag.NAME.e2e_s.p50<20"; or a share of requests: "95% of by_turn.later.ttft_s<3". '
+            "Repeatable.",
         ),
     ],
     sessions: Annotated[

@@ -1,8 +1,8 @@
 """How many GPUs, aggregated or split, and how much host RAM keep a service level objective.
 
-First comes the floor, each request alone: a limit that is below it ends the search before it begins. A cluster
-holds if, with every seed, each number keeps its limit and every request completes. One whose first seed does
-not hold is not run with the others.
+First comes the floor, each request alone: a limit that is below it ends the search before it begins. A
+cluster holds if, with every seed, each number keeps its limit and every request completes. One whose first
+seed does not hold is not run with the others.
 """
 
 import json

@@ -189,13 +189,10 @@ def counts_requests(name: str) -> bool:
 
 def label(name: str) -> str:
     """Return what a person calls a number."""
-    if name.startswith(WITHIN):
-        each, _, bound = name.removeprefix(WITHIN).rpartition("<")
-        before, number, behind = _of_a_part(each)
-        return f"{before}{LATENCY_LABELS.get(number, number)} within {words.seconds(float(bound))}{behind}"
-    before, number, behind = _of_a_part(name)
+    before, number, behind = _of_a_part(name.removeprefix(WITHIN))
     if number != name:
-        return f"{before}{label(number)}{behind}"
+        shown = _label_within(number) if name.startswith(WITHIN) else label(number)
+        return f"{before}{shown}{behind}"
     table, _, last = name.rpartition(".")
     if table in _TABLES:
         title, labels = _TABLES[table]
@@ -208,6 +205,12 @@ def label(name: str) -> str:
     if first in LATENCY_LABELS and rest:
         return f"{LATENCY_LABELS[first]} {rest}"
     return _LABELS.get(name) or _LABELS.get(f"prefill.{name}", name)  # a part has the latter on top
+
+
+def _label_within(name: str) -> str:
+    """Return what a person calls a share of requests: "TTFT within 3.00 s"."""
+    latency, _, bound = name.rpartition("<")
+    return f"{LATENCY_LABELS.get(latency, latency)} within {words.seconds(float(bound))}"
 
 
 def unit(name: str) -> Unit:
