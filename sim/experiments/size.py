@@ -178,7 +178,7 @@ def with_sessions(source: str, fixed: Sequence[str], sessions: int | None) -> li
     if sessions is None:
         return [*fixed]
     found = [*fixed, f"workload.sessions={sessions}"]
-    if load_scenario(source, fixed).workload.path is not None:
+    if load_scenario(source, found, needs_files=False).workload.path is not None:
         found.append("workload.resample=true")
     return found
 
