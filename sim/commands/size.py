@@ -14,12 +14,21 @@ def size(
     slo: Annotated[
         list[str],
         typer.Option(
-            "--slo", metavar="LIMIT", help='A number of every run to keep: "ttft_s.p95<3". Repeatable.'
+            "--slo",
+            metavar="LIMIT",
+            help='A number of every run to keep: "ttft_s.p95<3", "by_turn.later.ttft_s.p95<3", '
+            '"by_tag.NAME.e2e_s.p50<20"; or a share of requests: "95% of by_turn.later.ttft_s<3". '
+            "Repeatable.",
         ),
     ],
     sessions: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Sessions of the workload, in place of the scenario's."),
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Sessions of the workload, in place of the scenario's; a file "
+            "with fewer gives some once more, with content of their own.",
+        ),
     ] = None,
     max_gpus: Annotated[
         int, typer.Option("--max-gpus", "--gpus", min=1, metavar="N", help="GPUs of the largest cluster.")
@@ -42,11 +51,21 @@ def size(
     repeat: Annotated[
         int, typer.Option(min=1, metavar="N", help="Seeds with each of which the limits must hold.")
     ] = 3,
+    price_per_gpu_hour: Annotated[
+        str | None,
+        typer.Option(metavar="PRICE", help='What a GPU costs an hour: 2.5, "2.50 EUR", $2.5.'),
+    ] = None,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Search although no number of GPUs can keep a limit.")
+    ] = False,
     format: Annotated[Format, typer.Option(help="How to print what was found.")] = Format.TEXT,
     out: Resumed = None,
     jobs: Jobs = None,
 ) -> None:
-    """Find how many GPUs, aggregated or split, and how much host RAM keep limits."""
+    """Find how many GPUs, aggregated or split, and how much host RAM keep limits.
+
+    First it says what no number of GPUs gets below: each request alone on an idle worker.
+    """
     from sim.base.shown import WIDTH
     from sim.commands.console import console
     from sim.commands.runner import runner
@@ -57,26 +76,28 @@ def size(
     from sim.show.pictures.sizing import write_frontier
     from sim.show.text.sizing import render_sized
 
-    fixed = [*overrides, *([f"workload.sessions={sessions}"] if sessions else [])]
     with runner(out, jobs, "sizing", None) as run:
         sized = find_smallest(
             scenario,
             slo,
             run,
-            fixed=fixed,
+            fixed=overrides,
             most_gpus=max_gpus,
             host_ram=host_ram,
             tensor_parallel=tensor_parallel,
             repeat=repeat,
+            sessions=sessions,
+            price=price_per_gpu_hour,
+            anyway=anyway,
         )
         if out is not None:
             write_sized(sized, out)
-            write_frontier(sized, out)
+            if sized.tried:
+                write_frontier(sized, out)
     if format is Format.JSON:
         typer.echo(to_json(sized.to_dict()), nl=False)
     else:
         console(WIDTH).print(render_sized(sized))
-    if nothing_served(
-        [run.summary for tried in sized.tried for run in tried.runs if run.summary is not None]
-    ):
+    summaries = [run.summary for tried in sized.tried for run in tried.runs if run.summary is not None]
+    if summaries and nothing_served(summaries):
         raise typer.Exit(UNFINISHED)

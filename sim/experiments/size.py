@@ -1,20 +1,27 @@
 """How many GPUs, aggregated or split, and how much host RAM keep a service level objective.
 
-A cluster holds if, with every seed, each number keeps its limit and every request completes. One whose first
+First comes the floor, each request alone: a limit that is below it ends the search before it begins. A
+cluster holds if, with every seed, each number keeps its limit and every request completes. One whose first
 seed does not hold is not run with the others.
 """
 
+import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sim.base.errors import InputError
 from sim.base.limits import Limit
 from sim.base.units import SIZE
+from sim.experiments.floor import find_floor
 from sim.experiments.jobs.counts import check_counts
 from sim.experiments.jobs.execute import Runner
 from sim.experiments.jobs.job import seeded
 from sim.hardware.parallel import Parallel
 from sim.results.quantities import check_number, names_before_runs, names_in
+from sim.results.within import Within
+from sim.runs.cost import Price
 from sim.runs.layouts import Configuration, Search, aggregated, split
+from sim.runs.run import Run
 from sim.runs.sizing import Sized
 from sim.runs.tried import Tried, by_size
 from sim.scenario.load import load_scenario
@@ -98,6 +105,9 @@ def size(
     host_ram: str | None = None,
     tensor_parallel: str | None = None,
     repeat: int = 3,
+    sessions: int | None = None,
+    price: str | None = None,
+    anyway: bool = False,
 ) -> Sized:
     """Find the smallest clusters that hold.
 
@@ -110,6 +120,9 @@ def size(
         host_ram: sizes for each worker that computes prompts, such as "0,64GiB".
         tensor_parallel: GPUs of an engine to choose from, such as "1,2,4"; None: the scenario's.
         repeat: seeds, from the scenario's own on.
+        sessions: of the workload, in place of the scenario's; a file that has fewer gives some once more.
+        price: of a GPU hour, such as "2.5" or "2.50 EUR".
+        anyway: search although a limit is below the floor.
 
     Raises:
         InputError: one of them cannot be used, or every run failed.
@@ -117,8 +130,11 @@ def size(
     """
     check_counts(repeat=repeat, max_gpus=most_gpus)
     limits = [Limit.read(text, "--slo") for text in slo]
-    _check_names(limits, names_before_runs())
+    check_limits(limits, names_before_runs())
+    cost = None if price is None else Price.read(price, "--price-per-gpu-hour")
+    fixed = with_sessions(source, fixed, sessions)
     base = load_scenario(source, fixed)
+    fixed = [*fixed, *_asked(base, limits)]
     sizes = read_host_sizes(host_ram, base)
     tries = _Tries(source, fixed, limits, range(base.seed, base.seed + repeat), run)
     parallels = read_tensor_sizes(tensor_parallel, base)
@@ -137,16 +153,41 @@ def size(
         raise InputError(
             f"--max-gpus {most_gpus}: one engine has {smallest} GPUs; give more, or smaller engines"
         )
-    found = [tries.made[configuration] for configuration in _search(searches, tries, limits)]
-    return Sized(
+    floor = find_floor(source, fixed, parallels, base, run)
+    if floor is not None:
+        _check_measured(limits, floor.warm)
+    sized = Sized(
         source,
         limits,
         range(base.seed, base.seed + repeat),
-        _smallest(found),
-        list(tries.made.values()),
+        [],
+        [],
         base.workload.sessions,
         base.disaggregation.placement.gpus_per_node,
+        floor,
+        cost,
     )
+    if sized.in_vain and not anyway:
+        return sized
+    found = [tries.made[configuration] for configuration in _search(searches, tries, limits)]
+    return replace(sized, smallest=_smallest(found), tried=list(tries.made.values()))
+
+
+def with_sessions(source: str, fixed: Sequence[str], sessions: int | None) -> list[str]:
+    """Return the `key=value` that ask for so many sessions, of a file also for more than it has."""
+    if sessions is None:
+        return [*fixed]
+    found = [*fixed, f"workload.sessions={sessions}"]
+    if load_scenario(source, found, needs_files=False).workload.path is not None:
+        found.append("workload.resample=true")
+    return found
+
+
+def _asked(base: Scenario, limits: Sequence[Limit]) -> list[str]:
+    """Return the `key=value` that have summaries say what limits and bindings are told from."""
+    shares = [limit.within for limit in limits if limit.within is not None]
+    within = json.dumps([*dict.fromkeys([*(base.output.within or ()), *shares])])
+    return ["output.time_spent=true", *([f"output.within={within}"] if shares else [])]
 
 
 def _search(searches: Sequence[Search], tries: _Tries, limits: Sequence[Limit]) -> list[Configuration]:
@@ -157,7 +198,8 @@ def _search(searches: Sequence[Search], tries: _Tries, limits: Sequence[Limit]) 
     known = names_in(run.numbers for run in runs)
     if not known:
         raise InputError(runs[0].error)
-    _check_names(limits, known)
+    check_limits(limits, known)
+    _check_measured(limits, runs)
     found: list[Configuration] = []
     while asked:
         tries.make(list(asked.values()))
@@ -184,6 +226,24 @@ def _smallest(found: Sequence[Tried]) -> list[Tried]:
     return kept
 
 
-def _check_names(limits: Sequence[Limit], known: Sequence[str]) -> None:
+def check_limits(limits: Sequence[Limit], known: Sequence[str]) -> None:
+    """Refuse limits on what no run measures.
+
+    Raises:
+        InputError: names the number, and near ones.
+
+    """
     for limit in limits:
-        check_number(limit.metric, known, "--slo")
+        if limit.within is not None:
+            Within.read(limit.within, "--slo")
+        else:
+            check_number(limit.metric, known, "--slo")
+
+
+def _check_measured(limits: Sequence[Limit], runs: Sequence[Run]) -> None:
+    """Refuse a share of a part of the requests that has none."""
+    for limit in limits:
+        part = limit.within and Within.read(limit.within, "--slo").part
+        measured = [run for run in runs if run.summary is not None]
+        if part and measured and all(run.numbers.get(limit.metric) is None for run in measured):
+            raise InputError(f"--slo {limit.text}: no request of the workload is of {part}")

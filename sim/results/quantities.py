@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from sim.base import words
 from sim.base.errors import InputError
-from sim.base.limits import Limit
+from sim.base.limits import WITHIN, Limit
 from sim.base.messages import nearest, suggestion
 from sim.results.bounds import NAMES
 from sim.results.labels import CAUSE_LABELS, LATE_LABEL, LATENCY_LABELS, NUMBER_LABELS, SOURCE_LABELS
@@ -168,9 +168,10 @@ def counts_requests(name: str) -> bool:
 
 def label(name: str) -> str:
     """Return what a person calls a number."""
-    before, number, behind = _of_a_part(name)
+    before, number, behind = _of_a_part(name.removeprefix(WITHIN))
     if number != name:
-        return f"{before}{label(number)}{behind}"
+        shown = _label_within(number) if name.startswith(WITHIN) else label(number)
+        return f"{before}{shown}{behind}"
     table, _, last = name.rpartition(".")
     if table in _TABLES:
         title, labels = _TABLES[table]
@@ -187,8 +188,16 @@ def label(name: str) -> str:
     )  # a part has the latter on top
 
 
+def _label_within(name: str) -> str:
+    """Return what a person calls a share of requests: "TTFT within 3.00 s"."""
+    latency, _, bound = name.rpartition("<")
+    return f"{LATENCY_LABELS.get(latency, latency)} within {words.seconds(float(bound))}"
+
+
 def unit(name: str) -> Unit:
     """Return how a number is shown, from its name."""
+    if name.startswith(WITHIN):
+        return SHARE
     _, name, _ = _of_a_part(name)
     first = name.partition(".")[0]
     table, _, last = name.rpartition(".")
@@ -221,7 +230,7 @@ def si_unit(name: str) -> str:
 
 
 def written_limit(limit: Limit) -> str:
-    """Return a limit as a person writes it: "ITL p99 < 200 ms"."""
+    """Return a limit as a person writes it: "ITL p99 < 200 ms", "TTFT within 3.00 s > 95.0 %"."""
     return f"{label(limit.metric)} {'<' if limit.below else '>'} {unit(limit.metric).show(limit.bound)}"
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from sim.base.limits import Limit
 from sim.results.lateness import LATE, from_due, mean_numbers
 from sim.results.refusals import lost
+from sim.runs.cost import a_thousand
 from sim.runs.layouts import Configuration
 from sim.runs.run import Run
 
@@ -42,6 +43,31 @@ class Tried:
                 if value is not None
             ]
         return min(margins)
+
+    def worst(self, limit: Limit) -> float | None:
+        """Return the number that is farthest outside or least inside a limit, over the seeds."""
+        values = [value for run in self.runs if (value := run.numbers.get(limit.metric)) is not None]
+        return min(values, key=limit.margin) if len(values) == len(self.runs) else None
+
+    @property
+    def closest(self) -> tuple[Run, Limit] | None:
+        """The run and the limit that are farthest outside or least inside; None if a run failed."""
+        found = [
+            (limit.margin(value), seed, place)
+            for seed, run in enumerate(self.runs)
+            for place, limit in enumerate(self.limits)
+            if (value := run.numbers.get(limit.metric)) is not None
+        ]
+        if not found or any(run.summary is None for run in self.runs):
+            return None
+        lossy = next((run for run in self.runs if not _all_completed(run)), None)
+        _, seed, place = min(found)
+        return lossy or self.runs[seed], self.limits[place]
+
+    @property
+    def hours_a_thousand(self) -> float | None:
+        """GPU hours of a thousand completed requests."""
+        return a_thousand(self.mean("gpu_hours"), self.mean("requests.completed"))
 
     @property
     def broken_from_due(self) -> list[Limit]:
@@ -85,6 +111,8 @@ class Tried:
             "holds_from_due": self.holds and not self.broken_from_due,
             "not_completed": self.not_completed,
             **{metric: self.mean(metric) for metric in (*(limit.metric for limit in self.limits), *BESIDE)},
+            "worst": {limit.text: self.worst(limit) for limit in self.limits},
+            "gpu_hours_a_thousand_requests": self.hours_a_thousand,
             "seeds": [run.seed for run in self.runs],
             "errors": list(dict.fromkeys(run.error for run in self.runs if run.error)),
         }

@@ -19,6 +19,7 @@ from sim.kv.offload import POLICIES
 from sim.links.placement import PlacementSettings
 from sim.links.settings import NetworkSettings
 from sim.links.transfer import LinkSettings
+from sim.results.within import Within
 from sim.router.conditional import ConditionalDisaggSettings
 from sim.router.config import RouterConfig
 from sim.router.overrides import replace_alias
@@ -261,3 +262,17 @@ class OutputSettings(Settings):
     regret: bool = False
     """Whether every worker's caches are looked into at each routing decision: how many prompt tokens are
     computed that another worker had, of each decision and in all. Changes no other number."""
+    within: tuple[str, ...] | None = None
+    """Times of requests, such as "ttft_s<3", "by_turn.later.ttft_s<3" or "by_tag.NAME.e2e_s<20": of each the
+    summary says, in `within`, which share of the requests keeps it. Unset: of none."""
+    time_spent: bool | None = None
+    """Whether the summary says what the slowest requests waited for, how many requests decode at once and
+    how busy links are, in `time_spent`; unset: it does not."""
+
+    @field_validator("within", mode="after")
+    @classmethod
+    def _can_be_read(cls, texts: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        try:
+            return texts and tuple(str(Within.read(text, "within")) for text in texts)
+        except InputError as error:
+            raise ValueError(str(error)) from error

@@ -17,12 +17,17 @@ from sim.hardware.coefficients import Coefficients
 from sim.hardware.step_time import StepTime
 from sim.results.gauge import Gauge, Occupancy, occupancy
 from sim.results.metrics import summarise
+from sim.results.phases import counted
+from sim.results.rows import Rows
 from sim.results.run_facts import RunFacts
+from sim.results.time_spent import time_spent
+from sim.results.within import Within, within
 from sim.router import Policy
 from sim.router.idle import without_effect
 from sim.scenario.load import load_scenario
 from sim.scenario.overrides import Overrides
 from sim.scenario.scenario import Scenario
+from sim.scenario.sections import OutputSettings
 from sim.simulation.explain import OWN_POLICY
 from sim.simulation.front_ends import front_end_notes
 from sim.simulation.result import RunResult
@@ -107,9 +112,21 @@ def run(
         name,
         scenario,
         summary_of(cluster)
+        | _asked_for(scenario.output, cluster.recorder.rows)
         | {"requests_in_file": trace.in_file, "versions": versions_of(scenario), "notes": notes},
         cluster.recorder.rows,
     )
+
+
+def _asked_for(output: OutputSettings, rows: Rows) -> dict[str, Any]:
+    """Return the numbers that a summary has only where the scenario asks for them."""
+    requests = counted(rows.tables["requests"])
+    found: dict[str, Any] = {}
+    if output.within is not None:
+        found["within"] = within(requests, [Within.read(text, "output.within") for text in output.within])
+    if output.time_spent:
+        found["time_spent"] = time_spent(requests, rows.tables["links"])
+    return found
 
 
 def summary_of(cluster: Cluster) -> dict[str, Any]:

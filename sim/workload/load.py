@@ -6,7 +6,9 @@ from math import ceil
 from pathlib import Path
 
 from sim.workload.agent import generate
+from sim.workload.groups import session_groups
 from sim.workload.request import Answer, Trace
+from sim.workload.resampled import fresh, resampled
 from sim.workload.session_sets import drawn, windowed
 from sim.workload.settings import WorkloadSettings
 from sim.workload.sources import STDIN
@@ -21,12 +23,14 @@ def load_workload(settings: WorkloadSettings, seed: int, base_dir: Path) -> Trac
 
     """
     trace = _load(settings, seed, base_dir)
+    if settings.fresh_prompts:
+        trace = fresh(trace)
     return trace if settings.output_factor == 1 else _with_outputs(trace, settings.output_factor)
 
 
 def _load(settings: WorkloadSettings, seed: int, base_dir: Path) -> Trace:
     if settings.path is not None:
-        return _chosen(_read(settings, base_dir), settings)
+        return _chosen(_read(settings, seed, base_dir), settings)
     if settings.synthetic is not None:
         return settings.synthetic.trace(seed if settings.session_set is None else settings.session_set)
     if settings.profile is None or settings.sessions is None:
@@ -44,19 +48,24 @@ def _load(settings: WorkloadSettings, seed: int, base_dir: Path) -> Trace:
     )
 
 
-def _read(settings: WorkloadSettings, base_dir: Path) -> Trace:
+def _read(settings: WorkloadSettings, seed: int, base_dir: Path) -> Trace:
     paths = [path if path == STDIN else base_dir / path for path in settings.paths]
-    return load_trace(
+    trace = load_trace(
         paths,
         format=settings.format,
         full_prompts=settings.full_prompts,
         hash_rounding=settings.hash_rounding,
         chunk_tokens=settings.chunk_tokens,
-        sessions=None if settings.session_set else settings.sessions,
+        sessions=None if settings.session_set or settings.resample else settings.sessions,
         sec_multiplier=settings.sec_multiplier,
         identity=settings.identity,
         break_prefix=settings.break_prefix,
     )
+    if not settings.resample or settings.sessions is None:
+        return trace
+    if settings.sessions < len(session_groups(trace)):
+        return trace if settings.session_set else drawn(trace, 0, settings.sessions)
+    return resampled(trace, settings.sessions, seed if settings.session_set is None else settings.session_set)
 
 
 def _chosen(trace: Trace, settings: WorkloadSettings) -> Trace:

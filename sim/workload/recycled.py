@@ -16,15 +16,16 @@ class Recycled:
     """Requests of the second and every further time.
 
     Chunks in prefixes that two groups of sessions share, such as a system prompt, stay what they are; the
-    others get ids that no other time has. `first` is the index of the first request of the second time.
+    others get ids that no other time has. `first` is the index of the first request of the second time;
+    `shared` are the chunks that stay, found in the trace if not given.
     """
 
     __slots__ = ("_first", "_shared", "_trace")
 
-    def __init__(self, trace: Trace, first: int) -> None:
+    def __init__(self, trace: Trace, first: int, shared: frozenset[int] | None = None) -> None:
         self._trace = trace
         self._first = first
-        self._shared: frozenset[int] | None = None
+        self._shared = shared
 
     def shift(self, times: int) -> int:
         """Return by how much indices of requests are more that were sent so many times before."""
@@ -41,12 +42,13 @@ class Recycled:
             request,
             index=request.index + shift,
             session=f"{request.session} #{times + 1}",
-            chunks=self._fresh(request, times),
+            chunks=self.fresh(request, times),
             waits_for=tuple(other + shift for other in request.waits_for),
             answer=None if answer is None else answer._replace(request=answer.request + shift),
         )
 
-    def _fresh(self, request: Request, times: int) -> "array[int]":
+    def fresh(self, request: Request, times: int) -> "array[int]":
+        """Return the chunk ids that a request has which was sent so many times before."""
         shared = self._shared
         if shared is None:
             shared = self._shared = shared_chunks(self._trace)

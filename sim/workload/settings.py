@@ -27,6 +27,7 @@ OF_SOURCE = {
             "sec_multiplier",
             "identity",
             "break_prefix",
+            "resample",
         }
     ),
     "profile": frozenset({"sessions", "turns", "max_context_tokens"}) | WINDOWED,
@@ -78,6 +79,11 @@ class WorkloadSettings(Settings):
     """What breaks the prefixes of a log: "billing-header", a system block that is different in every request
     of Claude Code, which a server of one's own may leave in its place; unset: nothing."""
 
+    resample: bool | None = None
+    """Whether a file with fewer `sessions` than are asked for gives those it has once more, drawn by the seed
+    (or `session_set`), with other content but for what sessions of the file share; unset: it is refused."""
+    fresh_prompts: bool | None = None
+    """Whether every prompt gets content that no other has, so that no cache is of use; unset: as it is."""
     session_set: CountOrZero | None = None
     """Which of many sets of sessions: those that this seed generates, in place of the scenario's, or the
     sessions of a trace in an order drawn for this number, 0 being that of the file. Unset: the scenario's

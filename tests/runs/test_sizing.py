@@ -1,5 +1,6 @@
 """What a search for cluster sizes found, worked out by hand."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,8 @@ from matplotlib.axes import Axes
 from rich.console import Console
 
 from sim.base.limits import Limit
+from sim.runs.cost import Price
+from sim.runs.floor import COLD_NAME, WARM_NAME, Floor, is_bounded
 from sim.runs.layouts import Configuration, Layout
 from sim.runs.run import Run
 from sim.runs.sizing import Sized
@@ -88,12 +91,19 @@ def test_a_person_reads_clusters_and_what_was_tried() -> None:
     lines = shown(sized([ALL[3], ALL[0], ALL[2]]))
 
     assert lines[0] == "agg8: clusters with TTFT p95 < 4.00 s at 12 sessions 6 tried, seeds 0, 1"
-    assert lines[3:6] == [
-        "4 3P1D 64 GiB 192 GiB 40.0 % 2.20 s 25.0 % 0.400",
-        "4 aggregated 64 GiB 256 GiB 12.5 % 3.25 s 25.0 % 0.400",
-        "6 aggregated none none 12.5 % 3.00 s 25.0 % 0.600",
+    start = next(place for place, line in enumerate(lines) if line.startswith("4 3P1D"))
+    # The worst seed of each, a run's GPU hours, and those of 1,000 requests where it completes 10.
+    assert lines[start : start + 3] == [
+        "4 3P1D 64 GiB 2.40 s - 0.400 40.0",
+        "4 aggregated 64 GiB 3.50 s - 0.400 40.0",
+        "6 aggregated none 3.50 s - 0.600 60.0",
     ]
-    assert lines[8:11] == ["aggregated none 6 1", "aggregated 64 GiB 4 2", "disaggregated 64 GiB 3P1D 1P3D"]
+    tried_at = next(place for place, line in enumerate(lines) if line.startswith("Tried"))
+    assert lines[tried_at + 1 : tried_at + 4] == [
+        "aggregated none 6 1",
+        "aggregated 64 GiB 4 2",
+        "disaggregated 64 GiB 3P1D 1P3D",
+    ]
     assert "· 3 clusters did not hold with seed 0, and were not run with the others" in lines
     assert "· failed: no room" in lines
     assert "· a note" in lines
@@ -102,7 +112,81 @@ def test_a_person_reads_clusters_and_what_was_tried() -> None:
 def test_a_person_is_told_that_none_holds_and_which_come_nearest() -> None:
     lines = shown(sized([]))
     assert "· none of these clusters holds; above are those that come nearest" in lines
-    assert lines[3].startswith("4 3P1D")
+    assert next(line for line in lines if line.startswith("4 ")).startswith("4 3P1D")
+    assert any("9.00 s !" in line for line in lines)
+
+
+def test_money_stands_beside_clusters_if_a_gpu_hour_has_a_price() -> None:
+    priced = replace(sized([ALL[3]]), price=Price.read("2.50 EUR", "--price-per-gpu-hour"))
+    text = " ".join(shown(priced))
+    # 4 GPUs x 24 h x 2.50; 40 GPU hours a thousand requests.
+    assert "240.00 EUR 100.00 EUR" in text
+    assert "at 2.50 EUR a GPU hour" in text
+    assert priced.to_dict()["smallest"][0]["cost"] == {"a_day": 240.0, "a_thousand_requests": 100.0}
+    assert sized([ALL[3]]).to_dict()["smallest"][0]["cost"] is None
+
+
+def alone(name: str, ttft_s: float, later_s: float, *, completed: int = 10) -> Run:
+    requests = {"total": 10, "completed": completed, "rejected": 10 - completed, "unfinished": 0}
+    first = {"requests": {"total": 4, "completed": 4}, "prompt_tokens": 820_000, "hit_share": 0.0}
+    summary = {
+        "requests": requests,
+        "ttft_s": {"p95": ttft_s},
+        "by_turn": {"first": first, "later": {"ttft_s": {"p95": later_s}}},
+    }
+    return Run(name, {}, {}, 0, summary)
+
+
+def floor(ttft_s: float, *, exact: bool = True, completed: int = 10) -> Floor:
+    warm = [alone(WARM_NAME, ttft_s, 2.2, completed=completed), alone(WARM_NAME, ttft_s + 1, 2.5)]
+    return Floor(warm, [alone(COLD_NAME, 9.0, 8.0)], exact)
+
+
+def test_a_limit_below_the_floor_is_said_before_anything_is_tried() -> None:
+    found = replace(sized([]), tried=[], floor=floor(26.0))
+    assert found.in_vain
+    text = " ".join(shown(found))
+    assert "TTFT p95 < 4.00 s 26.0 s ! 9.00 s" in text
+    assert "TTFT p95, later turns 2.20 s 8.00 s" in text
+    assert (
+        "No number of GPUs gets TTFT p95 under 26.0 s: 40.0 % of requests are cold first prompts of 205.0K "
+        "tokens; later turns can reach 2.20 s." in text
+    )
+    assert "--anyway searches all the same" in text
+    assert found.to_dict()["floor"]["unreachable"] == ["ttft_s.p95<4"]
+
+
+def test_a_floor_that_is_within_the_limits_or_a_hint_stops_nothing() -> None:
+    within = replace(sized([ALL[0]]), floor=floor(3.9))
+    assert not within.in_vain
+    assert "An idle worker keeps every limit on latencies" in " ".join(shown(within))
+    hint = replace(sized([ALL[0]]), floor=floor(26.0, exact=False))
+    assert not hint.in_vain
+    assert "under about 26.0 s" in " ".join(shown(hint))
+
+
+def test_requests_that_complete_on_no_number_of_gpus_stop_a_search() -> None:
+    lossy = [alone(WARM_NAME, 1.0, 1.0, completed=9)]
+    assert Floor(lossy, [], exact=True).stops([LIMIT])
+    assert not Floor([*lossy, alone(WARM_NAME, 1.0, 1.0)], [], exact=True).stops([LIMIT])
+
+
+@pytest.mark.parametrize(
+    ("limit", "bounded"),
+    [
+        ("ttft_s.p95<3", True),
+        ("itl_s.p99.9<3", True),
+        ("by_tag.a.b.e2e_s.mean<3", True),
+        ("95% of tpot_s<3", True),
+        ("ttft_s.p95>3", False),
+        ("gpu_hours<3", False),
+        ("throughput.requests_per_s>1", False),
+        ("router.queue_s.p95<1", False),
+        ("late_s.p95<1", False),
+    ],
+)
+def test_what_a_request_alone_does_best_is_a_latency(limit: str, bounded: bool) -> None:
+    assert is_bounded(Limit.read(limit, "--slo")) is bounded
 
 
 def test_the_table_has_a_row_for_each_cluster() -> None:
@@ -116,14 +200,28 @@ def texts(panel: Axes) -> list[str]:
     return [text.get_text() for text in panel.texts]
 
 
-def test_the_picture_joins_the_frontier_names_the_smallest_and_shows_the_limit() -> None:
-    (panel,) = plot_frontier(sized([ALL[3], ALL[2]])).axes
-    assert texts(panel) == ["3P1D", "6"]
-    *_, frontier, limit = panel.get_lines()
+def test_the_picture_joins_the_frontier_names_clusters_and_shows_limit_and_floor() -> None:
+    found = replace(sized([ALL[3], ALL[2]]), floor=floor(1.5))
+    (panel,) = plot_frontier(found).axes
+    # Of those that lie on each other the smallest are named first; a cluster without numbers has no name.
+    assert texts(panel)[:2] == ["3P1D", "6"]
+    assert set(texts(panel)) == {"3P1D", "6", "2", "4", "1P3D"}
+    frontier, limit, least = panel.get_lines()[-3:]
     assert list(frontier.get_xdata()) == pytest.approx([0.2, 0.4])
-    assert list(frontier.get_ydata()) == pytest.approx([5.0, 2.2])
+    assert list(frontier.get_ydata()) == pytest.approx([5.0, 2.4])
     assert set(limit.get_ydata()) == {4.0}
-    assert panel.get_ylabel() == "TTFT p95 (s), limit dashed"
+    assert set(least.get_ydata()) == {1.5}
+    (kept,) = panel.patches
+    assert (kept.get_y(), kept.get_y() + kept.get_height()) == (0.0, 4.0)
+    assert panel.get_ylabel() == "TTFT p95 (s)"
+    assert panel.get_title() == "TTFT p95 < 4.00 s"
+
+
+def test_costs_that_span_a_decade_are_drawn_logarithmically() -> None:
+    (linear,) = plot_frontier(sized([])).axes
+    wide = replace(sized([]), tried=[*ALL, tried(Layout(30), 0, 1.0)])
+    (panel,) = plot_frontier(wide).axes
+    assert (linear.get_xscale(), panel.get_xscale()) == ("linear", "log")
 
 
 def test_equal_searches_give_equal_files(tmp_path: Path) -> None:

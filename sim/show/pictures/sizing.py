@@ -1,17 +1,18 @@
 """The picture of a search for cluster sizes: what a cluster costs, and what it keeps."""
 
-from math import nan
+from math import isfinite, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sim.base.limits import Limit
 from sim.base.units import format_bytes
 from sim.base.whole_file import whole_file
-from sim.results.quantities import Unit, label, unit
+from sim.results.quantities import Unit, label, unit, written_limit
 from sim.runs.sizing import Sized
 from sim.runs.tried import Tried
 from sim.show.pictures.axes import axis_unit, set_scale
 from sim.show.pictures.labels import as_label
+from sim.show.pictures.named_points import name_points
 from sim.show.pictures.style import style
 
 if TYPE_CHECKING:
@@ -19,11 +20,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_PANEL_INCHES = (6.0, 4.4)
+_PANEL_INCHES = (6.4, 4.6)
 _POINT_SIZE = 60
-_FAINT = 0.3
+_FAINT = 0.35
+_DECADE = 10
+"""Costs that differ by this factor are drawn on a logarithmic axis."""
 _LAYOUT, _HOST = "layout", "host RAM a worker"
 _KINDS = ["aggregated", "disaggregated"]
+_KEPT: dict[str, Any] = {"color": "tab:green", "alpha": 0.08, "linewidth": 0, "zorder": 0}
 
 
 def write_frontier(sized: Sized, folder: Path) -> None:
@@ -35,14 +39,15 @@ def write_frontier(sized: Sized, folder: Path) -> None:
 def plot_frontier(sized: Sized) -> "Figure":
     """Return the figure: a panel for each limit, a point for each cluster, GPU hours against the number.
 
-    Clusters that do not hold are faint, the smallest that hold are named. The line joins those that none is
-    cheaper and better than.
+    Clusters that do not hold are faint; all are named as far as there is room, the smallest that hold and
+    those of the frontier first. A line joins those that none is cheaper and better than; where the limit is
+    kept is shaded, and what no number of GPUs gets below is a dotted line.
     """
     with style():
         from matplotlib.figure import Figure  # noqa: PLC0415 - slow to import
 
         width, height = _PANEL_INCHES
-        figure = Figure(figsize=(width * len(sized.limits), height), layout="constrained")
+        figure = Figure(figsize=(width * len(sized.limits) + 1.6, height), layout="constrained")
         panels = figure.subplots(1, len(sized.limits), squeeze=False)[0]
         for panel, limit in zip(panels, sized.limits, strict=True):
             _draw(panel, sized, limit)
@@ -50,18 +55,20 @@ def plot_frontier(sized: Sized) -> "Figure":
         for handle in handles:
             handle.set_alpha(1)
         figure.legend(handles, names, loc="outside right center")
-        figure.suptitle(
-            f"{as_label(sized.scenario)}: named clusters are the smallest that hold, faint ones do not",
-            fontsize="medium",
-        )
+        sessions = f" at {sized.sessions} sessions" if sized.sessions else ""
+        faint = ": faint clusters do not hold" if sized.smallest else ": no cluster that was tried holds"
+        figure.suptitle(f"{as_label(sized.scenario)}{sessions}{faint}", fontsize="medium")
+        figure.draw_without_rendering()
+        for panel, limit in zip(panels, sized.limits, strict=True):
+            _name(panel, sized, limit)
         return figure
 
 
 def _draw(panel: "Axes", sized: Sized, limit: Limit) -> None:
     import seaborn as sns  # noqa: PLC0415
 
-    data = _frame(sized, limit.metric)
-    shown = axis_unit(unit(limit.metric), data)
+    data = _frame(sized, limit)
+    shown = _axis(sized, limit)
     data["value"] /= shown.per_axis_unit
     look: dict[str, Any] = {
         "x": "gpu_hours",
@@ -79,47 +86,82 @@ def _draw(panel: "Axes", sized: Sized, limit: Limit) -> None:
         sns.scatterplot(data[data["holds"]], legend=False, **look)
     if legend := panel.get_legend():
         legend.remove()
-    _draw_frontier(panel, sized, limit, shown)
-    panel.axhline(limit.bound / shown.per_axis_unit, color="0.3", linestyle="--", linewidth=1)
-    set_scale(panel.yaxis, shown, data["value"], logarithmic=True)
-    panel.set_xlim(left=0)
-    axis = f" ({shown.axis})" if shown.axis else ""
-    panel.set(xlabel="GPU hours", ylabel=f"{label(limit.metric)}{axis}, limit dashed")
-
-
-def _draw_frontier(panel: "Axes", sized: Sized, limit: Limit, shown: Unit) -> None:
-    """Join the clusters of the frontier, and name the smallest that hold."""
     points = [_point(tried, limit, shown) for tried in sized.frontier(limit.metric)]
     panel.plot(*zip(*points, strict=True), color="0.5", linewidth=1, zorder=0)
-    for tried in sized.smallest:
-        panel.annotate(
-            str(tried.configuration.layout),
-            _point(tried, limit, shown),
-            xytext=(5, 5),
-            textcoords="offset points",
-            fontsize="small",
+    _scale(panel, sized, limit, shown, data)
+
+
+def _scale(panel: "Axes", sized: Sized, limit: Limit, shown: Unit, data: "pd.DataFrame") -> None:
+    """Set both axes, and draw limit, floor and where the limit is kept."""
+    bound = limit.bound / shown.per_axis_unit
+    floor = sized.floor_of(limit)
+    lines = [bound, *([floor / shown.per_axis_unit] if floor is not None else [])]
+    values = [value for value in [*data["value"], *lines] if isfinite(value)]
+    import pandas as pd  # noqa: PLC0415
+
+    set_scale(panel.yaxis, shown, pd.Series(values), logarithmic=True)
+    hours = data["gpu_hours"]
+    if 0 < hours.min() * _DECADE < hours.max():
+        panel.set_xscale("log")
+        panel.xaxis.set_major_formatter("{x:g}")
+    else:
+        panel.set_xlim(0, 1.08 * hours.max() if len(hours) else 1)
+    low, high = panel.get_ylim()
+    if panel.get_yscale() == "log":
+        low, high = min(low, 0.8 * min(values)), max(high, 1.25 * max(values))
+    panel.set_ylim(low, high)
+    panel.axhspan(*((low, bound) if limit.below else (bound, high)), **_KEPT)
+    panel.axhline(bound, color="0.3", linestyle="--", linewidth=1, label="limit; shaded: kept")
+    if floor is not None:
+        panel.axhline(
+            floor / shown.per_axis_unit,
+            color="tab:red",
+            linestyle=":",
+            linewidth=1,
+            label="each request alone",
         )
+    axis = f" ({shown.axis})" if shown.axis else ""
+    panel.set(xlabel="GPU hours", ylabel=f"{label(limit.metric)}{axis}", title=written_limit(limit))
+
+
+def _name(panel: "Axes", sized: Sized, limit: Limit) -> None:
+    """Name clusters, the smallest and those of the frontier first, as far as there is room."""
+    shown = _axis(sized, limit)
+    first = [*sized.smallest, *sized.frontier(limit.metric)]
+    order = dict.fromkeys(id(tried) for tried in [*first, *sized.tried])
+    by_id = {id(tried): tried for tried in sized.tried}
+    names = [
+        (str(by_id[one].configuration.layout), _point(by_id[one], limit, shown))
+        for one in order
+        if one in by_id
+    ]
+    name_points(panel, names)
+
+
+def _axis(sized: Sized, limit: Limit) -> Unit:
+    return axis_unit(unit(limit.metric), _frame(sized, limit))
 
 
 def _point(tried: Tried, limit: Limit, shown: Unit) -> tuple[float, float]:
-    cost, value = tried.mean("gpu_hours"), tried.mean(limit.metric)
+    cost, value = tried.mean("gpu_hours"), tried.worst(limit)
     return (
         nan if cost is None else cost,
         nan if value is None else value / shown.per_axis_unit,
     )
 
 
-def _frame(sized: Sized, metric: str) -> "pd.DataFrame":
+def _frame(sized: Sized, limit: Limit) -> "pd.DataFrame":
     import pandas as pd  # noqa: PLC0415
 
     rows = [
         {
             "gpu_hours": tried.mean("gpu_hours"),
-            "value": tried.mean(metric),
+            "value": tried.worst(limit),
             "holds": tried.holds,
             _LAYOUT: tried.configuration.layout.kind,
             _HOST: format_bytes(size) if (size := tried.configuration.host_bytes) else "none",
         }
         for tried in sorted(sized.tried, key=lambda tried: tried.configuration.host_bytes)
     ]
-    return pd.DataFrame(rows).dropna()
+    columns = ["gpu_hours", "value", "holds", _LAYOUT, _HOST]
+    return pd.DataFrame(rows, columns=columns).dropna()

@@ -1,0 +1,63 @@
+"""Names on points of which none lies on another one, on a point, or outside of the panel."""
+
+from collections.abc import Sequence
+from math import isfinite
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.transforms import Bbox
+
+_FAR = 6
+"""From a point to its name, in points."""
+_PLACES = (
+    ((1, 1), "left", "bottom"),
+    ((1, -1), "left", "top"),
+    ((-1, 1), "right", "bottom"),
+    ((-1, -1), "right", "top"),
+    ((0, 1.3), "center", "bottom"),
+    ((0, -1.3), "center", "top"),
+    ((1.4, 0), "left", "center"),
+    ((-1.4, 0), "right", "center"),
+)
+"""Where a name may stand beside its point: in which direction, and how it is aligned there."""
+_POINT_PIXELS = 4
+
+
+def name_points(panel: "Axes", names: Sequence[tuple[str, tuple[float, float]]]) -> None:
+    """Write names beside points in order, each where there is room; one without room is left out.
+
+    The figure is laid out, and scales of axes are set. A name stands once at a place.
+    """
+    from matplotlib.transforms import Bbox  # noqa: PLC0415 - slow to import
+
+    known = [(name, place) for name, place in names if all(map(isfinite, place))]
+    pixels = [panel.transData.transform(place) for _, place in known]
+    size = _POINT_PIXELS
+    taken: list[Bbox] = [Bbox.from_extents(x - size, y - size, x + size, y + size) for x, y in pixels]
+    for number, (name, place) in enumerate(dict.fromkeys(known)):
+        others = [box for at, box in enumerate(taken) if at != number or at >= len(pixels)]
+        box = _written(panel, name, place, others)
+        if box is not None:
+            taken.append(box)
+
+
+def _written(panel: "Axes", name: str, place: tuple[float, float], taken: Sequence["Bbox"]) -> "Bbox | None":
+    """Write a name where it lies on none of these; return its box, None if there is no such place."""
+    inside = panel.bbox
+    for (right, up), across, down in _PLACES:
+        text = panel.annotate(
+            name,
+            place,
+            xytext=(right * _FAR, up * _FAR),
+            textcoords="offset points",
+            ha=across,
+            va=down,
+            fontsize="small",
+        )
+        box = text.get_window_extent()
+        fits = inside.x0 <= box.x0 and box.x1 <= inside.x1 and inside.y0 <= box.y0 and box.y1 <= inside.y1
+        if fits and not any(box.overlaps(other) for other in taken):
+            return box
+        text.remove()
+    return None
