@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from sim.base.errors import InputError
 from sim.base.messages import did_you_mean
 from sim.base.whole_file import whole_file
+from sim.show.pictures.fitting import fit_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,10 +24,14 @@ if TYPE_CHECKING:
 Theme = Literal["light", "dark"]
 THEME = "SIM_THEME"
 """The environment variable."""
-PANEL_INCHES = (4.8, 3.2)
-"""Of a panel among several."""
-ALONE_INCHES = (6.4, 4.0)
+ONE_INCHES = (6.4, 4.0)
 """Of a picture with one panel."""
+PANEL_INCHES = (4.8, 3.2)
+"""Of each of two panels beside each other."""
+SMALL_INCHES = (3.6, 2.8)
+"""Of each of three or more."""
+CHARACTERS_AN_INCH = 11
+"""Of text of the usual size, at least."""
 SMALL = 9
 """Points: the smallest text of a picture, of ticks and legends; the rest has one more."""
 MANY = 10
@@ -149,17 +154,20 @@ def save(figure: "Figure", path: Path, chosen: Theme | None = None) -> None:
         figure.savefig(file, format=kind, metadata=metadata)
 
 
-def given_or_new(ax: "Axes | None", inches: tuple[float, float] = ALONE_INCHES) -> "Axes":
-    """Return the axes to draw on: those given, or those of a new figure, which a notebook then shows."""
+@contextmanager
+def on_axes(ax: "Axes | None", inches: tuple[float, float] = ONE_INCHES) -> "Iterator[Axes]":
+    """Yield the axes to draw on: those given or, in our style, those of a new figure."""
     if ax is not None:
-        return ax
+        yield ax
+        return
     import matplotlib.pyplot as plt  # noqa: PLC0415
 
     # The first figure makes a notebook ready to show figures. In the style, that would end with the style.
     figure = plt.figure(figsize=inches, layout="constrained")
     with style():
         figure.set_facecolor(_colour("figure.facecolor"))
-        return figure.add_subplot()
+        yield figure.add_subplot()
+        fit_ticks(figure)
 
 
 def _themed(chosen: Theme) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Numbers beside an axis: short, as tables have them, a thin space before a unit, logarithmic over decades."""
+"""Numbers beside an axis: short, as in tables, a thin space before a unit, logarithmic over decades."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
