@@ -63,6 +63,7 @@ def _fit(figure: "Figure", axis: "Axis") -> bool:
     if all(_apart(one, after, gap) for one, after in pairwise(spans)):
         return False
     look: dict[str, Any] = {}
+    kept: Sequence[int]
     if vertical or all(map(_is_number, texts)):
         kept = _kept(spans, gap)
     else:
@@ -80,7 +81,7 @@ def _turned(
     """Return how names below an axis are turned, and the how manieth of them are there."""
     pitch = min(abs(sum(after) - sum(one)) / 2 for one, after in pairwise(spans)) / figure.dpi * 72
     lines = max(label.get_text().count("\n") + 1 for _, label in shown)
-    line = lines * shown[0][1].get_fontsize()
+    line = lines * float(shown[0][1].get_fontsize())
     if pitch >= _TILTED_LINE * line:
         return _TILTED, 1
     return _UPRIGHT, ceil(_UPRIGHT_LINE * line / pitch)

@@ -283,7 +283,7 @@ def _scale_beside(panel: "Axes", drawn: Any, label: str, **options: Any) -> None
     """Put what colours stand for beside a panel."""
     bar = panel.get_figure().colorbar(drawn, ax=panel, label=label, **options)  # type: ignore[union-attr]
     number(bar.ax.yaxis)
-    bar.outline.set_visible(False)  # type: ignore[operator]
+    bar.outline.set_visible(False)
 
 
 def _levels_at(moments: NDArray[np.float64], rows: "pd.DataFrame", level: Level) -> NDArray[np.float64]:
