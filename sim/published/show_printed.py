@@ -125,9 +125,8 @@ def misses(
     for row in rows:
         if not row.holds:
             target = row.target
-            name = target.name
-            at = "" if target.printed is not None else f", {where(settings, row)}"
-            yield f"{name}{at}: {_against(target, row.deciding.median)}"
+            name = label(target.number) if target.printed is not None else target.name
+            yield f"{name}, {where(settings, row)}: {_against(target, row.deciding.median)}"
 
 
 def wrong_signs(settings: ClusterSettings, verdicts: Sequence[ABVerdict]) -> Iterator[str]:
