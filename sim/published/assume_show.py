@@ -42,7 +42,7 @@ def render(found: Sequence[Assumed]) -> RenderableType:
     lines = table("Row", "target", *(each.heading for each in whole))
     for at, row in enumerate(whole[0].rows):
         lines.add_row(
-            row.target.id + ("*" if row.target.fitted else ""),
+            row.target.name + ("*" if row.target.fitted else ""),
             band(row.target),
             *(_cell(each.rows[at]) for each in whole),
         )

@@ -25,7 +25,7 @@ def render(targets: Sequence[Target], found: Sequence[Scored]) -> RenderableType
     lines = table("Row", "target", *(scored.variant.name for scored in found))
     for target in targets:
         rows = [next((row for row in scored.rows if row.target is target), None) for scored in found]
-        lines.add_row(target.id, band(target), *map(_number, rows))
+        lines.add_row(target.name, band(target), *map(_number, rows))
     lines.add_section()
     lines.add_row("rows that hold", "", *(_held(scored, len(targets)) for scored in found))
     notes = [

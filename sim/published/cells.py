@@ -75,7 +75,9 @@ def cells(target: Target) -> Iterator[Cell]:
     for name in target.configurations:
         for level in target.levels:
             if target.speaks_of(Place(name, level)):
-                yield Cell(name, level, tuple(Point(name, level, replay) for replay in replays))
+                # All tags are of one run, which the level sets nothing in.
+                of_run = None if target.tag_level else level
+                yield Cell(name, level, tuple(Point(name, of_run, replay) for replay in replays))
 
 
 def points(targets: Sequence[Target]) -> list[Point]:

@@ -118,7 +118,14 @@ def read_cluster(name_or_folder: str, targets: Path | None = None) -> PublishedC
     folder = published_path(name_or_folder)
     settings = _settings(_file(folder))
     sources = _sources(folder, settings)
-    rows = read_targets(targets or folder / "targets.csv", sources, session_step=settings.session_step)
+    rows = read_targets(
+        targets or folder / "targets.csv",
+        sources,
+        session_step=settings.session_step,
+        tag_level=settings.tag_level,
+    )
+    named = [row.model_copy(update={"title": row.title or settings.row_name(row)}) for row in rows.rows]
+    rows = TargetFile(rows.path, tuple(named))
     path = folder / "assumptions.csv"
     assumptions = [*read_rows(path, Assumption)] if path.exists() else []
     cluster = PublishedCluster(folder, settings, rows, tuple(row for _, row in assumptions), sources)

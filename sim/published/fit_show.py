@@ -26,7 +26,7 @@ def render(fit: Fit, prior: CoefficientFile) -> RenderableType:
     rows = table("Fitted row", "target", "at", "prior", "loss", "fitted", "loss")
     for before, after in zip(fit.prior.rows, fit.best.rows, strict=True):
         rows.add_row(
-            after.target.id,
+            after.target.name,
             band(after.target),
             place(after.deciding),
             *_numbers(before),

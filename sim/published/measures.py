@@ -143,6 +143,27 @@ def number(numbers: Numbers, metric: str) -> float | None:
     return MADE[metric].value(numbers) if metric in MADE else numbers.get(metric)
 
 
+def without_tag(metric: str) -> str:
+    """Return the number of `by_tag.TAG.NUMBER`; any other name as it is."""
+    _, of_tag, rest = metric.partition("by_tag.")
+    return rest.partition(".")[2] or metric if of_tag and metric.startswith(of_tag) else metric
+
+
+MEMORY_LABELS: Mapping[str, str] = {
+    "weights": "Weights",
+    "pool": "KV pool",
+    "pool_blocks": "Blocks of the KV pool",
+    "pool_tokens": "Tokens of the KV pool",
+    "token": "KV of one token",
+    "state": "State of one sequence",
+    "session": "KV and state of one session",
+    "sessions": "Sessions in the KV pool",
+}
+"""Of the numbers of a worker's memory that static rows have."""
+
+
 def label(metric: str) -> str:
     """Return what a person calls a number."""
-    return MADE[metric].label if metric in MADE else quantities.label(metric)
+    if metric in MADE:
+        return MADE[metric].label
+    return MEMORY_LABELS.get(metric) or quantities.label(metric)

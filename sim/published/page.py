@@ -11,8 +11,8 @@ from sim.published.quantity_plots import Quantity, write_quantities
 from sim.published.result import Result
 from sim.published.scores import RowScore
 from sim.published.settings import ClusterSettings
-from sim.published.show_printed import counted_lines, error_text, part, verdict
-from sim.published.show_rows import band, interval, place, quantity
+from sim.published.show_printed import counted_lines, error_text, part, verdict, where
+from sim.published.show_rows import band, interval, quantity
 from sim.published.static import StaticScore
 from sim.published.study import GENERATED
 from sim.published.verdicts import ABVerdict, error
@@ -96,12 +96,12 @@ def _sections(
             ("", settings.scale, "measured", "simulated", "error", "95 % of runs", ""),
             [_printed(settings, row) for row in of_quantity.rows],
             base64.b64encode(path.read_bytes()).decode("ascii"),
-            _whys(of_quantity.rows),
+            _whys(settings, of_quantity.rows),
         )
     others = [row for row in rows if row.target.printed is None]
     if others:
         columns = ("", "target", "median", "95 % of runs", "at", "")
-        yield Section("Ranges and relations", columns, [*map(_related, others)])
+        yield Section("Ranges and relations", columns, [_related(settings, row) for row in others])
     if found.static:
         yield Section(
             "Without a run", ("", "target", "simulated", "error", ""), [*map(_static, found.static)]
@@ -122,7 +122,7 @@ def _without_empty(section: Section) -> Section:
 
 
 def _ab(one: ABVerdict) -> Row:
-    name = f"{one.pair.title}: {label(one.target.metric)}"
+    name = f"{one.pair.title}: {label(one.target.number)}"
     found = (part(one.printed), part(one.simulated), "right" if one.right else "wrong")
     return Row((name, level_text(one.level), *found), one.right)
 
@@ -142,14 +142,14 @@ def _printed(settings: ClusterSettings, row: RowScore) -> Row:
     return Row(cells, row.holds)
 
 
-def _related(row: RowScore) -> Row:
+def _related(settings: ClusterSettings, row: RowScore) -> Row:
     target, score = row.target, row.deciding
     cells = (
-        target.id,
+        target.name + (" (fitted)" if target.fitted else ""),
         band(target),
         quantity(target, score.median),
         interval(target, score.interval),
-        place(score),
+        where(settings, row),
         verdict(row).plain,
     )
     return Row(cells, row.holds)
@@ -158,7 +158,7 @@ def _related(row: RowScore) -> Row:
 def _static(row: StaticScore) -> Row:
     off = error_text(error(row.target, row.value))
     cells = (
-        row.target.id,
+        row.target.name,
         band(row.target),
         quantity(row.target, row.value),
         off,
@@ -167,12 +167,12 @@ def _static(row: StaticScore) -> Row:
     return Row(cells, row.holds)
 
 
-def _whys(rows: Sequence[RowScore]) -> dict[str, str]:
+def _whys(settings: ClusterSettings, rows: Sequence[RowScore]) -> dict[str, str]:
     """Return each reason for a tolerance once, by what it is of: rows, or all of them."""
     by_reason: dict[str, list[str]] = {}
     for row in rows:
         if row.target.note:
-            by_reason.setdefault(row.target.note, []).append(row.target.id)
+            by_reason.setdefault(row.target.note, []).append(where(settings, row))
     if len(by_reason) == 1 and len(next(iter(by_reason.values()))) == len(rows):
         return {"Tolerance": next(iter(by_reason))}
     return {", ".join(names): reason for reason, names in by_reason.items()}

@@ -53,7 +53,7 @@ def quantities(rows: Sequence[RowScore]) -> list[Quantity]:
     found: dict[tuple[str, bool], list[RowScore]] = {}
     for row in rows:
         if row.target.printed is not None:
-            found.setdefault((row.target.metric, row.target.level is not None), []).append(row)
+            found.setdefault((row.target.number, row.target.level is not None), []).append(row)
     return [Quantity(*key, tuple(of_key)) for key, of_key in found.items()]
 
 

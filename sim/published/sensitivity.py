@@ -96,8 +96,8 @@ def write_sentences(found: Sensitivity, path: Path) -> None:
 def render_sentences(found: Sensitivity) -> RenderableType:
     """Return a paragraph for each row, ready to print."""
     lines = PageTable.grid(padding=(0, 2, 0, 0))
-    for name, text in found.sentences.items():
-        lines.add_row(Text(name, style="bold"), text)
+    for row in found.scored[0].rows:
+        lines.add_row(Text(row.target.name, style="bold"), found.sentences[row.target.id])
     return lines
 
 

@@ -11,9 +11,13 @@ from sim.hardware.coefficient_file import FrontendCoefficients
 from sim.hardware.step_time import StepCoefficients
 from sim.published.assume import AssumptionSet
 from sim.published.baselines import Baseline
+from sim.published.measures import label, level_text
 from sim.published.static import StaticSettings
 from sim.published.study import SESSIONS
+from sim.published.targets import Target
 
+TAG = "tag"
+"""In place of a key: levels are tags of one run."""
 ConfigurationName = Annotated[str, Field(pattern=r"^[^\s@]+$")]
 """As `configurations` in targets.csv has it: between blanks, before an "@"."""
 
@@ -94,7 +98,8 @@ class ClusterSettings(Settings):
     variants: Mapping[ConfigurationName, VariantSettings] = Field(default_factory=dict)
     workload: Mapping[str, WorkloadSettings] = Field(default_factory=dict)
     level: str | None = None
-    """The scenario's key that the column `level` sets; not given: rows have none."""
+    """The scenario's key that the column `level` sets; "tag": it stands for a tag of requests, such as a
+    stage of one run; not given: rows have none."""
     level_title: str = ""
     """What a person calls it: "conversations in flight"; empty: the key."""
     seeds: PositiveInt = 5
@@ -125,6 +130,11 @@ class ClusterSettings(Settings):
         return self.title or self.name
 
     @property
+    def tag_level(self) -> bool:
+        """Whether levels stand for tags of one run."""
+        return self.level == TAG
+
+    @property
     def scale(self) -> str:
         """What a person calls the level."""
         return self.level_title or ("sessions" if self.level in {None, SESSIONS} else str(self.level))
@@ -133,3 +143,11 @@ class ClusterSettings(Settings):
         """Return what a person calls a configuration."""
         variant = self.variants.get(configuration)
         return variant.title if variant and variant.title else configuration
+
+    def row_name(self, row: Target) -> str:
+        """Return what a person calls a row: "8 workers, KV router: TTFT p50 at 12 requests/s"."""
+        between = {"difference": " less ", "ratio": " / "}.get(row.combine or "", ", ")
+        names = [self.called(name) for name in row.configurations]
+        of = between.join(names[::-1] if row.combine == "difference" else names)
+        at = f" at {level_text(row.level)} {self.scale}" if row.level is not None else ""
+        return f"{of}: {label(row.number)}{at}" if of else f"{label(row.number)}{at}"

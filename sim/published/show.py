@@ -64,7 +64,7 @@ def _static(rows: Sequence[StaticScore]) -> RenderableType:
     lines = table("Static rows", "target", "simulated", "from one draw to another", "")
     for row in rows:
         lines.add_row(
-            row.target.id,
+            row.target.name,
             band(row.target),
             quantity(row.target, row.value),
             interval(row.target, row.interval) if row.interval else "",
@@ -79,7 +79,7 @@ def _dynamic(rows: Sequence[RowScore]) -> Table:
     for row in rows:
         score = row.deciding
         lines.add_row(
-            row.target.id + ("*" if row.target.fitted else ""),
+            row.target.name + ("*" if row.target.fitted else ""),
             band(row.target),
             quantity(row.target, score.median),
             interval(row.target, score.interval),
@@ -112,7 +112,7 @@ def _overview(found: Result) -> Table:
             _verdict(row.holds, f" {sum(score.holds for score in row.cells)}/{len(row.cells)}")
             for row in rows
         ]
-        lines.add_row(target.id + ("*" if target.fitted else ""), band(target), *cells)
+        lines.add_row(target.name + ("*" if target.fitted else ""), band(target), *cells)
     return lines
 
 

@@ -25,7 +25,7 @@ def printed_table(settings: ClusterSettings, rows: Sequence[RowScore]) -> Table:
     lines = table("", scale, "measured", "simulated", "error", "95 % of runs", "")
     by_metric: dict[str, list[RowScore]] = {}
     for row in rows:
-        by_metric.setdefault(row.target.metric, []).append(row)
+        by_metric.setdefault(row.target.number, []).append(row)
     for metric, of_metric in by_metric.items():
         lines.add_row(Text(label(metric), style="bold"))
         for row in of_metric:
@@ -100,7 +100,7 @@ def ab_table(settings: ClusterSettings, verdicts: Sequence[ABVerdict]) -> Render
         lines.add_row(Text(title, style="bold"))
         for one in of_pair:
             lines.add_row(
-                f"  {label(one.target.metric)}",
+                f"  {label(one.target.number)}",
                 level_text(one.level),
                 part(one.printed),
                 part(one.simulated),
@@ -121,11 +121,11 @@ def misses(
     """Yield a sentence for every row that is outside."""
     for one in static:
         if not one.holds:
-            yield f"{one.target.id}: {_against(one.target, one.value)}"
+            yield f"{one.target.name}: {_against(one.target, one.value)}"
     for row in rows:
         if not row.holds:
             target = row.target
-            name = label(target.metric) if target.printed is not None else target.id
+            name = label(target.number) if target.printed is not None else target.name
             yield f"{name}, {where(settings, row)}: {_against(target, row.deciding.median)}"
 
 
@@ -136,7 +136,7 @@ def wrong_signs(settings: ClusterSettings, verdicts: Sequence[ABVerdict]) -> Ite
             at = f" at {level_text(one.level)} {settings.scale}" if one.level is not None else ""
             found = "no number" if one.simulated is None else f"simulated {part(one.simulated)}"
             yield (
-                f"sign of {label(one.target.metric)}, {one.pair.title}{at}: measured "
+                f"sign of {label(one.target.number)}, {one.pair.title}{at}: measured "
                 f"{part(one.printed)}, {found}"
             )
 

@@ -21,6 +21,7 @@ from sim.published.measures import (
     ReadLevel,
     ReadTolerance,
     check_unit,
+    without_tag,
 )
 from sim.results.quantities import check_number, names_before_runs
 from sim.workload.settings import ReplaySettings
@@ -66,6 +67,9 @@ class Target(Settings):
     """
 
     id: str
+    """In files, and where one line has to do."""
+    title: str = ""
+    """What a person reads of it; empty: its configurations, and what its number is called."""
     kind: Kind
     """Static: needs no run. Information: has no number, is not scored."""
     metric: str
@@ -76,7 +80,8 @@ class Target(Settings):
     configurations: Words = ()
     """Variants or scenarios of the cluster's folder, else shipped scenarios."""
     level: ReadLevel = None
-    """What the cluster's level is set to; empty: the scenario's own."""
+    """What the cluster's level is set to; empty: the scenario's own. Of a cluster whose level is a tag: the
+    number that stands for the tag, whose numbers `metric` names."""
     printed: Limit = None
     combine: Annotated[Combine | None, BeforeValidator(empty_is_none)] = None
     """Each on its own; the size of the second less the first; the first over the second; or each replayed in
@@ -97,6 +102,8 @@ class Target(Settings):
     """Whether coefficients may be fitted to it, or were; every other row is a prediction."""
     slide: Number = None
     """Or page, that prints it."""
+    tag_level: bool = False
+    """Whether the level stands for a tag: of the cluster, no column."""
     session_step: PositiveInt = 1
     """A range of session counts stands for its multiples of this; not given: the cluster's."""
     note: str = Field(default="", validation_alias=AliasChoices("why", "note"))
@@ -157,6 +164,16 @@ class Target(Settings):
             raise ValueError(f"tolerance = {self.tolerance}: unit must be {' or '.join(SHARES)}")
 
     @property
+    def name(self) -> str:
+        """What tables and pictures call it."""
+        return self.title or self.id
+
+    @property
+    def number(self) -> str:
+        """The name of its number, without the tag where the level says which that is."""
+        return without_tag(self.metric) if self.tag_level and self.level is not None else self.metric
+
+    @property
     def band(self) -> Band:
         """What the number may be, in the row's unit."""
         low, high = (self.low, self.high) if self.printed is None else (self.printed, self.printed)
@@ -214,13 +231,16 @@ class TargetFile:
         return [row for row in self.rows if row.kind == kind]
 
 
-def read_targets(path: Path, own: Collection[str] = (), *, session_step: int = 1) -> TargetFile:
+def read_targets(
+    path: Path, own: Collection[str] = (), *, session_step: int = 1, tag_level: bool = False
+) -> TargetFile:
     """Return the rows of a file with the columns of `Target`.
 
     Args:
         path: the file.
         own: configurations that are no shipped scenarios.
         session_step: of rows that do not say.
+        tag_level: whether levels stand for tags of a run.
 
     Raises:
         InputError: the file cannot be read, or a row is wrong; names line, column and value.
@@ -228,7 +248,7 @@ def read_targets(path: Path, own: Collection[str] = (), *, session_step: int = 1
     """
     known = {*scenario_names(), *own}
     rows: dict[str, Target] = {}
-    for where, row in read_rows(path, Target, {"session_step": session_step}):
+    for where, row in read_rows(path, Target, {"session_step": session_step, "tag_level": tag_level}):
         if row.id in rows:
             raise InputError(f"{where} id = {row.id}: is there twice")
         for name in row.configurations:
@@ -248,6 +268,8 @@ def _check_dynamic(row: Target, where: str) -> None:
         check_number(row.metric, names_before_runs(), f"{where} metric")
     if row.printed is not None:
         check_unit(row.metric, row.unit, where)
+    if row.tag_level:
+        _check_tag(row, where)
     clients = get_args(ReplaySettings.model_fields["client"].annotation)
     if row.replay not in clients and not (row.printed is not None and not row.replay):
         raise InputError(f"{where} replay = {row.replay!r}: must be one of {', '.join(clients)}")
@@ -265,3 +287,13 @@ def _check_dynamic(row: Target, where: str) -> None:
         enough(row.speaks_of(Place(name, level)) for name in row.configurations) for level in row.levels
     ):
         raise InputError(f"{where} except = {' '.join(row.excepted)}: leaves no place of the row")
+
+
+def _check_tag(row: Target, where: str) -> None:
+    """Refuse a level that stands for no tag."""
+    if row.printed is None:
+        raise InputError(
+            f"{where} sessions_min = {row.sessions_min}: levels are tags here, printed one by one"
+        )
+    if row.level is not None and without_tag(row.metric) == row.metric:
+        raise InputError(f"{where} metric = {row.metric}: must be by_tag.TAG.NUMBER, of the tag of its level")

@@ -1,23 +1,33 @@
 """Axes of values over several runs: units, limits, and what several runs are drawn as."""
 
+from collections.abc import Sequence
 from functools import partial
-from math import nan
+from itertools import pairwise
+from math import log, nan
 from typing import TYPE_CHECKING, Any
 
-from sim.results.quantities import MILLISECONDS, SECONDS, TOKENS, Unit
+from sim.results.quantities import MILLISECONDS, SECONDS, Unit
 from sim.runs.comparison import Comparison
 from sim.runs.paired import LEAST_PAIRS
 from sim.runs.spread import CONFIDENCE, COVERAGE, band, interval
+from sim.show.pictures.style import quiet
+from sim.show.pictures.ticks import logarithmic as make_logarithmic
+from sim.show.pictures.ticks import number, spans_decades
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
-_LOG_FROM = 50
-"""Durations that differ by this factor are drawn on a logarithmic axis."""
 _HEADROOM = 1.05
+_LEAST_GEOMETRIC, _LEAST_RANGE = 4, 8
+"""So many numbers, and so far apart, may be steps of a scale by factors."""
 BAND = {"alpha": 0.15, "linewidth": 0}
-WHISKER = {"linewidth": 1.5, "color": "0.25"}
+
+
+def whisker() -> dict[str, Any]:
+    """Return how error bars of bars look."""
+    return {"linewidth": 1.5, "color": quiet()}
 
 
 def runs_of(comparison: Comparison) -> str:
@@ -39,23 +49,42 @@ def axis_unit(shown: Unit, data: "pd.DataFrame") -> Unit:
 
 
 def set_scale(axis: "Axis", shown: Unit, values: "pd.Series[float]", *, logarithmic: bool) -> None:
-    """Let an axis of values begin at 0; logarithmic, if it may be, for durations that differ widely."""
-    from matplotlib.ticker import EngFormatter  # noqa: PLC0415
-
+    """Let an axis of values begin at 0; logarithmic, if it may be, where they span decades."""
     panel = axis.axes
-    vertical = axis is panel.yaxis
-    set_limits = panel.set_ylim if vertical else panel.set_xlim
-    smallest, largest = values.min(), values.max()
-    if logarithmic and shown.axis in {"s", "ms"} and 0 < smallest * _LOG_FROM < largest:
-        (panel.set_yscale if vertical else panel.set_xscale)("log")
-        axis.set_major_formatter("{x:g}")
-    elif largest > 0:
+    set_limits = panel.set_ylim if axis is panel.yaxis else panel.set_xlim
+    largest = values.max()
+    if logarithmic and spans_decades(values):
+        make_logarithmic(axis)
+        return
+    if largest > 0:
         # Margins are a share of the range, so a flat line would lie on the edge.
         set_limits(0, max(*axis.get_view_interval(), _HEADROOM * largest))
     elif largest == 0:
         set_limits(0, 1)
-    if shown is TOKENS and largest > 0:
-        axis.set_major_formatter(EngFormatter(sep=""))
+    number(axis)
+
+
+def share_limits(axes: "Sequence[Axis]") -> None:
+    """Give axes of panels beside each other the same ends."""
+    lows, highs = zip(*(axis.get_view_interval() for axis in axes), strict=True)
+    for axis in axes:
+        panel = axis.axes
+        (panel.set_ylim if axis is panel.yaxis else panel.set_xlim)(min(lows), max(highs))
+
+
+def is_geometric(values: "Sequence[float]") -> bool:
+    """Whether numbers, such as 1, 2, 4, 8, are more evenly apart on a logarithmic axis."""
+    found = sorted(set(values))
+    if len(found) < _LEAST_GEOMETRIC or found[0] <= 0 or found[-1] < _LEAST_RANGE * found[0]:
+        return False
+    gaps = [after - one for one, after in pairwise(found)]
+    factors = [log(after / one) for one, after in pairwise(found)]
+    return max(factors) / min(factors) < max(gaps) / min(gaps) / 2
+
+
+def say_instead(panel: "Axes", text: str) -> None:
+    """Say why there is nothing in a panel."""
+    panel.text(0.5, 0.5, text, ha="center", va="center", color=quiet(), transform=panel.transAxes)
 
 
 def spread_of(comparison: Comparison, metric: str, shown: Unit) -> dict[str, Any]:

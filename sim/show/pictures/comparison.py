@@ -9,12 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sim.base.whole_file import whole_file
 from sim.runs.comparison import Comparison
 from sim.runs.comparison_rows import Point
-from sim.show.pictures.axes import BAND, WHISKER
-from sim.show.pictures.panels import Layout, Panels, draw_on, figure_of, is_numeric, ranked, title_of
-from sim.show.pictures.style import style
+from sim.show.pictures.axes import BAND, whisker
+from sim.show.pictures.pages import pages_of, write_pages
+from sim.show.pictures.panels import Panels, draw_on, is_numeric, ranked, title_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,36 +30,25 @@ PLOTTED = (
 )
 """What a plot shows unless asked for something else."""
 
-_LAYOUT = Layout(
-    inches=(3.6, 2.6),
-    head_inches=0.7,
-    label_characters=26,
-    head_characters=90,
-    most_ticks=9,
-    most_colours=10,
-    legend_columns=4,
-)
 _NAME_CHARACTERS = 24
 """Of names beside bars."""
 
 
-def write_plot(comparison: Comparison, metrics: Sequence[str], folder: Path) -> None:
-    """Write comparison.png and comparison.svg, the same picture; equal comparisons give equal bytes."""
-    figure = plot(comparison, metrics)
-    with style():
-        for name, metadata in (("comparison.png", {"Software": None}), ("comparison.svg", {"Date": None})):
-            with whole_file(folder / name) as file:
-                figure.savefig(file, metadata=metadata)
+def write_plot(comparison: Comparison, metrics: Sequence[str], folder: Path) -> list[Path]:
+    """Write comparison.png and comparison.svg, the same picture, more pages beside them; returns where.
+
+    Equal comparisons give equal bytes.
+    """
+    return write_pages(plots(comparison, metrics), folder, "comparison", "png", "svg")
 
 
-def plot(comparison: Comparison, metrics: Sequence[str]) -> "Figure":
-    """Return the figure of these numbers of a comparison.
+def plots(comparison: Comparison, metrics: Sequence[str]) -> "list[Figure]":
+    """Return the figures of these numbers of a comparison: more than one if one page has no room for all.
 
     With several swept keys, the one with most values is on the x axes, and each combination of the others
-    has a column of panels.
+    has a panel.
     """
-    with style():
-        return figure_of(_Panels(comparison), metrics)
+    return pages_of(_Panels(comparison), metrics)
 
 
 def plot_metric(comparison: Comparison, metric: str, ax: "Axes | None") -> "Axes":
@@ -82,7 +70,7 @@ class _Panels(Panels):
         self.horizontal = not x
         self._coloured = facets if one_panel else []
         beside_bars = {} if x else {"name_characters": _NAME_CHARACTERS}
-        super().__init__(comparison, _LAYOUT, x=[x], facets=[] if one_panel else facets, **beside_bars)
+        super().__init__(comparison, x=[x], facets=[] if one_panel else facets, **beside_bars)
 
     def name(self, scenario: str, point: Point) -> str:
         """See `Panels`."""
@@ -93,9 +81,9 @@ class _Panels(Panels):
         import seaborn as sns  # noqa: PLC0415 - slow to import
 
         if not x:
-            sns.barplot(data, x="value", y="series", order=self.series, err_kws=WHISKER, ax=panel, **look)
+            sns.barplot(data, x="value", y="series", order=self.series, err_kws=whisker(), ax=panel, **look)
         elif is_numeric(self.comparison, x):
             marks = {"style": "series", "style_order": self.series, "markers": True}
             sns.lineplot(data, x=x, y="value", err_kws=BAND, ax=panel, **marks, **look)
         else:
-            sns.barplot(data, x=x, y="value", err_kws=WHISKER, ax=panel, **look)
+            sns.barplot(data, x=x, y="value", err_kws=whisker(), ax=panel, **look)

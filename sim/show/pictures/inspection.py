@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.base.whole_file import whole_file
+from sim.show.pictures.axes import say_instead
+from sim.show.pictures.fitting import fit_ticks
 from sim.show.pictures.labels import as_label
-from sim.show.pictures.style import style
+from sim.show.pictures.style import PANEL_INCHES, palette, quiet, save, style
+from sim.show.pictures.ticks import logarithmic, number, percents, whole
 from sim.traces.inspection import Inspection
 from sim.traces.walk import Walk
 
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_PANEL_INCHES = (5.6, 4.0)
 _LEAST_SESSIONS = 5
 """A turn that fewer sessions have is not drawn: its percentiles would be single sessions."""
 _TURNS_ALONE = 60
@@ -32,8 +33,7 @@ Draw = Callable[["Axes", Inspection], None]
 def write_inspection_plots(found: Inspection, folder: Path) -> None:
     """Write lengths.png, gaps.png and reuse.png."""
     for name, plot in PLOTS.items():
-        with style(), whole_file(folder / f"{name}.png") as file:
-            plot(found).savefig(file, format="png", metadata={"Software": None})
+        save(plot(found), folder / f"{name}.png")
 
 
 def plot_lengths(found: Inspection) -> "Figure":
@@ -58,115 +58,94 @@ def _figure(found: Inspection, *draws: Draw) -> "Figure":
     with style():
         from matplotlib.figure import Figure  # noqa: PLC0415 - slow to import
 
-        width, height = _PANEL_INCHES
+        width, height = PANEL_INCHES
         figure = Figure(figsize=(width * len(draws), height), layout="constrained")
         for panel, draw in zip(figure.subplots(1, len(draws), squeeze=False)[0], draws, strict=True):
             draw(panel, found)
-        figure.suptitle(
-            f"{as_label(found.source)}: {found.requests:,} requests, {found.sessions:,} sessions",
-            fontsize="medium",
-        )
+        figure.suptitle(f"{as_label(found.source)}: {found.requests:,} requests, {found.sessions:,} sessions")
+        fit_ticks(figure)
         return figure
 
 
 def _lengths(panel: "Axes", found: Inspection) -> None:
-    _ecdf(panel, found.drawn, _GROUPS, "tokens")
+    _ecdf(panel, found.drawn, _GROUPS, "Length (tokens)")
 
 
 def _times(panel: "Axes", found: Inspection) -> None:
-    _ecdf(panel, found.drawn, _TIMES, "s", what="later turns")
+    _ecdf(panel, found.drawn, _TIMES, "Time (s)", what="Later turns")
 
 
 def _turns(panel: "Axes", found: Inspection) -> None:
-    _ecdf(panel, found.drawn, {"turns": "turns a session"}, "turns", what="sessions")
+    _ecdf(panel, found.drawn, {"turns": "turns a session"}, "Turns", what="Sessions")
 
 
 def _ecdf(
     panel: "Axes",
     drawn: Mapping[str, NDArray[Any]],
     labels: Mapping[str, str],
-    unit: str,
-    what: str = "requests",
+    axis: str,
+    what: str = "Requests",
 ) -> None:
     """Draw shares of what is at most so large, on a logarithmic axis; what is 0 stands at its left end."""
-    import seaborn as sns  # noqa: PLC0415 - slow to import
-    from matplotlib.ticker import EngFormatter, NullFormatter, PercentFormatter  # noqa: PLC0415
-
     found = {label: drawn[name] for name, label in labels.items() if len(drawn[name])}
     positive = [values[values > 0].min() for values in found.values() if (values > 0).any()]
     if not positive:
-        _nothing(panel, "nothing measured")
+        say_instead(panel, "nothing measured")
         return
     least = min(positive)
-    colours = sns.color_palette("colorblind", len(found))
-    for (label, values), colour in zip(found.items(), colours, strict=True):
+    for (label, values), colour in zip(found.items(), palette(len(found)), strict=True):
         ordered = np.maximum(np.sort(values), least)
         shares = np.arange(1, len(ordered) + 1) / len(ordered)
         panel.step([least, *ordered], [0.0, *shares], where="post", label=label, color=colour)
-    panel.set_xscale("log")
-    left, right = panel.get_xlim()
-    panel.xaxis.set_minor_formatter(EngFormatter(sep="") if right < 10 * left else NullFormatter())
-    panel.xaxis.set_major_formatter(EngFormatter(sep=""))
-    panel.yaxis.set_major_formatter(PercentFormatter(1))
-    panel.set(xlabel=unit, ylabel=f"{what} with at most", ylim=(0, 1.02))
-    panel.legend(loc="best", fontsize="small")
+    logarithmic(panel.xaxis)
+    percents(panel.yaxis)
+    panel.set(xlabel=axis, ylabel=f"{what} with at most", ylim=(0, 1.02))
+    panel.legend(loc="best")
 
 
 def _arrivals(panel: "Axes", found: Inspection) -> None:
     """Draw how many requests and sessions have begun by each time."""
-    import seaborn as sns  # noqa: PLC0415
-    from matplotlib.ticker import PercentFormatter  # noqa: PLC0415
-
     walked = found.walked
     all_of_them = np.ones(len(walked.turn), np.bool_)
     for (label, which), colour in zip(
         {"requests": all_of_them, "sessions": ~walked.later}.items(),
-        sns.color_palette("colorblind", 2),
+        palette(2),
         strict=True,
     ):
         times = np.sort(walked.timestamp_s[which & ~np.isnan(walked.timestamp_s)])
         shares = np.arange(1, len(times) + 1) / which.sum()
         panel.step(times, shares, where="post", label=label, color=colour)
-    panel.yaxis.set_major_formatter(PercentFormatter(1))
-    panel.set(xlabel="s from the first request, as recorded", ylabel="begun by then", ylim=(0, 1.02))
-    panel.legend(loc="best", fontsize="small")
+    number(panel.xaxis)
+    percents(panel.yaxis)
+    panel.set(xlabel="Time from the first request, as recorded (s)", ylabel="Begun by then", ylim=(0, 1.02))
+    panel.legend(loc="best")
 
 
 def _hit(panel: "Axes", found: Inspection) -> None:
-    from matplotlib.ticker import PercentFormatter  # noqa: PLC0415
-
     walked = found.walked
     turns, hits = _by_turn(
         walked, lambda rows: walked.hit_tokens[rows].sum() / walked.prompt_tokens[rows].sum()
     )
     panel.plot(turns, hits, marker="o" if len(turns) < 2 else None, label="by turn")
     if found.ideal_hit is not None:
-        panel.axhline(found.ideal_hit, color="0.3", linestyle="--", linewidth=1, label="all requests")
-    panel.yaxis.set_major_formatter(PercentFormatter(1))
-    panel.set(xlabel="turn", ylabel="prompt tokens that an infinite cache hits", ylim=(0, 1.02))
+        panel.axhline(found.ideal_hit, color=quiet(), linestyle="--", linewidth=1, label="all requests")
+    percents(panel.yaxis)
+    panel.set(xlabel="Turn", ylabel="Prompt tokens that\nan infinite cache hits", ylim=(0, 1.02))
     panel.legend(loc="lower right")
-    _whole_ticks(panel)
+    whole(panel.xaxis)
 
 
 def _context(panel: "Axes", found: Inspection) -> None:
-    from matplotlib.ticker import EngFormatter  # noqa: PLC0415
-
     prompts = found.walked.prompt_tokens
     turns, ends = _by_turn(found.walked, lambda rows: np.percentile(prompts[rows], (10, 50, 90)))
     low, middle, high = np.array(ends).reshape(-1, 3).T
     panel.plot(turns, middle, label="p50", marker="o" if len(turns) < 2 else None)
     panel.fill_between(turns, low, high, alpha=0.15, linewidth=0, label="p10 to p90")
-    panel.yaxis.set_major_formatter(EngFormatter(sep=""))
-    panel.set(xlabel="turn", ylabel="prompt tokens")
+    number(panel.yaxis)
+    panel.set(xlabel="Turn", ylabel="Prompt tokens")
     panel.set_ylim(bottom=0)
-    panel.legend(loc="best", fontsize="small")
-    _whole_ticks(panel)
-
-
-def _whole_ticks(panel: "Axes") -> None:
-    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415
-
-    panel.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    panel.legend(loc="best")
+    whole(panel.xaxis)
 
 
 def _by_turn(walked: Walk, value: Callable[[NDArray[Any]], Any]) -> tuple[list[float], list[Any]]:
@@ -184,8 +163,3 @@ def _by_turn(walked: Walk, value: Callable[[NDArray[Any]], Any]) -> tuple[list[f
     parts = [order[start:end] for start, end in pairwise(ends)]
     turns = [walked.turn[part].mean() + 1 for part in parts if len(part)]
     return turns, [value(part) for part in parts if len(part)]
-
-
-def _nothing(panel: "Axes", why: str) -> None:
-    panel.text(0.5, 0.5, why, ha="center", color="0.5", transform=panel.transAxes)
-    panel.set(xticks=[], yticks=[])

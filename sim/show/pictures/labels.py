@@ -1,5 +1,6 @@
 """Names that users gave, as pictures show them: as text, whatever matplotlib would make of it."""
 
+import re
 from collections.abc import Iterable
 from textwrap import fill
 
@@ -39,3 +40,19 @@ def as_labels(texts: Iterable[str], width: int = _MOST) -> dict[str, str]:
         labels[text] = label
         taken.add(label)
     return labels
+
+
+def broken(text: str, width: int) -> str:
+    """Return a text in lines of so many characters, broken after blanks or, of keys, dots and underscores."""
+    return "\n".join(map(str.strip, _lines(text, width)))
+
+
+def _lines(text: str, width: int) -> list[str]:
+    lines: list[str] = []
+    for given in text.split("\n"):
+        lines.append("")
+        for part in re.findall(r"[^ ._]*[ ._]?", given):
+            if lines[-1] and len(lines[-1]) + len(part.rstrip()) > width:
+                lines.append("")
+            lines[-1] += part
+    return lines

@@ -1,53 +1,41 @@
-"""Small multiples of a comparison: a row of panels for each number, or several numbers in a row.
+"""Panels of a comparison: numbers over keys, in colours; `pages` puts them beside each other.
 
 Which keys are on x axes, which values have panels of their own, and what a colour stands for, each kind of
 picture says for itself.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from math import ceil
+from collections.abc import Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from sim.results.quantities import label, unit
 from sim.runs.comparison import Comparison
 from sim.runs.comparison_rows import Point
-from sim.show.pictures.axes import axis_unit, runs_of, set_scale, spread_of
-from sim.show.pictures.labels import as_label, as_labels
-from sim.show.pictures.style import given_or_new
+from sim.show.pictures.axes import (
+    axis_unit,
+    is_geometric,
+    runs_of,
+    say_instead,
+    set_scale,
+    share_limits,
+    spread_of,
+)
+from sim.show.pictures.labels import as_labels, broken
+from sim.show.pictures.style import CHARACTERS_AN_INCH, on_axes, palette
+from sim.show.pictures.ticks import logarithmic
 from sim.show.text.comparison import key_headers
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
-_COLUMNS = 3
-"""Numbers in a row."""
-_HANDLE_INCHES, _CHARACTER_INCHES = 0.6, 0.085
-"""Of a legend, about."""
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """How large panels are, and what there is room for."""
-
-    inches: tuple[float, float]
-    """Of a panel."""
-    head_inches: float
-    """Above all panels."""
-    label_characters: int
-    """In a line beside an axis."""
-    head_characters: int
-    """In a line above a panel."""
-    most_ticks: int
-    """Numbers on an x axis that have a tick each."""
-    most_colours: int
-    """That are told apart; more go from dark to light."""
-    legend_columns: int
+_LABEL_CHARACTERS = 26
+"""In a line beside an axis: what the smallest panel has room for."""
+_BELOW_CHARACTERS = 36
+"""In a line below an axis, likewise."""
+_MOST_TICKS = 12
+"""Numbers on an x axis that have a tick each, as far as they fit."""
 
 
 class Panels(ABC):
@@ -59,25 +47,24 @@ class Panels(ABC):
     def __init__(
         self,
         comparison: Comparison,
-        layout: Layout,
         *,
         x: Sequence[str],
         facets: Sequence[str],
         name_characters: int = 60,
+        most_ticks: int = _MOST_TICKS,
     ) -> None:
         """Read the comparison.
 
         Args:
             comparison: what is drawn.
-            layout: of the panels.
             x: keys of x axes, each with panels of its own; "" for none.
             facets: keys whose values have panels of their own.
             name_characters: in a line of the label of what has a colour.
+            most_ticks: of numbers on an x axis that have a tick each.
 
         """
         self.comparison = comparison
-        self.layout = layout
-        self._x, self._facets = x, facets
+        self._x, self._facets, self._most_ticks = x, facets, most_ticks
         titles = dict.fromkeys(map(self._title, comparison.points))
         self.places = [(key, title) for title in titles for key in x]
         """Key of the x axis and title of each panel of a number."""
@@ -110,30 +97,35 @@ class Panels(ABC):
         """Return what is written below an x axis."""
         return x
 
-    def draw(self, panels: "Sequence[Axes] | NDArray[Any]", metric: str) -> None:
+    def draw(self, panels: "Sequence[Axes]", metric: str) -> None:
         """Draw one number."""
         data = self._frame(metric)
         shown = axis_unit(unit(metric), data)
         data = data.assign(value=data["value"] / shown.per_axis_unit)
         look = spread_of(self.comparison, metric, shown) | self._colours()
-        name = fill(label(metric), self.layout.label_characters) + (f" ({shown.axis})" if shown.axis else "")
+        name = fill(label(metric), _LABEL_CHARACTERS) + (f" ({shown.axis})" if shown.axis else "")
         for panel, (x, title) in zip(panels, self.places, strict=True):
             of_panel = data[data["panel"] == title]
             if of_panel.empty:
-                panel.text(0.5, 0.5, "not measured", ha="center", color="0.5", transform=panel.transAxes)
+                say_instead(panel, "not measured")
             else:
                 self.draw_panel(panel, x, of_panel, look)
-        # Panels that share an axis have its limits only now.
-        for panel, (x, _) in zip(panels, self.places, strict=True):
-            axis = panel.xaxis if self.horizontal else panel.yaxis
+        axes = [panel.xaxis if self.horizontal else panel.yaxis for panel in panels]
+        for axis, panel, (x, _) in zip(axes, panels, self.places, strict=True):
             set_scale(axis, shown, data["value"], logarithmic=is_numeric(self.comparison, x))
             panel.set(xlabel=name, ylabel="") if self.horizontal else self._label(panel, x, name)
+        share_limits(axes)
 
     def _label(self, panel: "Axes", x: str, name: str) -> None:
-        panel.set(xlabel=self.x_label(x), ylabel=name)
-        values: list[Any] = self.comparison.values_of(x) if is_numeric(self.comparison, x) else []
-        if 0 < len(values) <= self.layout.most_ticks:
+        panel.set(xlabel=broken(self.x_label(x), _BELOW_CHARACTERS), ylabel=name)
+        if not is_numeric(self.comparison, x) or not panel.has_data():
+            return
+        values: list[Any] = self.comparison.values_of(x)
+        if is_geometric(values):
+            logarithmic(panel.xaxis)
+        if 0 < len(values) <= self._most_ticks:
             panel.set_xticks(values, [self._ticks[x][self.comparison.written(x, value)] for value in values])
+            panel.set_xticks([], minor=True)
 
     def _title(self, point: Point) -> str:
         return title_of(self.comparison, self._facets, point)
@@ -161,13 +153,9 @@ class Panels(ABC):
         return value if is_numeric(self.comparison, x) else self._ticks[x][self.comparison.written(x, value)]
 
     def _colours(self) -> dict[str, Any]:
-        import seaborn as sns  # noqa: PLC0415 - slow to import
-
         if list(self._names) == [""]:
-            return {"color": sns.color_palette("colorblind")[0]}
-        few = len(self._names) <= self.layout.most_colours
-        palette = sns.color_palette("colorblind" if few else "viridis", len(self._names))
-        return {"hue": "series", "hue_order": self.series, "palette": palette}
+            return {"color": palette(1)[0]}
+        return {"hue": "series", "hue_order": self.series, "palette": palette(len(self._names))}
 
 
 def title_of(comparison: Comparison, keys: Sequence[str], point: Point) -> str:
@@ -190,58 +178,14 @@ def ranked(comparison: Comparison, keys: Sequence[str]) -> list[str]:
     return sorted(keys, key=lambda key: (not is_numeric(comparison, key), -len(comparison.values_of(key))))
 
 
-def figure_of(panels: Panels, metrics: Sequence[str]) -> "Figure":
-    """Return the figure of some numbers: a row for each or, where each has one panel, several in a row."""
-    from matplotlib.figure import Figure  # noqa: PLC0415 - slow to import
-
-    layout, several = panels.layout, len(panels.places) > 1
-    columns = len(panels.places) if several else min(_COLUMNS, len(metrics))
-    rows = len(metrics) if several else ceil(len(metrics) / columns)
-    width, height = layout.inches
-    figure = Figure(figsize=(width * columns, height * rows + layout.head_inches), layout="constrained")
-    one_x = len({x for x, _ in panels.places}) == 1
-    grid = figure.subplots(
-        rows, columns, squeeze=False, sharex=several and one_x, sharey="row" if several else "none"
-    )
-    for place, metric in enumerate(metrics):
-        panels.draw(grid[place] if several else grid.flat[place : place + 1], metric)
-    for unused in grid.flat[len(metrics) * len(panels.places) :]:
-        unused.remove()
-    if several:
-        for panel, (_, title) in zip(grid[0], panels.places, strict=True):
-            panel.set_title(as_label(title))
-        for panel in grid.flat:
-            panel.label_outer()
-    _explain(figure, fill(panels.says, layout.head_characters * columns), layout.legend_columns)
-    return figure
-
-
 def draw_on(panels: Panels, metric: str, ax: "Axes | None") -> "Axes":
     """Draw one number on one pair of axes, new ones if none are given, and return them."""
-    ax = given_or_new(ax)
-    panels.draw([ax], metric)
-    if legend := ax.get_legend():
-        legend.set_title(panels.says)
-    else:
-        ax.set_title(panels.says)
-    return ax
-
-
-def _explain(figure: "Figure", says: str, most_columns: int) -> None:
-    """Put one legend above all panels, and say what the bands are."""
-    handles: dict[str, Any] = {}
-    for panel in figure.axes:
-        handles |= dict(zip(*reversed(panel.get_legend_handles_labels()), strict=True))
+    with on_axes(ax) as panel:
+        panels.draw([panel], metric)
+        inches = panel.get_figure(root=True).get_figwidth()  # type: ignore[union-attr]
+        says = fill(panels.says, int(CHARACTERS_AN_INCH * inches))
         if legend := panel.get_legend():
-            legend.remove()
-    if handles:
-        columns = min(most_columns, _legend_room(figure, handles))
-        figure.legend(handles.values(), handles, title=says, loc="outside upper center", ncols=columns)
-    else:
-        figure.suptitle(says, fontsize="medium")
-
-
-def _legend_room(figure: "Figure", names: Collection[str]) -> int:
-    """Return how many names can stand beside each other above the panels."""
-    room = int(figure.get_figwidth() / (_HANDLE_INCHES + _CHARACTER_INCHES * max(map(len, names))))
-    return max(1, min(len(names), room))
+            legend.set_title(says)
+        else:
+            panel.set_title(says)
+        return panel

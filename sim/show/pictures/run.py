@@ -1,5 +1,6 @@
 """Pictures of one run. Each is drawn on axes that are given, or on new ones, and returns them."""
 
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -10,9 +11,11 @@ from sim.base.units import plural
 from sim.ledger.account import CAUSES
 from sim.results.labels import CAUSE_LABELS, LATENCY_LABELS
 from sim.results.phases import counted_rows
+from sim.show.pictures.axes import say_instead
 from sim.show.pictures.labels import as_label, as_labels
 from sim.show.pictures.run_tables import RunTables
-from sim.show.pictures.style import given_or_new
+from sim.show.pictures.style import CHARACTERS_AN_INCH, ONE_INCHES, faint, on_axes, palette, quiet, scale
+from sim.show.pictures.ticks import logarithmic, number, whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,6 +31,8 @@ _LEVEL_LABELS: dict[Level, str] = {
     "used_blocks": "KV blocks in use",
     "cpu_used_blocks": "CPU tier blocks filled",
 }
+_BAR_INCHES = 0.2
+"""What a bar with a name beside it takes."""
 _MOMENTS = 1000
 """Moments of a run at which levels are looked up: about as many as a picture has dots."""
 
@@ -48,19 +53,20 @@ class Pictures:
         """
         import seaborn as sns  # noqa: PLC0415 - slow to import
 
-        ax = given_or_new(ax)
-        for name in latencies or ("ttft_s", "e2e_s"):
-            values, counts = self._sample(name)
-            if len(values):
-                sns.ecdfplot(x=values, weights=counts, stat="percent", label=LATENCY_LABELS[name], ax=ax)
-        ax.set(xlabel="Time (s)", ylabel="At most that long (%)", ylim=(0, 100))
-        if ax.lines:
-            ax.set_xscale("log")
-            ax.xaxis.set_major_formatter("{x:g}")
-            ax.legend()
-        else:
-            ax.text(0.5, 0.5, "not measured", ha="center", color="0.5", transform=ax.transAxes)
-        return ax
+        with on_axes(ax) as panel:
+            for name in latencies or ("ttft_s", "e2e_s"):
+                values, counts = self._sample(name)
+                if len(values):
+                    sns.ecdfplot(
+                        x=values, weights=counts, stat="percent", label=LATENCY_LABELS[name], ax=panel
+                    )
+            panel.set(xlabel="Time (s)", ylabel="At most that long (%)", ylim=(0, 100))
+            if panel.lines:
+                logarithmic(panel.xaxis)
+                panel.legend()
+            else:
+                say_instead(panel, "not measured")
+            return panel
 
     def histogram(self, latency: LatencyName = "ttft_s", *, ax: "Axes | None" = None) -> "Axes":
         """Draw how often a latency (s, logarithmic) of completed requests occurs; those of 0 s are left out.
@@ -72,14 +78,18 @@ class Pictures:
         """
         import seaborn as sns  # noqa: PLC0415
 
-        ax = given_or_new(ax)
-        values, counts = self._sample(latency)
-        longer = values > 0
-        sns.histplot(x=values[longer], weights=counts[longer], log_scale=True, bins=40, ax=ax)
-        ax.xaxis.set_major_formatter("{x:g}")
-        counted = "Gaps between tokens" if latency == "itl_s" else "Requests"
-        ax.set(xlabel=f"{LATENCY_LABELS[latency]} (s)", ylabel=counted)
-        return ax
+        with on_axes(ax) as panel:
+            values, counts = self._sample(latency)
+            longer = values > 0
+            sns.histplot(x=values[longer], weights=counts[longer], log_scale=True, bins=40, ax=panel)
+            if longer.any():
+                logarithmic(panel.xaxis)
+            else:
+                say_instead(panel, "not measured")
+            number(panel.yaxis)
+            counted = "Gaps between tokens" if latency == "itl_s" else "Requests"
+            panel.set(xlabel=f"{LATENCY_LABELS[latency]} (s)", ylabel=counted)
+            return panel
 
     def recomputation(self, by: Group = "turn", *, ax: "Axes | None" = None) -> "Axes":
         """Draw recomputed prompt tokens, stacked by cause, for each turn, session or worker.
@@ -89,31 +99,29 @@ class Pictures:
             ax: where to draw; a new figure if not given.
 
         """
-        import seaborn as sns  # noqa: PLC0415
-        from matplotlib.ticker import EngFormatter  # noqa: PLC0415
-
         _check("by", by, Group)
-        ax = given_or_new(ax)
-        # Sessions have no order but that of the workload.
-        groups = counted_rows(self._run.requests).sort_values("index").groupby(by, sort=by != "session")
-        tokens = groups[[f"{cause}_tokens" for cause in CAUSES]].sum()
-        bottom = np.zeros(len(tokens))
-        colours = sns.color_palette("colorblind", len(CAUSES))
-        labels = as_labels(tokens.index.astype(str))
-        names = [labels[name] for name in tokens.index.astype(str)]
-        for cause, colour in zip(CAUSES, colours, strict=True):
-            column = tokens[f"{cause}_tokens"].to_numpy(float)
-            if column.any():
-                ax.bar(names, column, bottom=bottom, color=colour, linewidth=0, label=CAUSE_LABELS[cause])
-                bottom += column
-        ax.yaxis.set_major_formatter(EngFormatter(sep=""))
-        ax.grid(visible=False, axis="x")
-        ax.set(xlabel=by.capitalize(), ylabel="Recomputed prompt tokens")
-        if bottom.any():
-            ax.legend()
-        if by == "session":
-            ax.tick_params("x", rotation=90)
-        return ax
+        with on_axes(ax) as panel:
+            # Sessions have no order but that of the workload.
+            groups = counted_rows(self._run.requests).sort_values("index").groupby(by, sort=by != "session")
+            tokens = groups[[f"{cause}_tokens" for cause in CAUSES]].sum()
+            bottom = np.zeros(len(tokens))
+            labels = as_labels(tokens.index.astype(str))
+            names = [labels[name] for name in tokens.index.astype(str)]
+            for cause, colour in zip(CAUSES, palette(len(CAUSES)), strict=True):
+                column = tokens[f"{cause}_tokens"].to_numpy(float)
+                if column.any():
+                    panel.bar(
+                        names, column, bottom=bottom, color=colour, linewidth=0, label=CAUSE_LABELS[cause]
+                    )
+                    bottom += column
+            number(panel.yaxis)
+            panel.grid(visible=False, axis="x")
+            panel.set(xlabel=by.capitalize(), ylabel="Recomputed prompt tokens")
+            if bottom.any():
+                panel.legend()
+            if by == "session":
+                panel.tick_params("x", rotation=90)
+            return panel
 
     def session_map(self, session: str | None = None, *, ax: "Axes | None" = None) -> "Axes":
         """Draw on which worker each turn of a session was prefilled, and which share of it was recomputed.
@@ -126,38 +134,40 @@ class Pictures:
             InputError: there is no such session, or no request came to a worker.
 
         """
-        from matplotlib.ticker import MaxNLocator  # noqa: PLC0415
-
         turns = self._turns(session)
-        ax = given_or_new(ax)
-        share = 100 * (turns["recomputed_tokens"] / turns["prompt_tokens"]).to_numpy(float)
-        x, y = turns["turn"].to_numpy(int), turns["worker"].to_numpy(int)
-        ax.plot(x, y, color="0.8", linewidth=1, zorder=1)
-        drawn = ax.scatter(
-            x,
-            y,
-            c=share,
-            cmap=_colours("flare"),
-            vmin=0,
-            vmax=100,
-            s=90,
-            marker="s",
-            zorder=2,
-            label="prefill",
-        )
-        decoded = turns[turns["decode_worker"].notna()]
-        if len(decoded):
-            decoders = decoded["decode_worker"].to_numpy(int)
-            ax.scatter(decoded["turn"], decoders, s=40, facecolors="none", edgecolors="0.4", label="decode")
-            ax.legend()
-        ax.get_figure().colorbar(drawn, ax=ax, label="Prompt recomputed (%)")  # type: ignore[union-attr]
-        last = int(self._run.requests[["worker", "decode_worker"]].max().max())
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-        ax.set(xlabel="Turn", ylabel="Worker", ylim=(-0.5, last + 0.5), yticks=range(last + 1))
-        count = turns["worker"].nunique()
-        where = f"{count} {plural(count, 'worker')}"
-        ax.set_title(f"Session {as_label(turns['session'].iloc[0])}: prefill on {where}")
-        return ax
+        with on_axes(ax) as panel:
+            share = 100 * (turns["recomputed_tokens"] / turns["prompt_tokens"]).to_numpy(float)
+            x, y = turns["turn"].to_numpy(int), turns["worker"].to_numpy(int)
+            panel.plot(x, y, color=faint(), linewidth=1, zorder=1)
+            drawn = panel.scatter(
+                x,
+                y,
+                c=share,
+                cmap=scale("flare"),
+                vmin=0,
+                vmax=100,
+                s=90,
+                marker="s",
+                zorder=2,
+                label="prefill",
+            )
+            decoded = turns[turns["decode_worker"].notna()]
+            if len(decoded):
+                decoders = decoded["decode_worker"].to_numpy(int)
+                panel.scatter(
+                    decoded["turn"], decoders, s=40, facecolors="none", edgecolors=quiet(), label="decode"
+                )
+                panel.legend()
+            _scale_beside(panel, drawn, "Prompt recomputed (%)")
+            last = int(self._run.requests[["worker", "decode_worker"]].max().max())
+            whole(panel.xaxis)
+            whole(panel.yaxis)
+            panel.set(xlabel="Turn", ylabel="Worker", ylim=(-0.5, last + 0.5))
+            count = turns["worker"].nunique()
+            where = f"{count} {plural(count, 'worker')}"
+            title = f"Session {as_label(turns['session'].iloc[0])}: prefill on {where}"
+            panel.set_title(fill(title, int(CHARACTERS_AN_INCH * ONE_INCHES[0])))
+            return panel
 
     def latencies(self, latency: LatencyName = "ttft_s", *, ax: "Axes | None" = None) -> "Axes":
         """Draw a latency (s, logarithmic) of every completed request over the time at which it was sent (s).
@@ -172,17 +182,19 @@ class Pictures:
         if latency == "itl_s":
             raise InputError("latency 'itl_s': has many values a request; tpot_s is their mean")
         _check("latency", latency, LatencyName)
-        ax = given_or_new(ax)
-        requests = counted_rows(self._run.requests)
-        done = requests[(requests["status"] == "completed") & (requests[latency] > 0)]
-        share = 100 * (done["recomputed_tokens"] / done["prompt_tokens"]).to_numpy(float)
-        look: dict[str, Any] = {"cmap": _colours("flare"), "vmin": 0, "vmax": 100, "s": 14}
-        drawn = ax.scatter(done["send_s"], done[latency], c=share, **look)
-        ax.get_figure().colorbar(drawn, ax=ax, label="Prompt recomputed (%)")  # type: ignore[union-attr]
-        ax.set_yscale("log")
-        ax.yaxis.set_major_formatter("{x:g}")
-        ax.set(xlabel="Sent at (s)", ylabel=f"{LATENCY_LABELS[latency]} (s)")
-        return ax
+        with on_axes(ax) as panel:
+            requests = counted_rows(self._run.requests)
+            done = requests[(requests["status"] == "completed") & (requests[latency] > 0)]
+            share = 100 * (done["recomputed_tokens"] / done["prompt_tokens"]).to_numpy(float)
+            look: dict[str, Any] = {"cmap": scale("flare"), "vmin": 0, "vmax": 100, "s": 14}
+            drawn = panel.scatter(done["send_s"], done[latency], c=share, **look)
+            _scale_beside(panel, drawn, "Prompt recomputed (%)")
+            if len(done):
+                logarithmic(panel.yaxis)
+            else:
+                say_instead(panel, "not measured")
+            panel.set(xlabel="Sent at (s)", ylabel=f"{LATENCY_LABELS[latency]} (s)")
+            return panel
 
     def over_time(self, level: Level = "running", *, ax: "Axes | None" = None) -> "Axes":
         """Draw a level of each worker over simulated time (s): a row a worker, the level as its colour.
@@ -202,27 +214,25 @@ class Pictures:
         if rows[level].isna().all():
             reason = "these workers have no CPU tier" if len(rows) else "no request came to a worker"
             raise InputError(f"level {level!r}: was never measured: {reason}")
-        ax = given_or_new(ax)
-        end_s = self._run.numbers["simulated_s"] or 0.0
-        moments = np.linspace(0, end_s, _MOMENTS)
-        workers = range(int(rows["worker"].max()) + 1)
-        levels = [_levels_at(moments, rows[rows["worker"] == worker], level) for worker in workers]
-        drawn = ax.imshow(
-            levels,
-            cmap=_colours("mako_r"),
-            vmin=0,
-            aspect="auto",
-            interpolation="nearest",
-            extent=(0, end_s, len(workers) - 0.5, -0.5),
-        )
-        whole = MaxNLocator(integer=True)
-        ax.get_figure().colorbar(drawn, ax=ax, label=_LEVEL_LABELS[level], ticks=whole)  # type: ignore[union-attr]
-        ax.grid(visible=False)
-        ax.invert_yaxis()
-        ax.set(xlabel="Simulated time (s)", ylabel="Worker")
-        if len(workers) <= 16:
-            ax.set_yticks(workers)
-        return ax
+        with on_axes(ax) as panel:
+            end_s = self._run.numbers["simulated_s"] or 0.0
+            moments = np.linspace(0, end_s, _MOMENTS)
+            workers = range(int(rows["worker"].max()) + 1)
+            levels = [_levels_at(moments, rows[rows["worker"] == worker], level) for worker in workers]
+            drawn = panel.imshow(
+                levels,
+                cmap=scale("mako_r"),
+                vmin=0,
+                aspect="auto",
+                interpolation="nearest",
+                extent=(0, end_s, len(workers) - 0.5, -0.5),
+            )
+            _scale_beside(panel, drawn, _LEVEL_LABELS[level], ticks=MaxNLocator(integer=True))
+            panel.grid(visible=False)
+            panel.invert_yaxis()
+            panel.set(xlabel="Simulated time (s)", ylabel="Worker")
+            whole(panel.yaxis)
+            return panel
 
     def links(self, *, ax: "Axes | None" = None) -> "Axes":
         """Draw in which share of the run each direction of each link was busy.
@@ -231,14 +241,16 @@ class Pictures:
             ax: where to draw; a new figure if not given.
 
         """
-        ax = given_or_new(ax)
         links = self._run.links
         names = links["kind"] + " " + links["owner"].astype(str) + " " + links["direction"]
-        ax.barh(names, 100 * links["utilisation"])
-        ax.invert_yaxis()
-        ax.grid(visible=False, axis="y")
-        ax.set(xlabel="Busy (% of the run)", ylabel="")
-        return ax
+        inches = (ONE_INCHES[0], max(ONE_INCHES[1], _BAR_INCHES * (len(names) + 3)))
+        with on_axes(ax, inches) as panel:
+            panel.barh(names, 100 * links["utilisation"])
+            panel.invert_yaxis()
+            panel.grid(visible=False, axis="y")
+            number(panel.xaxis)
+            panel.set(xlabel="Busy (% of the run)", ylabel="")
+            return panel
 
     def _sample(self, latency: LatencyName) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return values of a latency, and how often each stands there."""
@@ -267,11 +279,11 @@ class Pictures:
         return turns
 
 
-def _colours(name: str) -> Any:
-    """Return one of seaborn's colour maps, which have an even lightness."""
-    import seaborn as sns  # noqa: PLC0415
-
-    return sns.color_palette(name, as_cmap=True)
+def _scale_beside(panel: "Axes", drawn: Any, label: str, **options: Any) -> None:
+    """Put what colours stand for beside a panel."""
+    bar = panel.get_figure().colorbar(drawn, ax=panel, label=label, **options)  # type: ignore[union-attr]
+    number(bar.ax.yaxis)
+    bar.outline.set_visible(False)
 
 
 def _levels_at(moments: NDArray[np.float64], rows: "pd.DataFrame", level: Level) -> NDArray[np.float64]:

@@ -6,16 +6,14 @@ those of a comparison's plots.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sim.base.whole_file import whole_file
 from sim.runs.comparison_rows import Point
 from sim.runs.sweep import DRAW, Sweep
-from sim.show.pictures.axes import BAND, WHISKER
-from sim.show.pictures.panels import Layout, Panels, draw_on, figure_of, is_numeric, ranked
-from sim.show.pictures.style import style
+from sim.show.pictures.axes import BAND, whisker
+from sim.show.pictures.pages import pages_of, remove_pages, write_pages
+from sim.show.pictures.panels import Panels, draw_on, is_numeric, ranked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,31 +22,25 @@ if TYPE_CHECKING:
 
 _JUMPS = {"router.overlap_score_credit": (0.0, "at 0 no index is built")}
 """Values at which a key means something else than just beside them: no line leads there."""
-_LAYOUT = Layout(
-    inches=(4.8, 3.2),
-    head_inches=0.5,
-    label_characters=34,
-    head_characters=60,
-    most_ticks=11,
-    most_colours=8,
-    legend_columns=8,
-)
 
 
-def write_sweep_plots(sweep: Sweep, metrics: Sequence[str], folder: Path) -> None:
-    """Write a PNG for each number, named after it; those of an earlier sweep that are not asked for go."""
+def write_sweep_plots(sweep: Sweep, metrics: Sequence[str], folder: Path) -> list[Path]:
+    """Write a PNG for each number, named after it, more pages beside it; returns where.
+
+    Those of an earlier sweep that are not asked for go.
+    """
     for stale in set(sweep.metrics) - set(metrics):
-        (folder / f"{stale}.png").unlink(missing_ok=True)
-    with style():
-        for metric in metrics:
-            with whole_file(folder / f"{metric}.png") as file:
-                plot_sweep(sweep, metric).savefig(file, metadata={"Software": None})
+        remove_pages(folder, stale, "png")
+    return [
+        path
+        for metric in metrics
+        for path in write_pages(plots_of_sweep(sweep, metric), folder, metric, "png")
+    ]
 
 
-def plot_sweep(sweep: Sweep, metric: str) -> "Figure":
-    """Return the figure of one number of a sweep."""
-    with style():
-        return figure_of(_Panels(sweep), [metric])
+def plots_of_sweep(sweep: Sweep, metric: str) -> "list[Figure]":
+    """Return the figures of one number of a sweep: more than one if one page has no room for all."""
+    return pages_of(_Panels(sweep), [metric])
 
 
 def plot_over(sweep: Sweep, metric: str, x: str | None, ax: "Axes | None") -> "Axes":
@@ -68,9 +60,9 @@ class _Panels(Panels):
         self._coloured = rest if one_panel else rest[:1]
         super().__init__(
             sweep,
-            replace(_LAYOUT, most_ticks=0) if sweep.sampled else _LAYOUT,
             x=xs[:1] if one_panel else xs,
             facets=[key for key in rest if key not in self._coloured],
+            **({"most_ticks": 0} if sweep.sampled else {}),
         )
 
     @property
@@ -90,7 +82,7 @@ class _Panels(Panels):
         look |= {"x": x, "y": "value", "ax": panel}
         dots = {"marker": "o", "linestyle": "", "err_style": "bars"}
         if not is_numeric(self._sweep, x):
-            sns.barplot(data, err_kws=WHISKER, **look)
+            sns.barplot(data, err_kws=whisker(), **look)
             return
         if self._sweep.sampled:
             sns.lineplot(data, **dots, **look)

@@ -1,5 +1,6 @@
 """The pictures of a comparison."""
 
+from collections.abc import Sequence
 from math import exp
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from matplotlib.figure import Figure
 
 from sim.runs.comparison import Comparison
 from sim.runs.run import Run
-from sim.show.pictures.comparison import PLOTTED, plot, plot_metric, write_plot
+from sim.show.pictures.comparison import PLOTTED, plot_metric, plots, write_plot
 from tests.runs.comparisons import drawn, made, swept, two_points
 
 
@@ -18,6 +19,11 @@ def at(scenario: str, ttft_s: float, seed: int = 0, **keys: tuple[object, str]) 
     workload = {key: value for key, (value, _) in keys.items()}
     written = {f"workload.{key}": text for key, (_, text) in keys.items()}
     return made(scenario, ttft_s, seed, workload=workload, written=written)
+
+
+def plot(comparison: Comparison, metrics: Sequence[str]) -> Figure:
+    (figure,) = plots(comparison, metrics)
+    return figure
 
 
 def legend(figure: Figure) -> list[str]:
@@ -56,7 +62,7 @@ def test_draws_give_bands_around_the_median() -> None:
     figure = plot(drawn(), ["ttft_s.p50"])
     panel = figure.axes[0]
 
-    says = "medians of 41 draws of the coefficients, seed 0, with 95 % bands of the draws"
+    says = "medians of 41 draws of the coefficients, seed 0, with 95 % bands of\nthe draws"
     assert figure.get_suptitle() == says
     assert [bar.get_width() for bar in panel.patches] == pytest.approx([3.0, 6.0])
     ends = [sorted(line.get_xdata()) for line in panel.get_lines()]

@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from sim.show.pictures.inspection import _by_turn, _whole_ticks
+from sim.show.pictures.inspection import _by_turn
+from sim.show.pictures.ticks import whole
 
 
 def test_one_turn_has_one_tick() -> None:
     panel = Figure().add_subplot()
     panel.plot([1], [0.5], marker="o")
-    _whole_ticks(panel)
+    whole(panel.xaxis)
     left, right = panel.get_xlim()
     assert [tick for tick in panel.get_xticks() if left <= tick <= right] == [1]
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from sim.runs.comparison import Comparison
 from sim.runs.run import Run
-from sim.show.pictures.comparison import plot, write_plot
+from sim.show.pictures.comparison import plots, write_plot
 from sim.show.pictures.labels import as_label, as_labels
 from sim.show.pictures.style import style
 
@@ -86,5 +86,5 @@ def test_a_comparison_of_odd_names_is_drawn(tmp_path: Path, names: list[str], va
 
 
 def test_a_legend_has_names_that_begin_with_an_underscore() -> None:
-    (legend,) = plot(runs(["_a", "b"], ["x", "y"]), ["ttft_s.p50"]).legends
+    (legend,) = plots(runs(["_a", "b"], ["x", "y"]), ["ttft_s.p50"])[0].legends
     assert [text.get_text() for text in legend.get_texts()] == ["\u200b_a", "b"]

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from sim.runs.run import Run
 from sim.runs.sweep import Sweep
-from sim.show.pictures.sweep import plot_over, plot_sweep, write_sweep_plots
+from sim.show.pictures.sweep import plot_over, plots_of_sweep, write_sweep_plots
 
 
 def made(ttft_s: float, seed: int = 0, **keys: tuple[float | str, str]) -> Run:
@@ -42,6 +42,11 @@ def credits_and_sessions() -> Sweep:
             for seed in (0, 1, 2)
         ],
     )
+
+
+def plot_sweep(sweep: Sweep, metric: str) -> Figure:
+    (figure,) = plots_of_sweep(sweep, metric)
+    return figure
 
 
 def legend(figure: Figure) -> list[str]:
@@ -153,8 +158,8 @@ def test_draws_give_medians_with_bands() -> None:
     ends = {tuple(place) for place in panel.collections[0].get_paths()[0].vertices}
     assert {(10.0, 10.5), (10.0, 58.0), (20.0, 21.0), (20.0, 116.0)} <= ends
     assert figure.get_suptitle().splitlines() == [
-        "medians of 3 draws of the coefficients, seed 0, with 95 %",
-        "bands of the draws",
+        "medians of 3 draws of the coefficients, seed 0, with 95 % bands of the",
+        "draws",
     ]
 
 
