@@ -18,7 +18,6 @@ def report(
 ) -> None:
     """Write a page about a saved run: charts, session maps, the costliest decisions."""
     from sim.base.whole_file import to_utf8, whole_file
-    from sim.base.words import count
     from sim.commands.kept import keeping_nothing, out_file, say_removed
     from sim.experiments.load import load_run
     from sim.report.page import render_page
@@ -27,6 +26,5 @@ def report(
     with keeping_nothing():
         run = load_run(directory)
         with out_file(path, force=force) if out else whole_file(path, on_removed=say_removed) as file:
-            page = to_utf8(render_page(run))
-            file.write_bytes(page)
-    typer.echo(f"{path}: {count(len(page))}B, to open in a browser")
+            file.write_bytes(to_utf8(render_page(run)))
+    typer.echo(f"{path}: to open in a browser")

@@ -16,7 +16,7 @@ from sim.published.show_rows import band, interval, quantity
 from sim.published.static import StaticScore
 from sim.published.study import GENERATED
 from sim.published.verdicts import ABVerdict, error
-from sim.report.templates import asset, templates
+from sim.report.templates import style_sheet, templates
 
 NAME = "page.html"
 
@@ -57,7 +57,7 @@ def render_page(found: Result, pictures: Mapping[Quantity, Path]) -> str:
         .get_template("published.html")
         .render(
             title=settings.heading,
-            style=asset("page.css"),
+            style=style_sheet(),
             counts=counted_lines(found.static, rows),
             signs=f"{right} of {len(verdicts)} A/B signs right" if verdicts else "",
             facts=_facts(settings),

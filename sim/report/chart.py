@@ -77,17 +77,21 @@ class Drawing:
         attributes = {**_places({"x": x, "y": y}), "text-anchor": anchor}
         SubElement(self.root, "text", {**attributes, **({"class": style} if style else {})}).text = text
 
-    def steps(self, points: Iterable[tuple[float, float]], end: float, style: str) -> None:
-        """Draw a line that keeps each point's height until the next point, and the last one's until `end`."""
-        path = ""
-        height = None
-        for x, y in points:
-            if not path:
-                path = f"M{_short(x)} {_short(y)}"
-            elif y != height:
-                path += f"H{_short(x)}V{_short(y)}"
-            height = y
-        SubElement(self.root, "path", {"d": f"{path}H{_short(end)}" if path else "", "class": style})
+    def steps(
+        self, x: float, y: float, changes: Iterable[tuple[float, float, float, float]], end: float, style: str
+    ) -> None:
+        """Draw a line from a place on that keeps its height until the next change, the last one to `end`.
+
+        A change is where it comes, the places of the lowest and the highest value, and of what holds then.
+        """
+        path, height = f"M{_short(x)} {_short(y)}", y
+        for place, lowest, highest, last in changes:
+            heights = (highest, lowest, last)
+            spike = [each for each in heights[:2] if not min(height, last) <= each <= max(height, last)]
+            if spike or last != height:
+                path += f"H{_short(place)}" + "".join(f"V{_short(each)}" for each in (*spike, last))
+            height = last
+        SubElement(self.root, "path", {"d": f"{path}H{_short(end)}", "class": style})
 
     def x_axis(self, scale: Scale, written: Written, y: float) -> None:
         """Draw ticks below the height `y`."""

@@ -1,6 +1,6 @@
 """Distributions of TTFT, ITL and E2E: histograms with their percentiles."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from sim.base import words
 from sim.report.chart import BOTTOM, LEFT, RIGHT, WIDTH, Chart, DataTable, Drawing
+from sim.report.line_labels import placed
 from sim.report.scales import Scale, percent_tick, spanning, time_tick
 from sim.results.phases import counted
 from sim.results.rows import Rows
@@ -72,19 +73,17 @@ def _histogram(
     return drawing.chart(DataTable(("from", "to", f"share of {of}"), table))
 
 
-def _mark(drawing: Drawing, x: Scale, percentiles: Iterable[tuple[str, float]]) -> None:
+def _mark(drawing: Drawing, x: Scale, percentiles: Sequence[tuple[str, float]]) -> None:
     """Draw percentiles as lines, their values above, a row each."""
-    for row, (name, value) in enumerate(percentiles):
-        place, top = x(min(max(value, x.low), x.high)), 8 + _LABEL_ROW * row
-        on_the_left = place > WIDTH * 0.6
-        drawing.line(place, top - 6, place, _HEIGHT - BOTTOM, "mark")
-        drawing.text(
-            place - 5 if on_the_left else place + 5,
-            top + 4,
-            f"{name} {words.seconds(value)}",
-            "strong",
-            "end" if on_the_left else "start",
-        )
+    found = [
+        (x(min(max(value, x.low), x.high)), f"{name} {words.seconds(value)}") for name, value in percentiles
+    ]
+    for label in placed(found, WIDTH):
+        top = 8 + _LABEL_ROW * label.row
+        drawing.line(label.place, top - 6, label.place, _HEIGHT - BOTTOM, "mark")
+        aside = -5 if label.on_the_left else 5
+        anchor = "end" if label.on_the_left else "start"
+        drawing.text(label.place + aside, top + 4, label.text, "strong", anchor)
 
 
 def _in_words(numbers: dict[str, Any], of: str) -> str:

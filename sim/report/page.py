@@ -5,13 +5,16 @@ from typing import TYPE_CHECKING, Any
 
 from sim.base import words
 from sim.report.causes import cause_charts, legend
+from sim.report.chart import DataTable
 from sim.report.choices import TERMS, choices
 from sim.report.latencies import latency_charts
+from sim.report.levels import Capacity
 from sim.report.links import link_uses
 from sim.report.names import WorkerNames
-from sim.report.sessions import SessionMap, costliest_first, session_map
-from sim.report.templates import asset, templates
-from sim.report.workers import Capacity, worker_charts
+from sim.report.sessions import SessionMap, costliest_first, endings, session_map
+from sim.report.templates import sectioned, templates
+from sim.report.turns import turns
+from sim.report.workers import worker_charts
 from sim.results.labels import SOURCE_LABELS
 from sim.results.phases import counted_rows, left_out_lines
 from sim.results.refusals import nothing_served, refusals
@@ -25,7 +28,6 @@ from sim.show.text.versions import rules_text
 
 if TYPE_CHECKING:
     import pandas as pd
-    from jinja2 import Environment
 
     from sim.results.rows import Rows
     from sim.scenario.scenario import Scenario
@@ -35,25 +37,42 @@ _MOST_MAP_CHARACTERS = 400_000
 """Sessions get a map, those that recomputed most first, until their maps are together that long."""
 
 
+_SECTIONS = (
+    ("summary", "Summary", "Summary"),
+    ("turns", "First and later turns", "Turns"),
+    ("sessions", "Sessions, turn by turn", "Sessions"),
+    ("latencies", "Latencies", "Latencies"),
+    ("causes", "Recomputed tokens, by cause", "Recomputed tokens"),
+    ("choices", "The costliest routing decisions", "Costliest decisions"),
+    ("workers", "Workers over time", "Workers"),
+    ("links", "Use of links", "Links"),
+    ("scenario", "Scenario", "Scenario"),
+)
+
+
 def render_page(result: "RunResult") -> str:
     """Return a run as one HTML page that needs nothing else: no file, no network."""
-    pages = templates()
     scenario, rows, summary = result.scenario, result.rows, result.to_dict()
     workers = scenario.workers
     names = WorkerNames(workers.ranks, workers.first.ranks if workers.decode else None)
     requests = counted_rows(rows.frame("requests"))
-    maps, more_sessions = _maps(pages, requests, names)
-    return pages.get_template("page.html").render(
+    maps, more_sessions = _maps(requests, names)
+    of_turns = turns(summary)
+    return sectioned(
+        "run",
+        [section for section in _SECTIONS if section[0] != "turns" or of_turns],
+        styles=["map.css"],
+        scripts=["map.js"],
         title=scenario.title,
         seed=scenario.seed,
         settings=scenario.to_toml(),
         notes=result.notes,
-        style=asset("page.css"),
-        script=asset("page.js"),
         summary=_summary(summary),
         faults=_faults(summary.get("faults", ())),
+        turns=of_turns,
         maps=maps,
         more_sessions=more_sessions,
+        endings=endings(requests),
         disaggregated=scenario.workers.prefill is not None,
         latencies=latency_charts(rows, summary),
         causes=legend(summary["prefill"]["by_cause"]),
@@ -73,15 +92,20 @@ def _summary(summary: Mapping[str, Any]) -> dict[str, Any]:
         "rules": rules_text([summary]),
         "requests": "\n".join(_requests(summary)),
         "main": text.main_numbers(summary),
-        "percentiles": list(summary["ttft_s"]),
-        "latencies": latency_rows(summary),
+        "latencies": DataTable(
+            ("latency", *summary["ttft_s"]),
+            [[name, *map(str.rstrip, cells)] for name, cells in latency_rows(summary).items()],
+        ),
         "warnings": text.warnings_of(summary),
         "footnotes": thin_note(summary["thin_percentiles"]),
         "recomputation": recomputation_line(summary["prefill"]).plain,
-        "sources": {
-            label: (words.count(sources[key]), words.percent(sources[key] / total if total else None))
-            for key, label in SOURCE_LABELS.items()
-        },
+        "sources": DataTable(
+            ("source", "tokens", "share"),
+            [
+                [label, words.count(sources[key]), words.percent(sources[key] / total if total else None)]
+                for key, label in SOURCE_LABELS.items()
+            ],
+        ),
         "facts": {**routing_facts(summary), **engine_facts(summary)},
     }
 
@@ -92,18 +116,16 @@ def _requests(summary: Mapping[str, Any]) -> list[str]:
     return [*head, *refusals([summary]), *nothing]
 
 
-def _faults(faults: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+def _faults(faults: Sequence[Mapping[str, Any]]) -> DataTable | None:
     if not faults:
         return None
     columns, rows = fault_rows(faults)
-    return {"columns": columns, "rows": rows}
+    return DataTable(columns, rows)
 
 
-def _maps(
-    pages: "Environment", requests: "pd.DataFrame", names: WorkerNames
-) -> tuple[list[tuple[SessionMap, str]], int]:
+def _maps(requests: "pd.DataFrame", names: WorkerNames) -> tuple[list[tuple[SessionMap, str]], int]:
     """Return as many maps as the page has room for, each with its markup, and how many sessions have none."""
-    template = pages.get_template("map.html")
+    template = templates().get_template("run/map.html")
     maps: list[tuple[SessionMap, str]] = []
     room = _MOST_MAP_CHARACTERS
     for number, session in enumerate(costliest_first(requests)):
@@ -126,7 +148,8 @@ def _choices(rows: "Rows", scenario: "Scenario", names: WorkerNames) -> Any:
 def _workers(rows: "Rows", scenario: "Scenario", end_s: float, names: WorkerNames) -> Any:
     if "workers" not in rows.tables:
         return None
-    return worker_charts(rows.frame("workers"), _rooms(scenario), end_s, names)
+    interval_s = scenario.output.worker_interval_s
+    return worker_charts(rows.frame("workers"), _rooms(scenario), end_s, interval_s, names)
 
 
 def _rooms(scenario: "Scenario") -> list[Capacity]:

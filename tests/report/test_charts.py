@@ -3,13 +3,17 @@
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sim.report.causes import cause_charts, legend
 from sim.report.latencies import latency_charts
+from sim.report.levels import BLOCKS, REQUESTS, Capacity, LevelSeries
+from sim.report.line_labels import LABEL_WIDTH, placed
 from sim.report.links import link_uses
 from sim.report.names import WorkerNames
 from sim.report.scales import Scale, count_tick, percent_tick, spanning, time_tick
-from sim.report.workers import BINS, BLOCKS, REQUESTS, Capacity, LevelSeries, worker_charts
+from sim.report.workers import worker_charts
 from sim.results.rows import Rows
 from tests.report.html import parse
 from tests.report.runs import small_run
@@ -143,33 +147,85 @@ def levels(*rows: tuple[float, int, int, int, int | None]) -> pd.DataFrame:
     return frame.assign(worker=0, **{f"most_{name}": frame[name] for name in columns[1:]})
 
 
-def test_means_are_over_the_time_of_the_run_and_highest_values_over_its_parts() -> None:
+def changes(course: LevelSeries, parts: int) -> list[list[float]]:
+    """Time, lowest, highest, last of requests that run."""
+    found = course.changes(REQUESTS[0], parts)
+    return [list(map(float, change)) for change in zip(*found, strict=True)]
+
+
+def test_means_are_over_the_time_of_the_run() -> None:
     course = LevelSeries(
-        levels((30, 2, 0, 50, None), (60, 1, 3, 25, None), (75, 0, 0, 0, None)), Capacity(100, None), 150
+        levels((30, 2, 0, 50, None), (60, 1, 3, 25, None), (75, 0, 0, 0, None)), Capacity(100, None), 150, 1.0
     )
     assert course.mean(REQUESTS[0]) == (2 * 30 + 1 * 15) / 150
     assert course.highest(REQUESTS[1]) == 3
     assert course.mean(BLOCKS[0]) == (0.5 * 30 + 0.25 * 15) / 150
     assert not course.has(BLOCKS[1])
-    running = course.highest_by_bin(REQUESTS[0])  # a second each
-    assert running.tolist() == [0] * 30 + [2] * 30 + [1] * 15 + [0] * (BINS - 75)
 
 
-def test_a_part_shows_what_held_when_it_began_or_came_up_in_it() -> None:
-    course = LevelSeries(levels((0.2, 5, 0, 0, 0), (0.4, 1, 0, 0, 0), (2.5, 3, 0, 0, 0)), Capacity(1, 1), 150)
-    assert course.highest_by_bin(REQUESTS[0])[:5].tolist() == [5, 1, 3, 3, 3]
+def test_a_few_changes_stand_at_their_own_times() -> None:
+    course = LevelSeries(
+        levels((0.21, 5, 0, 0, 0), (0.22, 1, 0, 0, 0), (2.5, 3, 0, 0, 0)), Capacity(1, 1), 150, 1.0
+    )
+    assert changes(course, 3) == [[0.21, 5, 5, 5], [0.22, 1, 1, 1], [2.5, 3, 3, 3]]
+
+
+def test_of_many_changes_a_part_has_the_lowest_and_the_highest_and_ends_as_the_last() -> None:
+    rows = levels((0, 2, 0, 0, 0), (1, 5, 0, 0, 0), (2, 1, 0, 0, 0), (3, 4, 0, 0, 0), (120, 3, 0, 0, 0))
+    course = LevelSeries(rows, Capacity(1, 1), 150, 0.0)
+    assert changes(course, 3) == [[0, 1, 5, 4], [100, 3, 3, 3]]
 
 
 def test_the_highest_values_are_those_between_the_rows_too() -> None:
     rows = levels((0.2, 1, 0, 0, 0), (0.4, 0, 0, 0, 0), (2.5, 0, 0, 0, 0)).assign(most_running=[4, 1, 7])
-    course = LevelSeries(rows, Capacity(1, 1), 150)
+    course = LevelSeries(rows, Capacity(1, 1), 150, 1.0)
     assert course.highest(REQUESTS[0]) == 7
-    assert course.highest_by_bin(REQUESTS[0])[:4].tolist() == [4, 0, 7, 0]
+    assert changes(course, 9) == [[0.2, 1, 4, 1], [0.4, 0, 1, 0], [2.5, 0, 7, 0]]
+    assert changes(course, 2) == [[0, 0, 7, 0]]
+
+
+def test_rows_are_known_to_be_all_changes_or_not() -> None:
+    def has_all(rows: pd.DataFrame, interval_s: float = 1.0) -> bool:
+        return LevelSeries(rows, Capacity(1, 1), 2_000, interval_s).has_all
+
+    two = levels((0.2, 1, 0, 0, 0), (0.4, 2, 0, 0, 0), (2.5, 0, 0, 0, 0))
+    apart = levels((0.2, 1, 0, 0, 0), (1.4, 2, 0, 0, 0))
+    long = levels(*((float(second), second % 2, 0, 0, 0) for second in range(1_002)))
+    assert has_all(two)  # thinned, an interval has one row
+    assert has_all(apart)
+    assert not has_all(apart.assign(most_running=[1, 3]))
+    assert not has_all(long)
+    assert has_all(long, interval_s=0.0)
+
+
+def test_a_run_that_thins_its_table_says_so_and_one_that_does_not_is_drawn_whole() -> None:
+    kept = small_run(output={"worker_interval_s": 0.0})
+    frame = kept.rows.frame("workers")
+    charts = worker_charts(frame, [Capacity(300, None)] * 2, 60.0, 0.0, NAMES)
+    assert charts.thinned == 0
+    running = parse(charts.shown[0].svg).all("path")[0]["d"]
+    changed = frame[(frame["worker"] == 0)]["running"].diff().fillna(frame["running"].iloc[0])
+    assert running.count("V") == (changed != 0).sum() > 2
+
+
+# -- labels of lines ----------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.floats(52, 360), min_size=1, max_size=3).map(sorted))
+def test_no_line_crosses_a_label_and_none_leaves_the_drawing(places: list[float]) -> None:
+    labels = placed([(place, "") for place in places], 380.0)
+    assert sorted(label.row for label in labels) == list(range(len(places)))
+    for label in labels:
+        left = label.place - LABEL_WIDTH if label.on_the_left else label.place
+        assert -1 <= left <= 380 - LABEL_WIDTH + 1
+        for line in labels:
+            if line.row < label.row:
+                assert not left < line.place < left + LABEL_WIDTH
 
 
 def test_workers_say_what_they_had_at_most() -> None:
     rows = levels((0, 2, 1, 50, 10), (5, 0, 0, 0, 20))
-    charts = worker_charts(rows, [Capacity(100, 40)], 10.0, NAMES)
+    charts = worker_charts(rows, [Capacity(100, 40)], 10.0, 1.0, NAMES)
     (chart,) = charts.shown
     assert chart.title == "Worker 0"
     assert (
@@ -182,7 +238,7 @@ def test_workers_say_what_they_had_at_most() -> None:
 
 def test_of_many_workers_the_busiest_have_a_chart() -> None:
     rows = pd.concat([levels((0, worker, 0, 0, None)).assign(worker=worker) for worker in range(20)])
-    charts = worker_charts(rows, [Capacity(1, None)] * 20, 10.0, WorkerNames(20))
+    charts = worker_charts(rows, [Capacity(1, None)] * 20, 10.0, 1.0, WorkerNames(20))
     assert [chart.title for chart in charts.shown] == [f"Worker {n}" for n in range(4, 20)]
     assert (charts.more, len(charts.table.rows)) == (4, 20)
 

@@ -8,6 +8,7 @@ import pytest
 
 from sim.report import page as page_module
 from sim.report.page import render_page
+from sim.report.turns import turns
 from sim.scenario.load import load_scenario
 from sim.simulation.result import RunResult
 from sim.simulation.run import run, summary_of
@@ -164,6 +165,48 @@ def test_a_run_that_served_nothing_has_a_page_too() -> None:
         "Nothing went over any link.",
     ):
         assert says in page.text
+
+
+def test_requests_that_were_rejected_stand_in_the_map_with_a_letter() -> None:
+    turns = [turn(0.0, 64, 3, range(4), "s"), turn(9.0, 4_800, 1, range(300), "s")]
+    page = parse(render_page(run(scenario(), trace=trace(*turns), step_time=Pace())))
+    (row,) = [row for row in page.one("table", role="grid").rows() if row[0] == "none"]
+    assert row == [
+        "none",
+        "",
+        "RTurn 1 on no worker: rejected (prompt_exceeds_pool), nothing computed.",
+    ]
+    assert "Rrejected: 1 request" in [entry.text for entry in page.all("li")]
+    assert page.one("option").text.endswith("1 worker, 1 rejected")
+
+
+def test_without_rejected_requests_the_map_has_no_row_for_them(page: Element) -> None:
+    assert [row[0] for row in page.one("table", role="grid").rows()] == ["turn", "W0", "W1"]
+    assert "Letters mark" not in page.text
+
+
+def test_what_was_computed_and_not_completed_says_so() -> None:
+    page = parse(render_page(small_run(replay={"timeout_s": 3.5})))
+    (of_worker_0, _, of_worker_1) = page.one("table", role="grid").all("td", class_="computed")
+    assert of_worker_0.text.startswith("0Turn 0 on worker 0")
+    assert of_worker_1.text.startswith("67 CTurn 1 on worker 1")
+    assert of_worker_1.text.endswith("Then cancelled (client_timeout).")
+
+
+def test_turns_and_reuse_are_shown_where_a_run_has_them(page: Element) -> None:
+    part = dict.fromkeys(("prompt_tokens", "recomputation"), 0.5) | {"hit_share": 0.25}
+    part |= {"requests": {"completed": 2}, "ttft_s": {"p50": 1.5, "p95": 2.5}}
+    summary = {"by_turn": {"first": part, "later": part | {"hit_share": 0.75}}}
+    summary |= {"prefill": {"ideal_hit_share": 0.9, "hit_share": 0.5}, "bounds": {"oracle": 0.6}}
+    found = turns(summary)
+    assert found is not None
+    assert found.reuse == {"ideal reuse": "90.0 %", "achieved reuse": "50.0 %", "under oracle": "60.0 %"}
+    assert found.table is not None
+    assert found.table.columns[:3] == ["", "Requests completed", "TTFT p50"]
+    first, later = found.table.rows
+    assert (first[0], first[2], first[-1]) == ("first turns", "1.50 s", "25.0 %")
+    assert (later[0], later[4], later[-1]) == ("later turns", "-", "75.0 %")
+    assert turns({"prefill": {"recomputation": 1.0}}) is None
 
 
 def test_sessions_that_recomputed_most_come_first_and_the_rest_is_counted(

@@ -11,7 +11,7 @@ from sim.base.units import plural
 from sim.results.quantities import label, unit
 from sim.results.refusals import refusals
 from sim.runs.floor import Floor
-from sim.show.text.summary import table
+from sim.show.text.page_parts import table
 
 _FEW_CACHED = 0.1
 """Prompts of which less is cached are called cold."""

@@ -1,5 +1,3 @@
-"use strict";
-
 // The map shows one session at a time; the address keeps which one: #session=NAME.
 const maps = [...document.querySelectorAll(".map")];
 const picker = document.querySelector(".picker");
@@ -88,13 +86,3 @@ if (maps.length) {
   show(maps[0].dataset.session);
   fromAddress();
 }
-
-// Paper cannot be clicked: decisions are opened for it.
-let opened = [];
-addEventListener("beforeprint", () => {
-  opened = [...document.querySelectorAll(".choice:not([open])")];
-  for (const details of opened) details.open = true;
-});
-addEventListener("afterprint", () => {
-  for (const details of opened) details.open = false;
-});
