@@ -2,6 +2,7 @@
 # make test   runs the tests that take no more than seconds, make test-slow the others; make lint checks style and
 #             types; make clean forgets it all
 # make notebooks runs the notebooks and stores what they show; make tables the sweeps that some of them read
+# make docs   builds the site of the documentation into site/; its links are checked
 # make fast   puts a build with compiled hot modules into .venv, a copy of the sources as they are now (a C compiler
 #             is needed); the next make run, test or lint goes back to the sources themselves
 # Only python3 (3.11 or newer, with venv) and make are needed; packages come from PyPI.
@@ -11,7 +12,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: run test test-slow lint notebooks tables fast clean
+.PHONY: run test test-slow lint notebooks tables docs fast clean
 
 run: $(VENV)/run.stamp
 	$(BIN)/sim run scenarios/agg8.toml
@@ -35,6 +36,10 @@ tables: $(VENV)/run.stamp
 	$(BIN)/python notebooks/regions.py
 	$(BIN)/python notebooks/tables.py
 
+docs: export NO_MKDOCS_2_WARNING = 1
+docs: $(VENV)/docs.stamp
+	$(BIN)/python -m mkdocs build --strict --quiet
+
 fast: | $(BIN)/python
 	rm -f $(VENV)/*.stamp
 	HATCH_BUILD_HOOKS_ENABLE=true $(BIN)/python -m pip install --quiet --disable-pip-version-check .
@@ -53,9 +58,13 @@ $(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
 	$(INSTALL) ".[dev]"
 	touch $(VENV)/run.stamp $(VENV)/test.stamp $@
 
+$(VENV)/docs.stamp: pyproject.toml | $(BIN)/python
+	$(INSTALL) ".[docs]"
+	touch $(VENV)/run.stamp $@
+
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and "Python 3.11 or newer is needed, $(PYTHON) is %d.%d" % v[:2])'
 	$(PYTHON) -m venv $(VENV)
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis

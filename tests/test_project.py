@@ -1,29 +1,21 @@
-"""The project keeps its own promises: what is installed, what the README shows, how the rooms depend."""
+"""The project keeps its own promises: what is installed, how it is built, how the rooms depend."""
 
 import ast
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from itertools import pairwise, takewhile
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from sim.cli import app
-from sim.scenario.load import load_scenario
-from sim.scenario.scenario import Scenario
-from sim.workload.trace_file import load_trace
 from tests import house
 from tests.recipes import steps
 
 ROOT = Path(__file__).resolve().parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
 
@@ -117,6 +109,7 @@ def test_an_import_that_runs_up_or_closes_a_circle_is_found_wherever_it_stands(
         ("fast", "sim --version"),
         ("notebooks", "python -m tests.notebooks"),
         ("tables", "python notebooks/tables.py"),
+        ("docs", "python -m mkdocs build --strict --quiet"),
     ],
 )
 def test_the_makefile_ends_with_what_the_readme_says(target: str, command: str) -> None:
@@ -143,105 +136,6 @@ def test_no_compiled_module_hides_a_source_of_the_checkout() -> None:
 @pytest.mark.parametrize("name", ["run", "compiled", "published"])
 def test_the_ci_scripts_are_scripts(name: str) -> None:
     subprocess.run(["bash", "-n", ROOT / ".ci" / name], check=True)
-
-
-# README.md
-
-
-def test_the_readme_opens_with_the_two_commands() -> None:
-    first = fenced(README, "sh")[0]
-    assert [line.split("#")[0].strip() for line in first.splitlines()] == ["make run", "make test"]
-
-
-@pytest.mark.slow
-def test_the_output_in_the_readme_is_that_of_the_command() -> None:
-    shown = fenced(README, "text")[0].splitlines()
-    printed = [line.rstrip() for line in CliRunner().invoke(app, ["run", "agg8"]).stdout.splitlines()]
-    assert shown == printed, "put what `sim run agg8` prints into README.md"
-
-
-def tour() -> list[tuple[str, str]]:
-    """Commands of the README that have their output below them."""
-    return re.findall(
-        r"^```sh\n(sim [^\n]+)\n```\n\n```text\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL
-    )
-
-
-@pytest.mark.slow
-def test_the_tour_in_the_readme_prints_what_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "tests").symlink_to(ROOT / "tests")
-    monkeypatch.chdir(tmp_path)
-    kept = re.findall(r"`(sim run agg8 --out \w+)`", README)
-    commands = [*((command, "") for command in kept), *tour()]
-    names = [command.split()[1] for command, _ in commands]
-    assert names == ["run", "explain", "report", "compare", "validate"]
-    for line, shown in commands:
-        result = CliRunner().invoke(app, shlex.split(line)[1:])
-        assert result.exit_code == 0, result.output
-        printed = [printed.rstrip() for printed in result.stdout.splitlines()]
-        assert not shown or shown.splitlines() == printed, f"put what `{line}` prints into README.md"
-
-
-def test_what_the_readme_links_to_is_here() -> None:
-    for target in re.findall(r"\]\(([^)#]+)\)", README):
-        assert (ROOT / target).exists(), target
-
-
-def test_the_scenario_in_the_readme_is_one(tmp_path: Path) -> None:
-    path = tmp_path / "mine.toml"
-    path.write_text(fenced(README, "toml")[0])
-    scenario = load_scenario(path)
-    assert scenario.capacity().num_blocks > 2
-    assert set(tomllib.loads(path.read_text())) <= set(Scenario.model_fields)
-
-
-def test_the_trace_in_the_readme_is_one(tmp_path: Path) -> None:
-    path = tmp_path / "trace.jsonl"
-    path.write_text(fenced(README, "json")[0])
-    first, second = load_trace(path).requests
-    assert (first.session, second.session, second.delay_s) == ("a", "a", 1.5)
-
-
-def test_the_python_in_the_readme_runs() -> None:
-    import matplotlib as mpl
-
-    (block,) = fenced(README, "python")
-    with mpl.rc_context({"backend": "agg"}):
-        names: dict[str, object] = {}
-        exec(compile(block, "README.md", "exec"), names)
-    assert names["mine"].numbers["requests.completed"] == 6  # type: ignore[attr-defined]
-    assert len(names["credits"].frame) == 9  # type: ignore[attr-defined]
-
-
-def test_every_section_is_in_the_readme() -> None:
-    for section in Scenario.model_fields:
-        assert f"`{section}`" in README or f"`[{section}]`" in README, section
-
-
-def test_the_recordings_that_the_readme_replays_are_here() -> None:
-    replayed = re.findall(r"^python -m (tests\.vectors\.\w+) (\S+)", README, flags=re.MULTILINE)
-    assert [module for module, _ in replayed] == ["tests.vectors.router", "tests.vectors.vllm"]
-    for _, folder in replayed:
-        assert list((ROOT / folder).glob("*.jsonl")), folder
-
-
-def commands() -> list[str]:
-    lines = [line.split("  #")[0] for block in fenced(README, "sh") for line in block.splitlines()]
-    return [line for line in lines if line.startswith("sim ")]
-
-
-@pytest.mark.parametrize("line", commands())
-def test_every_command_in_the_readme_is_understood(line: str) -> None:
-    _, *arguments = shlex.split(line.partition(" > ")[0])
-    words = list(takewhile(lambda word: not word.startswith("--"), arguments))
-    help_page = CliRunner().invoke(app, [*words, "--help"])
-    assert help_page.exit_code == 0, help_page.output
-    listed = help_page.stdout
-    for option in (argument for argument in arguments if argument.startswith("--")):
-        assert option in listed
-    overrides = [following for option, following in pairwise(arguments) if option == "--set"]
-    if words[0] == "run" and not any("path=" in override for override in overrides):
-        assert load_scenario(arguments[1], overrides).title
 
 
 # CONTRIBUTING.md
