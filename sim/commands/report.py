@@ -18,7 +18,7 @@ def report(
 ) -> None:
     """Write a page about a saved run: charts, session maps, the costliest decisions."""
     from sim.base.whole_file import to_utf8, whole_file
-    from sim.base.words import count
+    from sim.base.words import data
     from sim.commands.kept import keeping_nothing, out_file, say_removed
     from sim.experiments.load import load_run
     from sim.report.page import render_page
@@ -29,4 +29,4 @@ def report(
         with out_file(path, force=force) if out else whole_file(path, on_removed=say_removed) as file:
             page = to_utf8(render_page(run))
             file.write_bytes(page)
-    typer.echo(f"{path}: {count(len(page))}B, to open in a browser")
+    typer.echo(f"{path}: {data(len(page))}, to open in a browser")

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from sim.base.errors import InputError
 from sim.base.limits import Limit
 from sim.base.units import SIZE
+from sim.base.words import exactly
 from sim.experiments.jobs.counts import check_counts
 from sim.experiments.jobs.execute import Runner
 from sim.experiments.jobs.job import seeded
@@ -135,7 +136,8 @@ def size(
     if not searches:
         smallest = min(parallel.gpus for parallel in parallels)
         raise InputError(
-            f"--max-gpus {most_gpus}: one engine has {smallest} GPUs; give more, or smaller engines"
+            f"--max-gpus {most_gpus}: one engine has {exactly(smallest, 'GPU')}; give more, or smaller "
+            "engines"
         )
     found = [tries.made[configuration] for configuration in _search(searches, tries, limits)]
     return Sized(

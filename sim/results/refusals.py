@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sim.base import words
 from sim.base.units import plural
+from sim.base.words import exactly
 
 if TYPE_CHECKING:
     from sim.results.rows import Table
@@ -229,7 +230,7 @@ def _kinds(summary: Summary) -> list[Summary]:
 
 def _and_more(others: int) -> str:
     return (
-        f" ({others} {plural(others, 'reason')} more {'differs' if others == 1 else 'differ'} in numbers)"
+        f" ({exactly(others, 'reason')} more {'differs' if others == 1 else 'differ'} in numbers)"
         if others
         else ""
     )
