@@ -6,7 +6,7 @@ from rich.text import Text
 from sim.hardware.coefficient_file import CoefficientFile
 from sim.hardware.coefficient_toml import shown
 from sim.hardware.step_time import StepLaw
-from sim.show.text.summary import heading, table
+from sim.show.text.page_parts import heading, table
 
 
 def render(content: CoefficientFile) -> RenderableType:

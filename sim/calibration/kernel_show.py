@@ -8,7 +8,7 @@ from rich.text import Text
 from sim.base import words
 from sim.base.words import exactly, format_seconds
 from sim.calibration.kernel_file import KernelCalibration, KernelFit
-from sim.show.text.summary import footnotes, heading, table
+from sim.show.text.page_parts import footnotes, heading, table
 
 _RATES = {
     "flop_per_s": ("", 1e12, "TFLOP/s"),

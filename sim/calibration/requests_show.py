@@ -8,7 +8,7 @@ from sim.calibration.requests import Calibration
 from sim.calibration.requests_file import INTERVAL
 from sim.hardware.coefficient_file import CoefficientFile
 from sim.hardware.coefficient_toml import shown
-from sim.show.text.summary import footnotes, table
+from sim.show.text.page_parts import footnotes, table
 from sim.validation.requests import show as accuracy
 
 

@@ -12,8 +12,8 @@ from sim.base.words import counted
 from sim.measured.roles import ABOUT, Role
 from sim.results.distribution import PERMILLES, percentile_name
 from sim.results.labels import LATENCY_LABELS, SOURCE_LABELS
+from sim.show.text.page_parts import footnotes, heading, table, thin_note
 from sim.show.text.page_table import Beside, PageTable
-from sim.show.text.summary import footnotes, heading, table, thin_note
 
 _LATENCY_LABELS = {**LATENCY_LABELS, "client_wait_s": "Sent late by"}
 _PULLED = "from prefill workers"

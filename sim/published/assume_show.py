@@ -12,7 +12,7 @@ from sim.base.whole_file import whole_file
 from sim.published.assume import Assumed, hangs_on
 from sim.published.scores import RowScore
 from sim.published.show_rows import band, place, quantity, shown_share
-from sim.show.text.summary import footnotes, table
+from sim.show.text.page_parts import footnotes, table
 
 ASSUMED = "assumed.csv"
 COLUMNS = (

@@ -14,7 +14,7 @@ from sim.published.scores import RowScore
 from sim.published.show_rows import band, place, quantity
 from sim.published.targets import Target
 from sim.published.variants import Scored
-from sim.show.text.summary import footnotes, table
+from sim.show.text.page_parts import footnotes, table
 
 COLUMNS = ("variant", "id", "workload", "place", "unit", "low", "high", "simulated", "off", "holds")
 """Of the table file: a line for each row and variant, at the place that is furthest from the target."""

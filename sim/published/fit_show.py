@@ -8,7 +8,7 @@ from sim.hardware.coefficient_toml import written
 from sim.published.fit import Fit, row_loss
 from sim.published.scores import RowScore
 from sim.published.show_rows import band, place, quantity
-from sim.show.text.summary import table
+from sim.show.text.page_parts import table
 
 
 def render(fit: Fit, prior: CoefficientFile) -> RenderableType:

@@ -14,8 +14,8 @@ from sim.published.scores import RowScore
 from sim.published.show_printed import median_errors, misses, wrong_signs
 from sim.published.static import StaticScore
 from sim.published.verdicts import ABVerdict, Counted, counted, judged
+from sim.show.text.page_parts import footnotes, table
 from sim.show.text.page_table import PageTable
-from sim.show.text.summary import footnotes, table
 
 SCHEMA_VERSION = 1
 

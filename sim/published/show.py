@@ -14,7 +14,7 @@ from sim.published.show_rows import band, interval, place, quantity, shown_share
 from sim.published.static import StaticScore
 from sim.published.study import Workload
 from sim.published.targets import Target
-from sim.show.text.summary import footnotes, heading, table
+from sim.show.text.page_parts import footnotes, heading, table
 
 
 def render(found: Result) -> RenderableType:

@@ -16,7 +16,7 @@ from sim.published.show_rows import band, interval, quantity
 from sim.published.static import StaticScore
 from sim.published.targets import Target
 from sim.published.verdicts import ABVerdict, Counted, Error, counted, error
-from sim.show.text.summary import table
+from sim.show.text.page_parts import table
 
 
 def printed_table(settings: ClusterSettings, rows: Sequence[RowScore]) -> Table:

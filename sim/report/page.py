@@ -16,7 +16,11 @@ from sim.results.labels import SOURCE_LABELS
 from sim.results.phases import counted_rows, left_out_lines
 from sim.results.refusals import nothing_served, refusals
 from sim.show.text import summary as text
+from sim.show.text.facts import engine_facts, routing_facts
 from sim.show.text.faults import fault_rows
+from sim.show.text.latencies import latency_rows
+from sim.show.text.page_parts import NOTHING_SERVED, thin_note
+from sim.show.text.prefill import recomputation_line
 from sim.show.text.versions import rules_text
 
 if TYPE_CHECKING:
@@ -70,20 +74,20 @@ def _summary(summary: Mapping[str, Any]) -> dict[str, Any]:
         "requests": "\n".join(_requests(summary)),
         "main": text.main_numbers(summary),
         "percentiles": list(summary["ttft_s"]),
-        "latencies": text.latency_rows(summary),
+        "latencies": latency_rows(summary),
         "warnings": text.warnings_of(summary),
-        "footnotes": text.thin_note(summary["thin_percentiles"]),
-        "recomputation": text.recomputation_line(summary["prefill"]).plain,
+        "footnotes": thin_note(summary["thin_percentiles"]),
+        "recomputation": recomputation_line(summary["prefill"]).plain,
         "sources": {
             label: (words.count(sources[key]), words.percent(sources[key] / total if total else None))
             for key, label in SOURCE_LABELS.items()
         },
-        "facts": {**text.routing_facts(summary), **text.engine_facts(summary)},
+        "facts": {**routing_facts(summary), **engine_facts(summary)},
     }
 
 
 def _requests(summary: Mapping[str, Any]) -> list[str]:
-    nothing = [text.NOTHING_SERVED] if nothing_served([summary]) else []
+    nothing = [NOTHING_SERVED] if nothing_served([summary]) else []
     head = [text.requests_line(summary).plain, *left_out_lines(summary)]
     return [*head, *refusals([summary]), *nothing]
 

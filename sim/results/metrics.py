@@ -11,7 +11,8 @@ Definitions, where names alone do not say it:
   not wait or never went among them; runs without such a queue do not have it.
 - `not_completed` says what became of the other requests, and why: see `sim.results.refusals`.
 - `prefill`: see `sim.results.prefill`.
-- Runs of a trace with tags have `by_tag`: see `sim.results.tags`.
+- Runs in which sessions have several turns have `by_turn`: see `sim.results.turns`; runs of a trace with tags
+  have `by_tag`: see `sim.results.tags`.
 - Runs that leave requests out of all this (`sim.results.phases`) have `left_out`; their rates and GPU hours
   are of the time between `left_out.from_s` and `until_s`.
 """
@@ -27,6 +28,7 @@ from numpy.typing import NDArray
 
 from sim.results.distribution import distribution, thin
 from sim.results.gauge import Occupancy
+from sim.results.part import LATENCIES as OF_PARTS
 from sim.results.phases import counted, left_out
 from sim.results.prefill import prefill
 from sim.results.ratio import ratio
@@ -36,6 +38,7 @@ from sim.results.rows import Rows, Table
 from sim.results.run_facts import RunFacts
 from sim.results.tables import TAG
 from sim.results.tags import by_tag
+from sim.results.turns import by_turn, has_turns
 from sim.results.weighted import WeightedSample
 
 SCHEMA_VERSION = 1
@@ -52,6 +55,8 @@ LATER = (
     "returned_tokens",
     "returned_hit_tokens",
     "generated",
+    "hit_share",
+    "ideal_hit_share",
 )
 """Keys that summaries of earlier versions do not have."""
 
@@ -65,6 +70,7 @@ def summarise(requests: Table, itl_s: WeightedSample, facts: RunFacts) -> dict[s
     distributions = {name: distribution(samples[name]) for name in LATENCIES}
     distributions["late_s"] = distribution(columns.sample("late_s", where=columns.sent))
     from_due = {name: distribution(columns.since_due(end)) for name, end in _ENDS.items()}
+    parts = _parts(every, requests, facts.block_tokens)
     within = columns.completed if facts.window is None else columns.completed_by(facts.window[1])
     output_tokens = columns.total("output_tokens", where=within)
     return {
@@ -77,8 +83,9 @@ def summarise(requests: Table, itl_s: WeightedSample, facts: RunFacts) -> dict[s
             distributions
             | {f"from_due.{name}": found for name, found in from_due.items()}
             | {f"router.{name}": distribution(sample) for name, sample in waits_s.items()}
+            | _latencies_of(parts)
         ),
-        "prefill": prefill(columns),
+        "prefill": prefill(columns, facts.block_tokens),
         "workers_per_session": _workers_per_session(columns),
         "router": {
             "decisions": len(columns.measured("routed_s")),
@@ -102,12 +109,30 @@ def summarise(requests: Table, itl_s: WeightedSample, facts: RunFacts) -> dict[s
         },
         "slo": facts.slo.limits() if facts.slo else None,
         "goodput": _goodput(columns, facts, within),
-        **({"by_tag": by_tag(requests)} if requests.has(TAG.name) else {}),
+        **parts,
         "gpu_hours": facts.gpus * facts.measured_s / 3600,
         "simulated_s": facts.simulated_s,
         **({"speculation": _speculation(facts.drafts)} if facts.drafts is not None else {}),
         **({"faults": list(facts.faults)} if facts.faults else {}),
         **({"left_out": left_out(every, facts.begun_s, *facts.window)} if facts.window else {}),
+    }
+
+
+def _parts(every: Table, requests: Table, block_tokens: int) -> dict[str, dict[str, Any]]:
+    """Return the numbers of parts of the requests, under the names of their tables."""
+    return {
+        **({"by_turn": by_turn(requests, block_tokens)} if has_turns(every) else {}),
+        **({"by_tag": by_tag(requests, block_tokens)} if requests.has(TAG.name) else {}),
+    }
+
+
+def _latencies_of(parts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the distributions of parts by their dotted names."""
+    return {
+        f"{table}.{part}.{name}": numbers[name]
+        for table, found in parts.items()
+        for part, numbers in found.items()
+        for name in OF_PARTS
     }
 
 
@@ -117,14 +142,17 @@ def _speculation(drafts: Mapping[str, int]) -> dict[str, Any]:
     return {**drafts, "mean_acceptance_length": length}
 
 
-def empty_summary(*, faults: bool = False) -> dict[str, Any]:
+def empty_summary(*, faults: bool = False, turns: bool = False) -> dict[str, Any]:
     """Return the summary of no request: all names, with null in place of tables that only some runs have.
 
-    `faults`: with the counts that only runs have in which something may go wrong.
+    `faults`: with the counts that only runs have in which something may go wrong. `turns`: with the parts
+    that only runs have in which sessions have several.
     """
     broken = () if faults else None
     facts = RunFacts(0.0, 0, pool=Occupancy(None, 0.0), cpu_tier=None, faults=broken)
-    return summarise(Rows().tables["requests"], WeightedSample(), facts)
+    nothing = Rows().tables["requests"]
+    found = summarise(nothing, WeightedSample(), facts)
+    return found | ({"by_turn": by_turn(nothing, facts.block_tokens)} if turns else {})
 
 
 def to_json(summary: Mapping[str, Any]) -> str:

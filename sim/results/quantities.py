@@ -46,6 +46,9 @@ _LABELS = {
     "prefill.recomputation_by_counter": "Recomputation, counters",
     "prefill.computed_tokens": "Prompt tokens computed",
     "prefill.required_tokens": "Prompt tokens required",
+    "prefill.prompt_tokens": "Prompt tokens",
+    "prefill.hit_share": "Prompt tokens hit",
+    "prefill.ideal_hit_share": "Prompt tokens hit, ideal",
     "prefill.uncounted_tokens": "Prompt tokens not in counters",
     "workers_per_session.mean": "Workers a session",
     "workers_per_session.max": "Workers a session, most",
@@ -63,7 +66,6 @@ _LABELS = {
     "throughput.output_tokens_per_s": "Output tokens/s",
     "requests_per_s": "Requests/s",
     "output_tokens_per_s": "Output tokens/s",
-    "hit_share": "Prompt tokens hit",
     "goodput.requests_per_s": "Goodput, requests/s",
     "gpu_hours": "GPU hours",
     "simulated_s": "Simulated time",
@@ -80,8 +82,7 @@ _UNITS = {
 }
 _BETWEEN_KEYS = re.compile(r"(?<!\bp\d\d)\.")
 """Every dot but that of a percentile such as p99.9."""
-_BY_TAG = "by_tag."
-_PARTS = ("share", "hit_share", "regret_share", "utilization")
+_PARTS = ("share", "hit_share", "ideal_hit_share", "regret_share", "utilization")
 _SHARES = ("recomputation", "recomputation_by_counter", *_PARTS)
 
 
@@ -123,7 +124,7 @@ def names_before_runs() -> list[str]:
 
     A table that only some runs have is there without its numbers; `select` takes any number of it.
     """
-    return names_in([flat(empty_summary(faults=True)) | {"by_tag": None}])
+    return names_in([flat(empty_summary(faults=True, turns=True)) | {"by_tag": None}])
 
 
 def names_in(flat_summaries: Iterable[Mapping[str, float | None]]) -> list[str]:
@@ -188,8 +189,9 @@ def counts_requests(name: str) -> bool:
 
 def label(name: str) -> str:
     """Return what a person calls a number."""
-    if (number := _of_a_tag(name)) != name:
-        return f"{name.removeprefix(_BY_TAG).removesuffix(number).rstrip('.')}: {label(number)}"
+    before, number, behind = _of_a_part(name)
+    if number != name:
+        return f"{before}{label(number)}{behind}"
     table, _, last = name.rpartition(".")
     if table in _TABLES:
         title, labels = _TABLES[table]
@@ -201,15 +203,15 @@ def label(name: str) -> str:
         return f"{LATE_LABEL}, {rest}"
     if first in LATENCY_LABELS and rest:
         return f"{LATENCY_LABELS[first]} {rest}"
-    return _LABELS.get(name, name)
+    return _LABELS.get(name) or _LABELS.get(f"prefill.{name}", name)  # a part has the latter on top
 
 
 def unit(name: str) -> Unit:
     """Return how a number is shown, from its name."""
-    name = _of_a_tag(name)
+    _, name, _ = _of_a_part(name)
     first = name.partition(".")[0]
     table, _, last = name.rpartition(".")
-    if last in _SHARES or first == "occupancy":
+    if last in _SHARES or first in {"bounds", "occupancy"}:
         return SHARE
     if table in _TABLES or last.endswith("_tokens"):
         return TOKENS
@@ -242,9 +244,18 @@ def written_limit(limit: Limit) -> str:
     return f"{label(limit.metric)} {'<' if limit.below else '>'} {unit(limit.metric).show(limit.bound)}"
 
 
-def _of_a_tag(name: str) -> str:
-    """Return what a number of a tag's is called of all requests; any other name as it is."""
-    return name.removeprefix(_BY_TAG).partition(".")[2] or name if name.startswith(_BY_TAG) else name
+def _of_a_part(name: str) -> tuple[str, str, str]:
+    """Return what stands before a number of a part of the requests, its name as of all, what stands behind.
+
+    Any other name is as it is, and nothing beside it.
+    """
+    table, _, inner = name.partition(".")
+    part, _, number = inner.partition(".")
+    if number and table == "by_tag":
+        return f"{part}: ", number, ""
+    if number and table == "by_turn":
+        return "", number, f", {part} turns"
+    return "", name, ""
 
 
 def _leaves(node: Any, name: str) -> Iterator[tuple[str, float | None]]:

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sim.base import words
-from sim.base.units import plural
-from sim.base.words import exactly
+from sim.base.words import exactly, plural
 
 if TYPE_CHECKING:
     from sim.results.rows import Table

@@ -20,6 +20,8 @@ class RunFacts:
     """How full the workers' block pools were."""
     cpu_tier: Occupancy | None
     """How full their CPU tiers were; None without offload."""
+    block_tokens: int = 1
+    """Tokens of a block, as hits end at."""
     lower_tiers: Mapping[str, Occupancy] = field(default_factory=dict)
     """How full the tiers below were, by name; not said of workers that have none."""
     decode_pool: Occupancy | None = None

@@ -136,6 +136,7 @@ def summary_of(cluster: Cluster) -> dict[str, Any]:
         scenario.workers.gpus,
         pool=pool,
         cpu_tier=tiers.pop(HOST, None),
+        block_tokens=capacity.block_tokens,
         lower_tiers=tiers,
         decode_pool=decode_pool,
         pulls=pulls,

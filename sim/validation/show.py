@@ -9,7 +9,7 @@ from rich.text import Text
 
 from sim.base import words
 from sim.base.words import exactly
-from sim.show.text.summary import footnotes, heading, table
+from sim.show.text.page_parts import footnotes, heading, table
 from sim.validation.predictions.quantities import LABELS
 from sim.validation.refused import Refused
 from sim.validation.router_log.show_log import render_log

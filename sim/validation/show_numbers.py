@@ -10,7 +10,7 @@ from rich.text import Text
 from sim.base import words
 from sim.base.words import exactly
 from sim.results.labels import LATENCY_LABELS
-from sim.show.text.summary import table
+from sim.show.text.page_parts import table
 from sim.validation.predictions.quantities import LABELS
 
 RATIOS = ("workers_per_session", "decode_workers_per_session")

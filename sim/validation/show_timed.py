@@ -7,7 +7,7 @@ from typing import Any
 from rich.table import Table
 
 from sim.base import words
-from sim.show.text.summary import table
+from sim.show.text.page_parts import table
 from sim.validation.show_numbers import error, label, span
 
 _SHOWN = ("ttft_s.p50", "ttft_s.p99", "tpot_s.p50", "e2e_s.p50", "e2e_s.p99", "recomputed_tokens")

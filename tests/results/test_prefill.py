@@ -25,6 +25,9 @@ def test_prefill_adds_up():
 
     assert prefill == {
         "prompt_tokens": 200,
+        "hit_share": 0.7,
+        # Nothing is said of blocks: all but the last token of each prompt.
+        "ideal_hit_share": 0.99,
         "required_tokens": 40,
         "required_block_tokens": 50,
         "returned_tokens": 0,

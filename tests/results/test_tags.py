@@ -27,7 +27,7 @@ def test_each_tag_has_the_numbers_of_its_requests_in_the_order_of_their_first() 
         completed(send_s=2.0, end_s=4.0, ttft_s=0.25),
         completed(send_s=2.5, end_s=6.0, ttft_s=1.5),
     )
-    found = by_tag(table)
+    found = by_tag(table, 16)
     assert [*found] == ["slow", "fast"]
     slow = found["slow"]
     assert slow["requests"] == {"total": 2, "completed": 2}
@@ -39,7 +39,7 @@ def test_each_tag_has_the_numbers_of_its_requests_in_the_order_of_their_first() 
 
 
 def test_what_was_not_completed_has_no_latency_and_no_rate() -> None:
-    found = by_tag(tagged(["late"], RUNNING))["late"]
+    found = by_tag(tagged(["late"], RUNNING), 16)["late"]
     assert found["requests"] == {"total": 1, "completed": 0}
     assert found["ttft_s"] == distribution(WeightedSample())
     assert (found["prompt_tokens"], found["hit_share"]) == (0, None)
@@ -57,7 +57,7 @@ def test_requests_that_are_left_out_count_for_no_tag() -> None:
 
 def test_a_run_without_tags_says_nothing_of_them() -> None:
     assert "by_tag" not in summary(completed())
-    assert by_tag(requests(completed())) == {}
+    assert by_tag(requests(completed()), 16) == {}
 
 
 @pytest.mark.parametrize(

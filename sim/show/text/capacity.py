@@ -11,8 +11,8 @@ from sim.hardware.capacity import Capacity
 from sim.hardware.parallel import Parallel
 from sim.hardware.runtime_memory import Runtime
 from sim.hardware.sharding import GpuShare
+from sim.show.text.page_parts import footnotes, heading
 from sim.show.text.page_table import PageTable
-from sim.show.text.summary import footnotes, heading
 
 _STATES = (
     "grown: computed turn by turn, with one checkpoint of the state; cold: computed at once, with one at the "

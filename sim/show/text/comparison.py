@@ -13,6 +13,7 @@ from rich.text import Text
 
 from sim.base import words
 from sim.base.shown import WIDTH
+from sim.base.words import exactly
 from sim.results.quantities import label, unit
 from sim.results.refusals import nothing_served
 from sim.runs.comparison import Comparison
@@ -21,9 +22,9 @@ from sim.runs.paired import LEAST_PAIRS, Estimate
 from sim.runs.spread import CONFIDENCE
 from sim.runs.unlike import warnings_of, with_lost
 from sim.show.text.common_notes import common_notes
+from sim.show.text.page_parts import NOTHING_SERVED, footnotes, heading, thin_note
 from sim.show.text.page_table import ByWidth, PageTable
 from sim.show.text.repeats import BAND_WORDS, few_note, runs_text
-from sim.show.text.summary import NOTHING_SERVED, footnotes, heading, thin_note
 from sim.show.text.versions import rules_line
 
 _LABEL_WIDTH = 26
@@ -237,7 +238,7 @@ def _paired_note(comparison: Comparison) -> list[str]:
         return []
     level = f"{100 * CONFIDENCE:.0f} %"
     if len(comparison.seeds) < LEAST_PAIRS:
-        return [f"no intervals: they take {LEAST_PAIRS} seeds or more"]
+        return [f"no intervals: they take {exactly(LEAST_PAIRS, 'seed')} or more"]
     return [
         f"± is half of a {level} interval over the seeds, paired by seed, and of ratios it is in brackets; "
         "bold: equal is outside of it"

@@ -11,8 +11,8 @@ from sim.base.words import counted, exactly
 from sim.ledger.account import CAUSES
 from sim.results.explanation import Choice, Explanation, Values
 from sim.results.labels import CAUSE_LABELS
+from sim.show.text.page_parts import footnotes, heading
 from sim.show.text.page_table import PageTable
-from sim.show.text.summary import footnotes, heading
 
 _STAGES = {
     "aggregated": "To a worker that computes prompt and answer",

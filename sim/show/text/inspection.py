@@ -7,8 +7,8 @@ from rich.text import Text
 
 from sim.base import words
 from sim.base.words import counted
+from sim.show.text.page_parts import footnotes, heading, pairs, table
 from sim.show.text.page_table import Beside, PageTable
-from sim.show.text.summary import footnotes, heading, pairs, table
 from sim.traces.inspection import PERCENTILES, Inspection, Spread
 
 _LENGTHS = {

@@ -17,9 +17,9 @@ from sim.runs.spread import CONFIDENCE
 from sim.runs.unlike import warnings_of, with_lost
 from sim.show.text.common_notes import common_notes
 from sim.show.text.comparison import has_fewer, is_wide, key_headers, runs_line
+from sim.show.text.page_parts import NOTHING_SERVED, footnotes, heading, thin_note
 from sim.show.text.page_table import PageTable
 from sim.show.text.repeats import BAND_WORDS, few_note
-from sim.show.text.summary import NOTHING_SERVED, footnotes, heading, thin_note
 from sim.show.text.versions import rules_line
 
 _GAP = 2

@@ -14,7 +14,7 @@ from sim.results.phases import left_out_of
 from sim.results.quantities import flat
 from sim.results.refusals import nothing_served, refusals, shares
 from sim.runs.spread import CONFIDENCE, COVERAGE, FEW
-from sim.show.text.summary import NOTHING_SERVED, footnotes, heading, table, thin_note
+from sim.show.text.page_parts import NOTHING_SERVED, footnotes, heading, table, thin_note
 from sim.show.text.versions import rules_line
 
 BAND_WORDS = (

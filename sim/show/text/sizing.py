@@ -15,8 +15,8 @@ from sim.results.quantities import label, unit, written_limit
 from sim.runs.sizing import Sized
 from sim.runs.tried import BESIDE, Tried
 from sim.show.text.comparison import folded
+from sim.show.text.page_parts import footnotes, heading, table
 from sim.show.text.repeats import trace_note
-from sim.show.text.summary import footnotes, heading, table
 
 _MOST_ROWS = 12
 

@@ -15,7 +15,7 @@ from sim.runs.spread import CONFIDENCE
 from sim.runs.tuning import BEST, DEFAULT, Tuned
 from sim.runs.unlike import warnings_of
 from sim.show.text.common_notes import common_notes
-from sim.show.text.summary import NOTHING_SERVED, footnotes, heading, table
+from sim.show.text.page_parts import NOTHING_SERVED, footnotes, heading, table
 
 
 def render_tuned(tuned: Tuned) -> RenderableType:

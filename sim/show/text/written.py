@@ -8,7 +8,7 @@ from rich.text import Text
 
 from sim.base.errors import escaped
 from sim.base.words import counted
-from sim.show.text.summary import footnotes
+from sim.show.text.page_parts import footnotes
 from sim.traces.writers.writer import Writer
 from sim.workload.request import Trace
 

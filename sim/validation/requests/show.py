@@ -8,8 +8,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from sim.base.words import exactly
+from sim.show.text.page_parts import footnotes, heading
 from sim.show.text.page_table import PageTable
-from sim.show.text.summary import footnotes, heading
 from sim.validation.requests.validate import COLUMNS
 
 _KINDS = {

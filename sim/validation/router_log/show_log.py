@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sim.base import words
-from sim.show.text.summary import table
+from sim.show.text.page_parts import table
 
 MISMATCHES = 12
 """Mismatches that are printed; JSON has them all."""

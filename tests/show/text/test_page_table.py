@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console, RenderableType
 
+from sim.show.text.page_parts import table
 from sim.show.text.page_table import Beside, PageTable
-from sim.show.text.summary import table
 
 WORDS = st.text("abcdefgh", min_size=1, max_size=8)
 

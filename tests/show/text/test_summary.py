@@ -5,8 +5,9 @@ from sim.base.shown import WIDTH
 from sim.results.gauge import Occupancy
 from sim.results.slo import Slo
 from sim.runs.repeats import combine
+from sim.show.text.facts import routing_facts
 from sim.show.text.repeats import render_repeats, trace_note
-from sim.show.text.summary import render, routing_facts
+from sim.show.text.summary import render
 from tests.results.test_metrics import completed, summary
 
 
@@ -41,6 +42,7 @@ TPOT         25    500 ms    500 ms   500 ms*   500 ms*   500 ms*   500 ms*    5
 E2E          25    3.00 s    3.00 s   3.00 s*   3.00 s*   3.00 s*   3.00 s*    3.00 s
 Queue        25    250 ms    250 ms   250 ms*   250 ms*   250 ms*   250 ms*    250 ms
 
+Prompt tokens cached: ideal 99.0 %, achieved 70.0 %
 Recomputation 50.0 %  750 prompt tokens computed, 500 required (625 in whole blocks)
 50.0 % by the engines' own counters
 
@@ -149,3 +151,11 @@ def test_regret_is_told_of_runs_that_were_asked_for_it() -> None:
     assert (
         routing_facts(example() | {"router": router | regret})["Regret"] == "12,800 tokens, 3.20 % of prompts"
     )
+
+
+def test_what_bounds_say_is_on_the_line_of_what_is_cached() -> None:
+    found = summary(completed()) | {"bounds": {"round-robin": 0.61, "oracle": None}}
+    said = (
+        "Prompt tokens cached: ideal 99.0 %, round robin would get 61.0 %, this run got 70.0 %, an oracle -"
+    )
+    assert said in lines(render(found, "agg8"))
