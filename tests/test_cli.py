@@ -119,7 +119,7 @@ def test_fast_forward_changes_nothing() -> None:
 def test_repeat_prints_intervals() -> None:
     result = call("run", "agg4", *SMALL, "--repeat", "2")
     assert result.exit_code == 0
-    assert "2 seeds: 0, 1" in result.stdout
+    assert "seeds 0 and 1" in result.stdout
     assert "95 % interval" in result.stdout
     assert result.stdout.count("generated from profile") == 1
     assert "seed 0: 2 sessions, the middle 3 turns of each (0 have fewer); other" in result.stdout

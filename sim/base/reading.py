@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 from pydantic_core import from_json
 
 from sim.base.errors import InputError, shown
-from sim.base.units import format_bytes
+from sim.base.words import format_bytes
 
 GZIP_MAGIC = b"\x1f\x8b"
 BUFFER_BYTES = 1 << 18

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sim.base.units import format_seconds
+from sim.base.words import format_seconds
 from sim.calibration.kernel_draws import drawn_rates
 from sim.calibration.kernel_fit import Errors, Kernel, fit, held_out_errors
 from sim.calibration.kernel_laws import Rates

@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from sim.base import words
-from sim.base.units import format_seconds
+from sim.base.words import exactly, format_seconds
 from sim.calibration.kernel_file import KernelCalibration, KernelFit
 from sim.show.text.page_parts import footnotes, heading, table
 
@@ -39,7 +39,8 @@ def render_kernels(found: KernelCalibration) -> RenderableType:
             ["MAPE, median: absolute relative errors on those; own: their mean on the model's own shapes"],
             ["rates and coefficients: fitted to all shapes"],
             [
-                f"95 % interval: {_draws(found)} draws of shapes, the model's kernels as far off their law "
+                f"95 % interval: {exactly(_draws(found), 'draw')} of shapes, the model's kernels as far "
+                "off their law "
                 "as some shape of the table is; what whole steps add to kernels is not in it"
             ],
         ),

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from sim.base.words import exactly
 from sim.hardware.coefficient_file import Coefficient, CoefficientFile, DataFile, FittedRun, HeldOut
 from sim.hardware.coefficient_toml import rounded
 from sim.measured.formats.requests_csv import RequestsFile
@@ -50,7 +51,7 @@ def fitted_file(
         parallel=origin.parallel,
         formats=origin.formats,
         origin="fitted",
-        summary=f"fitted to {counted:,} whole requests of {len(runs)} runs",
+        summary=f"fitted to {counted:,} whole requests of {exactly(len(runs), 'run')}",
         step=entries([name for name in values if name not in frontend], origin.step),
         frontend=entries(frontend, origin.frontend),
         dense=origin.dense,

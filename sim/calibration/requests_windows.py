@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.base.errors import InputError
+from sim.base.words import exactly
 from sim.measured.formats.requests_csv import RequestsRun
 from sim.scenario.scenario import Scenario
 from sim.validation.requests.kinds import is_saturated
@@ -66,7 +67,8 @@ def window(run: RequestsRun, n: int) -> Window:
     counted = start.send_s + start.e2e_s <= start.send_s.max()
     if counted.sum() < 20:
         raise InputError(
-            f"run {run.name}: {counted.sum()} of its first {len(start)} requests were answered before the "
+            f"run {run.name}: {counted.sum()} of its first {exactly(len(start), 'request')} were answered "
+            "before the "
             "last of them was sent; a fit needs 20 or more: take a longer window"
         )
     percentiles = _percentiles(measured(start).where(counted))

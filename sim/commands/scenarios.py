@@ -29,17 +29,15 @@ def scenarios() -> None:
 
 
 def _in_a_line(scenario: "Scenario") -> str:
-    from sim.base.units import plural
+    from sim.base.words import exactly
 
     workload = scenario.workload
-    which, origin = (
-        workload.sessions or "all",
-        workload.profile or ", ".join(path.name for path in workload.paths),
-    )
-    sessions = f"{which} {plural(workload.sessions or 0, 'session')} of {origin}"
+    origin = workload.profile or ", ".join(path.name for path in workload.paths)
+    which = exactly(workload.sessions, "session") if workload.sessions else "all sessions"
+    sessions = f"{which} of {origin}"
     if workload.synthetic is not None:
         sessions = f"generated as {workload.synthetic.kind}"
-    turns = f" x {workload.turns} {plural(workload.turns, 'turn')}" if workload.turns else ""
+    turns = f" x {exactly(workload.turns, 'turn')}" if workload.turns else ""
     return (
         f"{scenario.workers} x {scenario.gpu.name}, {scenario.model.name}; {sessions}{turns}, "
         f"{scenario.replay.client}; {scenario.router.policy} router"

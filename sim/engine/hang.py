@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from sim.base.units import plural
+from sim.base.words import plural
 from sim.engine.active import ActiveRequest, Status
 from sim.engine.engine import Engine
 from sim.kv.hit import NO_HIT

@@ -12,6 +12,7 @@ from dataclasses import replace
 from sim.base.errors import InputError
 from sim.base.limits import Limit
 from sim.base.units import SIZE
+from sim.base.words import exactly
 from sim.experiments.floor import find_floor
 from sim.experiments.jobs.counts import check_counts
 from sim.experiments.jobs.execute import Runner
@@ -151,7 +152,8 @@ def size(
     if not searches:
         smallest = min(parallel.gpus for parallel in parallels)
         raise InputError(
-            f"--max-gpus {most_gpus}: one engine has {smallest} GPUs; give more, or smaller engines"
+            f"--max-gpus {most_gpus}: one engine has {exactly(smallest, 'GPU')}; give more, or smaller "
+            "engines"
         )
     floor = find_floor(source, fixed, parallels, base, run)
     if floor is not None:

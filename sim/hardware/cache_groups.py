@@ -9,7 +9,7 @@ from one pool.
 from typing import NamedTuple
 
 from sim.base.errors import InputError
-from sim.base.units import format_bytes
+from sim.base.words import exactly, format_bytes
 from sim.hardware.cache_page import latent_or_heads_bytes, state_bytes, windowed_bytes
 from sim.hardware.layers import Stage, layers_of, stages
 from sim.hardware.parallel import ONE_GPU, Parallel
@@ -153,7 +153,7 @@ def _equal_pages(
     if large % small:
         raise InputError(
             f"{model.name}: page size is not divisible by the maximum page size and cannot be padded: a "
-            f"block of {block_size} tokens takes {format_bytes(block_size * full_bytes)} in a "
+            f"block of {exactly(block_size, 'token')} takes {format_bytes(block_size * full_bytes)} in a "
             f"full-attention layer and {format_bytes(block_size * window_bytes)} in a windowed one; take "
             "another tensor_parallel"
         )

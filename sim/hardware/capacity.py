@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sim.base.errors import InputError
-from sim.base.units import format_bytes
+from sim.base.words import exactly, format_bytes
 from sim.hardware.layers import stages
 from sim.hardware.model import KERNEL_BLOCK_TOKENS, GpuSettings, ModelSettings
 from sim.hardware.parallel import ONE_GPU, Parallel
@@ -168,7 +168,8 @@ def capacity(
         pool, num_blocks = kv_blocks * block_bytes, kv_blocks
     if num_blocks > MAX_BLOCKS:
         raise InputError(
-            f"{num_blocks:,} KV blocks of {block_tokens} tokens on {gpu.name}: at most {MAX_BLOCKS:,}; check "
+            f"{exactly(num_blocks, 'KV block')} of {exactly(block_tokens, 'token')} on {gpu.name}: at most "
+            f"{MAX_BLOCKS:,}; check "
             "gpu.memory_bytes and engine.kv_blocks"
         )
     session = _session(model, session_tokens, engine, max_num_batched_tokens)
@@ -234,7 +235,8 @@ def _session(
         name, tokens = "max_model_len", min(TALK_SESSION_TOKENS, model.max_model_len)
     if tokens < block_tokens:
         raise InputError(
-            f"{name} = {tokens}: a session shorter than a block, here {block_tokens} tokens, leaves "
+            f"{name} = {tokens}: a session shorter than a block, here {exactly(block_tokens, 'token')}, "
+            "leaves "
             "nothing in the cache to count"
         )
     return session_of(engine.layout.specs, tokens, max_num_batched_tokens)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from sim.base.errors import InputError
+from sim.base.words import exactly
 from sim.hardware.cache_groups import KERNEL_BLOCK_TOKENS, CacheLayout, cache_layout
 from sim.hardware.cache_page import latent_or_heads_bytes, state_bytes
 from sim.hardware.gpu import GpuSettings
@@ -100,12 +101,14 @@ def check_parallel(model: ModelSettings, gpu: GpuSettings, parallel: Parallel) -
     tensor = parallel.tensor
     if tensor > gpu.gpus_per_node:
         raise InputError(
-            f"tensor_parallel = {tensor}: a node has {gpu.gpus_per_node} GPUs ({gpu.name}), and matrices "
+            f"tensor_parallel = {tensor}: a node has {exactly(gpu.gpus_per_node, 'GPU')} ({gpu.name}), and "
+            "matrices "
             "that nodes share are not modelled; use pipeline_parallel, or set gpu.gpus_per_node"
         )
     if parallel.pipeline > model.layers:
         raise InputError(
-            f"pipeline_parallel = {parallel.pipeline}: {model.name} has {model.layers} layers, and every "
+            f"pipeline_parallel = {parallel.pipeline}: {model.name} has {exactly(model.layers, 'layer')}, "
+            "and every "
             "stage holds one at least; give less"
         )
     for problem in (*_heads(model, tensor), *_matrices(model, tensor), *_experts(model, parallel)):
@@ -174,7 +177,8 @@ def _experts(model: ModelSettings, parallel: Parallel) -> Iterator[str]:
         )
     if parallel.expert:
         if ranks > experts.routed:
-            yield f"{experts.routed} experts over {ranks} GPUs: some would have none; give less data_parallel"
+            some = f"{exactly(experts.routed, 'expert')} over {exactly(ranks, 'GPU')}"
+            yield f"{some}: some would have none; give less data_parallel"
         return
     width, rest = divmod(experts.intermediate_size, ranks)
     if rest:

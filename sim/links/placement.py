@@ -13,6 +13,7 @@ from pydantic import model_validator
 from sim.base.bounds import Count, CountOrZero
 from sim.base.errors import InputError
 from sim.base.settings import Settings
+from sim.base.words import exactly
 from sim.hardware.parallel import Engines, Parallel
 
 
@@ -86,7 +87,7 @@ def _of_ranks(nodes: Sequence[int], parallel: Parallel, gpus_per_node: int) -> t
 def _check_length(pool: str, nodes: Sequence[int], workers: int) -> None:
     if len(nodes) != workers:
         raise InputError(
-            f"disaggregation.placement.{pool}_nodes = {list(nodes)}: {len(nodes)} nodes for "
+            f"disaggregation.placement.{pool}_nodes = {list(nodes)}: {exactly(len(nodes), 'node')} for "
             f"{workers} {pool} workers; give each one"
         )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sim.base.errors import InputError
+from sim.base.words import exactly
 from sim.measured.damage import check_unknown
 from sim.measured.formats.run_toml import NAME, FileSettings, Moment, RunToml, read_run_toml
 from sim.measured.roles import Role, sniff
@@ -54,7 +55,8 @@ class Folder:
         if len(found) > 1:
             names = ", ".join(file.path.name for file in found)
             raise InputError(
-                f"{self.path}: {len(found)} files of role {role.value} ({names}), and a run has one: "
+                f"{self.path}: {exactly(len(found), 'file')} of role {role.value} ({names}), and a run has "
+                "one: "
                 f'name the others in {NAME} with role "ignore"'
             )
         return found[0] if found else None

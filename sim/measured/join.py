@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from sim.base.words import exactly
 from sim.measured.formats.bench import Bench, BenchRequest
 from sim.measured.formats.request_trace import TracedRequest
 from sim.measured.formats.router_log import LoggedRequest
@@ -144,4 +145,4 @@ def _note_missing(sides: Sequence[_Sides], sources: Sources, notes: list[str]) -
     }
     for what, (records, n_found) in counts.items():
         if records and n_found < len(sides):
-            notes.append(f"{what} was found for {n_found} of {len(sides)} requests")
+            notes.append(f"{what} was found for {n_found} of {exactly(len(sides), 'request')}")

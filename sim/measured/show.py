@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from sim.base import words
-from sim.base.units import plural
+from sim.base.words import counted
 from sim.measured.roles import ABOUT, Role
 from sim.results.distribution import PERMILLES, percentile_name
 from sim.results.labels import LATENCY_LABELS, SOURCE_LABELS
@@ -67,9 +67,9 @@ def _files(files: Sequence[Mapping[str, Any]]) -> RenderableType:
 def _requests(summary: Mapping[str, Any]) -> Text:
     requests = summary["requests"]
     total, of = requests["total"], requests["sessions"]
-    sessions = f" of {words.count(of)} {plural(of, 'session')}" if of else ""
+    sessions = f" of {counted(of, 'session')}" if of else ""
     completed = f"{words.count(requests['completed'])} completed"
-    line = Text(f"{words.count(total)} {plural(total, 'request')}{sessions}: {completed}")
+    line = Text(f"{counted(total, 'request')}{sessions}: {completed}")
     line.append(
         f" · {words.count(requests['failed'])} failed", style="bold red" if requests["failed"] else "dim"
     )
@@ -102,7 +102,7 @@ def _recomputation(prefill: Mapping[str, Any]) -> Text | None:
     text = Text.assemble(
         ("Recomputation ", "bold"),
         (words.percent(prefill["recomputation_by_counter"]), "bold yellow"),
-        f"  {words.count(computed)} prompt tokens computed, "
+        f"  {counted(computed, 'prompt token')} computed, "
         f"{words.count(prefill['required_tokens'])} required "
         f"({words.count(prefill['required_block_tokens'])} in whole blocks)",
     )
@@ -214,18 +214,17 @@ def _overlap(overlap: Mapping[str, int]) -> dict[str, str]:
     facts = {}
     if overlap["requests"]:
         facts["Router's overlap"] = (
-            f"{words.count(overlap['router_tokens'])} tokens, "
+            f"{counted(overlap['router_tokens'], 'token')}, "
             f"{words.count(overlap['credited_tokens'])} credited"
         )
     if overlap["host_blocks"]:
         facts["  in the CPU tier"] = (
-            f"{words.count(overlap['host_blocks'])} blocks of "
-            f"{words.count(overlap['host_requests'])} requests"
+            f"{counted(overlap['host_blocks'], 'block')} of {counted(overlap['host_requests'], 'request')}"
         )
     if overlap["compared"]:
         facts["Engine's hits"] = (
-            f"{words.count(overlap['engine_tokens'])} tokens; equal in "
-            f"{words.count(overlap['equal'])} of {words.count(overlap['compared'])} requests, "
+            f"{counted(overlap['engine_tokens'], 'token')}; equal in "
+            f"{words.count(overlap['equal'])} of {counted(overlap['compared'], 'request')}, "
             f"less in {words.count(overlap['engine_less'])}, more in {words.count(overlap['engine_more'])}"
         )
     return facts

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from math import isfinite
 from typing import Any
 
+from sim.base.words import exactly
 from sim.measured.account import account
 from sim.measured.formats.kv_events import EventType, KvEvents
 from sim.measured.formats.prometheus import Histogram
@@ -58,7 +59,8 @@ def _counted_otherwise(prefill: Mapping[str, Any]) -> Iterable[str]:
     counted, sent = prefill["prompt_tokens"], prefill["sent_prompt_tokens"]
     if counted is not None and sent is not None and counted != sent:
         yield (
-            f"the engines counted {counted:,} prompt tokens, the completed requests have {sent:,}: others "
+            f"the engines counted {exactly(counted, 'prompt token')}, the completed requests have "
+            f"{sent:,}: others "
             "were served too, or some failed after they were computed"
         )
 

@@ -11,6 +11,7 @@ from sim.base import reading
 from sim.base.errors import InputError
 from sim.base.messages import first_problem
 from sim.base.settings import Settings
+from sim.base.words import exactly
 
 SettingsT = TypeVar("SettingsT", bound=Settings)
 
@@ -61,7 +62,9 @@ def _row(
     record: dict[str, str], row_type: type[SettingsT], given: Mapping[str, object], where: str
 ) -> SettingsT:
     if "" in record:
-        raise InputError(f"{where} more cells than the {len(record) - 1} columns of the first line")
+        raise InputError(
+            f"{where} more cells than the {exactly(len(record) - 1, 'column')} of the first line"
+        )
     # A short line does not reach every column: the model says which of them it needs.
     reached = {name: value for name, value in record.items() if value is not None}
     try:

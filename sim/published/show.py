@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from sim.base.units import plural
+from sim.base.words import exactly
 from sim.published.result import Result
 from sim.published.scores import RowScore
 from sim.published.show_printed import ab_table, counted_lines, printed_table
@@ -54,10 +54,10 @@ def _runs(workload: Workload) -> str:
     draws = {run.draw for run in workload.replicates} - {None}
     sets = {run.set for run in workload.replicates} - {None}
     each = len(seeds) // (len(sets) or 1)
-    text = f"{each} {plural(each, 'seed')}"
+    text = exactly(each, "seed")
     if sets:
-        text = f"{len(sets)} {plural(len(sets), 'set')} of sessions x {text}"
-    return f"{text} x {len(draws)} draws of coefficients" if draws else text
+        text = f"{exactly(len(sets), 'set')} of sessions x {text}"
+    return f"{text} x {exactly(len(draws), 'draw')} of coefficients" if draws else text
 
 
 def _static(rows: Sequence[StaticScore]) -> RenderableType:

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.base import words
-from sim.base.units import plural
 from sim.results.tables import PHASE
 
 if TYPE_CHECKING:
@@ -103,7 +102,11 @@ def left_out_of(summaries: Sequence[Mapping[str, Any]]) -> list[str]:
     if not any(counts):
         return []
     some = words.between(min(counts), max(counts), words.count)
-    of = f"in {len(found)} of {len(summaries)} runs" if len(found) < len(summaries) else "in every run"
+    of = (
+        f"in {len(found)} of {words.exactly(len(summaries), 'run')}"
+        if len(found) < len(summaries)
+        else "in every run"
+    )
     return [f"requests served that count in no number, as warm-up or first ones, {of}: {some}"]
 
 
@@ -111,6 +114,6 @@ def _said(part: Mapping[str, Any], noun: str) -> str:
     n, completed = part["requests"], part["completed"]
     lost = f", {words.count(n - completed)} of them not completed" if completed < n else ""
     return (
-        f"{words.count(n)} {plural(n, noun)}{lost} ({words.count(part['prompt_tokens'])} prompt tokens, "
+        f"{words.counted(n, noun)}{lost} ({words.counted(part['prompt_tokens'], 'prompt token')}, "
         f"{words.count(part['computed_tokens'])} computed, {words.seconds(part['took_s'])})"
     )

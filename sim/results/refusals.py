@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sim.base import words
-from sim.base.units import plural
+from sim.base.words import exactly, plural
 
 if TYPE_CHECKING:
     from sim.results.rows import Table
@@ -229,7 +229,7 @@ def _kinds(summary: Summary) -> list[Summary]:
 
 def _and_more(others: int) -> str:
     return (
-        f" ({others} {plural(others, 'reason')} more {'differs' if others == 1 else 'differ'} in numbers)"
+        f" ({exactly(others, 'reason')} more {'differs' if others == 1 else 'differ'} in numbers)"
         if others
         else ""
     )

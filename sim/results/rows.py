@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.base.errors import InputError
+from sim.base.words import exactly
 from sim.results.parquet import encodable, write_parquet
 from sim.results.tables import ALWAYS_KEPT, LATER, SOMETIMES, TABLES, Column, Kind
 
@@ -88,7 +89,7 @@ class Table:
 
         """
         if len(values) != len(self._names):
-            raise ValueError(f"{self.name}: {len(values)} values for {len(self._names)} columns")
+            raise ValueError(f"{self.name}: {len(values)} values for {exactly(len(self._names), 'column')}")
         self._buffer.append(values)
         if len(self._buffer) == _BATCH_ROWS:
             self._flush()
@@ -117,7 +118,7 @@ class Table:
 
         """
         if len(values) != len(self):
-            raise ValueError(f"{self.name}: {len(values)} values for {len(self)} rows")
+            raise ValueError(f"{self.name}: {len(values)} values for {exactly(len(self), 'row')}")
         self._flush()
         start = 0
         for batch in self._batches:

@@ -17,7 +17,7 @@ from zlib import crc32
 from sim.base.building import ignore, real, remove_abandoned
 from sim.base.disk_room import refusing, room_for
 from sim.base.errors import InputError, NoRoomError, Stopped
-from sim.base.units import plural
+from sim.base.words import exactly
 from sim.runs.run import Run
 
 NAME = "runs.jsonl"
@@ -178,7 +178,7 @@ def going_on(
 def _kept(runs: int, expected: int | None, folder: Path, when: str = "") -> str:
     if not runs:
         return "no run had ended, nothing is kept"
-    some = f"{runs} of {expected} runs" if expected else f"{runs} {plural(runs, 'run')}"
+    some = f"{runs} of {exactly(expected, 'run')}" if expected else exactly(runs, "run")
     return f"{some} kept in {folder}; {when}the same call goes on from there"
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from sim.base.words import exactly
 from sim.results.lateness import LATE, is_notable, late_sentence, mean_numbers
 from sim.results.refusals import lost_metrics, refusals, shares
 from sim.runs.comparison import Comparison
@@ -54,7 +55,7 @@ def _late(comparison: Comparison, scenario: str, *, because: bool) -> list[str]:
     if not found:
         return []
     worst = max(found, key=lambda point: points[point].get(LATE, 0.0))
-    more = f"; so at {len(found)} of {len(points)} points" if len(found) > 1 else ""
+    more = f"; so at {len(found)} of {exactly(len(points), 'point')}" if len(found) > 1 else ""
     line = late_sentence(points[worst], because=because)
     return [_named(comparison, scenario, f"{_where(comparison, worst)}{line}{more}")]
 

@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from sim.base.errors import InputError
-from sim.base.units import format_bytes
+from sim.base.words import exactly, format_bytes
 from sim.engine.settings import EngineSettings
 from sim.hardware.cache_groups import cache_layout
 from sim.hardware.capacity import cpu_blocks, host_block_bytes
@@ -101,7 +101,8 @@ def _check_gpus(scenario: Parts) -> None:
         raise disagreement(
             "workers",
             str(workers),
-            f"a block of a decode worker has {there.block_tokens} tokens, of a prefill worker {block}: "
+            f"a block of a decode worker has {exactly(there.block_tokens, 'token')}, of a prefill worker "
+            f"{block}: "
             "they cannot be pulled; give both the same tensor_parallel",
         )
 
@@ -112,7 +113,8 @@ def _check_lengths(scenario: Parts) -> None:
         raise disagreement(
             "router.block_size",
             scenario.router.block_size,
-            f"the engine's blocks have {block} tokens, and no prefix is found unless both are equal; "
+            f"the engine's blocks have {exactly(block, 'token')}, and no prefix is found unless both are "
+            "equal; "
             f"leave it out, or give {block}",
         )
     if scenario.max_model_len > model.max_model_len:
@@ -126,7 +128,7 @@ def _check_lengths(scenario: Parts) -> None:
         raise disagreement(
             "engine.long_prefill_token_threshold",
             engine.long_prefill_token_threshold,
-            f"must be 0 or at least a block of this hybrid model, {block} tokens",
+            f"must be 0 or at least a block of this hybrid model, {exactly(block, 'token')}",
         )
 
 

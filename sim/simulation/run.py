@@ -7,7 +7,7 @@ from typing import Any
 
 from sim.base.errors import InputError
 from sim.base.shipped import short_name
-from sim.base.units import plural
+from sim.base.words import exactly, plural
 from sim.cluster.build import Cluster, Progress
 from sim.cluster.checks.switch import watch_wanted
 from sim.cluster.garbage import rare_collections
@@ -235,7 +235,7 @@ def _gpus(cluster: Cluster) -> list[str]:
     pools = [f"{first.pool_tokens:,}"]
     if decode.pool_tokens != first.pool_tokens:
         pools.append(f"{decode.pool_tokens:,} (decode)")
-    return [f"workers: {workers}, {workers.gpus} GPUs; KV tokens a rank: {' and '.join(pools)}"]
+    return [f"workers: {workers}, {exactly(workers.gpus, 'GPU')}; KV tokens a rank: {' and '.join(pools)}"]
 
 
 def _resent(cluster: Cluster) -> list[str]:

@@ -8,7 +8,7 @@ from math import ceil
 from typing import NamedTuple
 
 from sim.base.errors import InputError
-from sim.base.units import format_bytes
+from sim.base.words import exactly, format_bytes
 from sim.hardware import session_blocks
 from sim.hardware.capacity import Capacity
 from sim.scenario.scenario import Scenario
@@ -67,12 +67,14 @@ def _lack(pool: Pool) -> str:
     if needed <= capacity.num_blocks:
         return ""
     longest = longest_tokens(capacity, capacity.num_blocks)
-    fits = f"the longest that fits has {longest:,} tokens" if longest else "not even one token fits"
+    fits = f"the longest that fits has {exactly(longest, 'token')}" if longest else "not even one token fits"
     given = f"{pool.given_by} = " if pool.given_by else ""
     return (
         f"to serve at least one request with max_model_len {capacity.model.max_model_len:,}, "
-        f"{format_bytes(needed * size)} of KV cache is needed ({needed:,} blocks), which is larger than the "
-        f"available {format_bytes(capacity.num_blocks * size)} ({given}{capacity.num_blocks:,} blocks); "
+        f"{format_bytes(needed * size)} of KV cache is needed ({exactly(needed, 'block')}), which is "
+        "larger than the "
+        f"available {format_bytes(capacity.num_blocks * size)} "
+        f"({given}{exactly(capacity.num_blocks, 'block')}); "
         f"{fits}"
     )
 

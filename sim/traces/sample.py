@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from sim.base.errors import InputError
 from sim.base.uniform import uniform
-from sim.base.units import plural
+from sim.base.words import exactly
 from sim.traces.moments import Place, placed
 from sim.workload.request import Request, Trace
 
@@ -97,10 +97,10 @@ def _shuffled(n: int, seed: int) -> list[int]:
 
 
 def _note(of: int, taken: int, seed: int, window: Window) -> str:
-    said = f"sampled with seed {seed}: {taken:,} of {of:,} {plural(of, 'session')}"
+    said = f"sampled with seed {seed}: {taken:,} of {exactly(of, 'session')}"
     if window.turns is None and window.place == "first":
         return said
-    turns = "all turns" if window.turns is None else f"{window.turns:,} {plural(window.turns, 'turn')}"
+    turns = "all turns" if window.turns is None else exactly(window.turns, "turn")
     return f"{said}, of each {turns}, window {window.place}"
 
 

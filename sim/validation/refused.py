@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sim.base.units import plural
+from sim.base.words import exactly, plural
 from sim.validation.replay.recording import Recording
 
 ROWS = 8
@@ -34,7 +34,7 @@ class Refused:
         reasons = ", ".join(f"{reason} {count}" for reason, count in self.by_reason.items())
         rows = ", ".join(map(str, self.rows[:ROWS])) + (", ..." if n > ROWS else "")
         return (
-            f"{n} of {self.of} {plural(self.of, 'request')} that the measured cluster served "
+            f"{n} of {exactly(self.of, 'request')} that the measured cluster served "
             f"{'is' if n == 1 else 'are'} refused here ({reasons}; {plural(n, 'row')} {rows}): predictions "
             "are of the others, so they are not compared"
         )

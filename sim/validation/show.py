@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sim.base import words
+from sim.base.words import exactly
 from sim.show.text.page_parts import footnotes, heading, table
 from sim.validation.predictions.quantities import LABELS
 from sim.validation.refused import Refused
@@ -86,7 +87,8 @@ def _forced(forced: Mapping[str, Any], repeats: Mapping[str, Any] | None) -> Ite
     if agreement["compared"]:
         yield Text()
         yield Text(
-            f"Engine's cached tokens right for {agreement['right']} of {agreement['compared']} requests, "
+            f"Engine's cached tokens right for {agreement['right']} of "
+            f"{exactly(agreement['compared'], 'request')}, "
             f"by the LRU for {agreement['baseline_right']}"
         )
         if agreement["misses"]:

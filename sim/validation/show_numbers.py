@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sim.base import words
+from sim.base.words import exactly
 from sim.results.labels import LATENCY_LABELS
 from sim.show.text.page_parts import table
 from sim.validation.predictions.quantities import LABELS
@@ -67,7 +68,7 @@ def error(found: Mapping[str, float | None] | None) -> str:
 def predictions(title: str, found: Mapping[str, Any], repeats: Mapping[str, Any] | None) -> Table:
     """Return what was measured beside what runs with several seeds predict, a line a number."""
     columns = ["measured", *(["repeats"] if repeats else []), "mean", "error"]
-    rows = table(title, *columns, f"95 % of {found['seeds']} seeds", "")
+    rows = table(title, *columns, f"95 % of {exactly(found['seeds'], 'seed')}", "")
     for name, numbers in found["predictions"].items():
         rows.add_row(
             label(name),

@@ -5,7 +5,7 @@ from operator import attrgetter
 from typing import Literal
 
 from sim.base.errors import InputError
-from sim.base.units import plural
+from sim.base.words import exactly
 from sim.workload.conversation import Conversation
 from sim.workload.growing import shared_start, timed, with_chunks, with_indices
 from sim.workload.profiles import profile_named
@@ -57,7 +57,7 @@ def generate(
         start_s = session * start_gap_s
         requests += timed(chosen, f"{profile}-{session}", start_s, max_think_s, think_factor)
     requests.sort(key=attrgetter("timestamp_s"))
-    note = f"generated from profile {profile}, seed {seed}: {sessions} {plural(sessions, 'session')}"
+    note = f"generated from profile {profile}, seed {seed}: {exactly(sessions, 'session')}"
     if turns is not None:
         note += f", {window_words(window, turns)} of each ({n_short} have fewer)"
     if n_cut:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
+from sim.base.words import exactly
 from sim.workload.request import Answer, Answers, Request, Trace
 from sim.workload.settings import ReplaySettings
 from sim.workload.wait_graph import Waits
@@ -47,8 +48,8 @@ def describe(trace: Trace, answers: Mapping[int, Answer], wanted: Answers | None
         how = "told from lengths and hash ids"
     tokens = sum(answer.end - answer.start for answer in held)
     return (
-        f"answers return in later prompts, {how}: {len(held):,} of {len(own):,} requests hold one, "
-        f"{tokens:,} tokens"
+        f"answers return in later prompts, {how}: {len(held):,} of {exactly(len(own), 'request')} hold one, "
+        f"{exactly(tokens, 'token')}"
     )
 
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from sim.base.errors import InputError
 from sim.base.lines import Problems
+from sim.base.words import exactly
 from sim.workload.formats.values import LARGEST_LENGTH
 from sim.workload.rows import Rows, whole_numbers
 
@@ -30,7 +31,8 @@ def find_chunk_tokens(rows: Rows, path: Path) -> int:
     least, most = int(at_least[low]), float(at_most[high])
     if least > most:
         raise InputError(
-            f"{path}: no chunk size fits every row: {_described(rows, low)} needs at least {least} tokens an "
+            f"{path}: no chunk size fits every row: {_described(rows, low)} needs at least "
+            f"{exactly(least, 'token')} an "
             f"id, {_described(rows, high)} at most {most:g}; set chunk_tokens to have every row checked "
             "against it"
         )
@@ -72,7 +74,8 @@ def check_id_counts(rows: Rows, chunk_tokens: int, path: Path) -> int:
     for row in np.flatnonzero(given < needed).tolist():
         problems.add(
             rows.place(row),
-            f"input_length = {rows.input_length[row]} needs {needed[row]} hash_ids of {chunk_tokens} tokens "
+            f"input_length = {rows.input_length[row]} needs {needed[row]} hash_ids of "
+            f"{exactly(chunk_tokens, 'token')} "
             f"(the last may stand for fewer), but there are {given[row]}",
         )
     problems.raise_any()

@@ -8,6 +8,7 @@ import numpy as np
 
 from sim.base.errors import InputError
 from sim.base.lines import Problems
+from sim.base.words import exactly
 from sim.workload.chunk_size import CANDIDATES, ceil_bounds, check_id_counts, find_chunk_tokens
 from sim.workload.findings import Findings
 from sim.workload.finer import FinerIds
@@ -38,7 +39,9 @@ def settle_chunks(
         _refuse_empty(rows, path)
     if chunk_tokens is None:
         chunk_tokens = (find_floor_chunk_tokens if rounding == "floor" else _find)(rows, path)
-        findings.notes.append(f"one hash id stands for {chunk_tokens} tokens, which fits every row")
+        findings.notes.append(
+            f"one hash id stands for {exactly(chunk_tokens, 'token')}, which fits every row"
+        )
     if rounding == "never":
         _check_all_but_last(rows, chunk_tokens, path)
         give_ends_ids(rows, chunk_tokens)
@@ -112,7 +115,7 @@ def _check_all_but_last(rows: Rows, chunk_tokens: int, path: Path) -> None:
         problems.add(
             rows.place(row),
             f"input_length = {lengths[row]} needs {-(-lengths[row] // chunk_tokens)} hash_ids of "
-            f"{chunk_tokens} tokens, but there are {counts[row] + 1}",
+            f"{exactly(chunk_tokens, 'token')}, but there are {counts[row] + 1}",
         )
     problems.raise_any()
 
@@ -133,7 +136,8 @@ def _of_rows(rows: Rows, path: Path, findings: Findings) -> int:
         elif needed != rows.ids.counts[row] and len(set(sizes)) > 1:
             problems.add(
                 rows.place(row),
-                f"input_length = {rows.input_length[row]} needs {needed} hash_ids of {size} tokens, but "
+                f"input_length = {rows.input_length[row]} needs {needed} hash_ids of "
+                f"{exactly(size, 'token')}, but "
                 f"there are {rows.ids.counts[row]}",
             )
     problems.raise_any()

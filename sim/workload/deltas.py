@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from sim.base.errors import InputError
+from sim.base.words import exactly
 from sim.workload.findings import Findings
 from sim.workload.finer import FinerIds
 from sim.workload.hash_ids import HashIds
@@ -55,7 +56,7 @@ def settle_deltas(
         grain = to_full_prompts(rows, chunk_tokens)
         findings.notes.append(
             "each row holds what its turn adds: prompts are the prompt and the answer before and that, "
-            f"known by {grain} tokens"
+            f"known by {exactly(grain, 'token')}"
         )
         return grain, True
     if signs is not None and not full_prompts:

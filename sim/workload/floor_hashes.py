@@ -11,6 +11,7 @@ import numpy as np
 
 from sim.base.errors import InputError
 from sim.base.lines import Problems
+from sim.base.words import exactly
 from sim.workload.chunk_size import CANDIDATES
 from sim.workload.rows import Rows, whole_numbers
 
@@ -53,7 +54,7 @@ def check_floor_counts(rows: Rows, chunk_tokens: int, path: Path) -> None:
         problems.add(
             rows.place(row),
             f"input_length = {rows.input_length[row]} has {rows.input_length[row] // chunk_tokens} full "
-            f"chunks of {chunk_tokens} tokens, but {counts[row]} hash_ids",
+            f"chunks of {exactly(chunk_tokens, 'token')}, but {counts[row]} hash_ids",
         )
     problems.raise_any()
 

@@ -6,6 +6,7 @@ from sim.base.errors import InputError
 from sim.base.lines import Problems
 from sim.base.progress import OnBytes, byte_bar
 from sim.base.reading import json_object, lines
+from sim.base.words import exactly
 from sim.workload.findings import Findings
 from sim.workload.formats import told
 from sim.workload.formats.foreign import ForeignFormat
@@ -58,7 +59,7 @@ def _read_file(path: Path, reader: Reader, repeats: "_Repeats", tick: OnBytes) -
             n_blank += 1
             if n_blank > MOST_BLANK:
                 raise InputError(
-                    f"{path}, line {number}: {n_blank:,} lines are blank, and no trace has so many"
+                    f"{path}, line {number}: {exactly(n_blank, 'line')} are blank, and no trace has so many"
                 )
             continue
         try:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Literal
 
 from sim.base.uniform import uniform
-from sim.base.units import plural
+from sim.base.words import exactly
 from sim.workload.groups import session_groups
 from sim.workload.profiles import recorded_service_s
 from sim.workload.recorded import NOTHING
@@ -30,7 +30,7 @@ def window_start(window: Window, turns: int, available: int) -> int:
 
 def window_words(window: Window, turns: int) -> str:
     """Return which turns are taken, for a note."""
-    counted = f"{turns} {plural(turns, 'turn')}"
+    counted = exactly(turns, "turn")
     return f"the {window} {counted}" if isinstance(window, str) else f"{counted} from turn {window} on"
 
 
@@ -51,7 +51,7 @@ def drawn(trace: Trace, number: int, sessions: int | None) -> Trace:
         shift_s = 0.0 if start_s is None or own_s is None else start_s - own_s
         chosen += ((place, _later(trace.requests[place], shift_s)) for place in group)
     taken = len(order[:sessions])
-    note = f"{taken} of {len(groups)} sessions, in the order drawn for set {number}"
+    note = f"{taken} of {exactly(len(groups), 'session')}, in the order drawn for set {number}"
     return _of(trace, chosen, note)
 
 

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from sim.base.errors import InputError
-from sim.base.units import plural
+from sim.base.words import exactly, plural
 from sim.workload.groups import session_groups
 from sim.workload.request import Request, Trace
 from sim.workload.settings import ReplaySettings
@@ -93,8 +93,7 @@ def _smaller_runs(trace: Trace, settings: ReplaySettings) -> list[WarmPart]:
     groups = session_groups(trace)
     if max(runs) > len(groups):
         raise InputError(
-            f"replay.warm_sessions = {max(runs)}: {trace.source} has {len(groups)} "
-            f"{plural(len(groups), 'session')}"
+            f"replay.warm_sessions = {max(runs)}: {trace.source} has {exactly(len(groups), 'session')}"
         )
     parts: list[WarmPart] = []
     first = trace.first_index + len(trace.requests)
@@ -104,9 +103,7 @@ def _smaller_runs(trace: Trace, settings: ReplaySettings) -> list[WarmPart]:
         unset = ("warm_start", "warm_sessions", "warm_up_requests", "warm_up_s", "duration_s", "at_end")
         own = settings.model_copy(update={**dict.fromkeys(unset), "lanes": lanes})
         n_requests = len(part.requests)
-        says = (
-            f"a run of the first {n:,} {plural(n, 'session')}, {n_requests:,} {plural(n_requests, 'request')}"
-        )
+        says = f"a run of the first {exactly(n, 'session')}, {exactly(n_requests, 'request')}"
         parts.append(WarmPart(part, own, False, says))
         first += n_requests
     return parts

@@ -22,9 +22,6 @@ from sim.base.units import (
     Quantity,
     Seconds,
     Tokens,
-    format_bytes,
-    format_seconds,
-    plural,
 )
 
 
@@ -151,38 +148,3 @@ def test_whole_bytes_stay_whole(n_bytes: int) -> None:
 def test_a_unit_only_moves_the_decimal_point(number: object) -> None:
     assert TIME.parse(f"{number}us") == float(f"{number}e-6")
     assert RATE.parse(f"{number}GB/s") == float(f"{number}e9")
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0.0132, "13.2 ms"),
-        (49e-6, "49 us"),
-        (750e-12, "750 ps"),
-        (0.0, "0 s"),
-        (77.0, "77 s"),
-        (1234.4, "1,234 s"),
-        (0.9996, "1 s"),
-        (999.6, "1,000 s"),
-        (-0.002, "-2 ms"),
-    ],
-)
-def test_format_seconds(seconds: float, text: str) -> None:
-    assert format_seconds(seconds) == text
-
-
-@pytest.mark.parametrize(
-    ("n_bytes", "text"),
-    [(0, "0 B"), (1023, "1,023 B"), (32768, "32 KiB"), (39.93 * 2**30, "39.93 GiB"), (2**40, "1 TiB")],
-)
-def test_format_bytes(n_bytes: float, text: str) -> None:
-    assert format_bytes(n_bytes) == text
-
-
-def test_format_with_fewer_digits_never_shows_1024_of_a_unit() -> None:
-    assert format_bytes(6.573 * 2**30, 1) == "6.6 GiB"
-    assert format_bytes(2**30 - 1, 0) == "1 GiB"
-
-
-def test_a_noun_behind_a_number() -> None:
-    assert [plural(n, "request") for n in (0, 1, 2)] == ["requests", "request", "requests"]

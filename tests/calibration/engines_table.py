@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sim.base.errors import InputError
 from sim.base.shipped import preset_names
-from sim.base.units import format_bytes
+from sim.base.words import format_bytes
 from sim.hardware.step_laws import TimedWorker, laws
 from sim.scenario.load import load_scenario
 from tests.calibration.aic_files import Engine, engines

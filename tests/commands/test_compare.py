@@ -32,7 +32,7 @@ def test_scenarios_side_by_side() -> None:
     assert result.exit_code == 0
     assert not result.stderr
     assert max(map(len, lines)) <= 100
-    assert " ".join(lines[0].split()) == "Compared with agg8 means of 3 seeds: 0, 1, 2"
+    assert " ".join(lines[0].split()) == "Compared with agg8 means of seeds 0 to 2"
     assert " ".join(lines[5].split()) == "agg8 agg4 agg4 - agg8 agg4 / agg8"
     labels = [line[:24].strip() for line in lines[6:21]]
     assert labels[:2] == ["TTFT p50", "TTFT p95"]

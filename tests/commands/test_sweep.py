@@ -60,7 +60,7 @@ def test_a_table_with_a_row_for_each_point() -> None:
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
 
     assert result.exit_code == 0
-    assert lines[0].endswith("means of 3 seeds: 0, 1, 2")
+    assert lines[0].endswith("means of seeds 0 to 2")
     assert lines[5:8] == ["0 4", "0.5 4", "1 4"]
     assert result.stderr.splitlines() == [
         f"overlap_score_credit={credit}: Requests 4" for credit in ("0", "0.5", "1")
@@ -98,7 +98,7 @@ def test_a_folder_has_table_plots_and_runs_and_a_second_call_uses_them(
 
 def test_draws_are_bands() -> None:
     result = call("agg8", *SMALL, "--draws", "3", "--repeat", "2", "--jobs", "1", "--metric", "ttft_s.p50")
-    assert result.stdout.splitlines()[0].endswith("medians of 3 draws, 2 seeds: 0, 1")
+    assert result.stdout.splitlines()[0].endswith("medians of 3 draws, seeds 0 and 1")
 
 
 def test_each_sampled_point_has_all_draws() -> None:

@@ -38,7 +38,7 @@ def test_what_a_user_holds_is_the_runs_with_views() -> None:
 def test_a_comparison_shows_the_table_of_the_command_line() -> None:
     lines = repr(shown()).splitlines()
     assert lines[0].startswith("Compared with fast  ")
-    assert lines[0].endswith("  means of 3 seeds: 0, 1, 2")
+    assert lines[0].endswith("  means of seeds 0 to 2")
     assert [line.split()[0] for line in lines if line.startswith(("TTFT", "E2E"))] == ["TTFT"]
     assert shown()._repr_html_().startswith("<pre")
 

@@ -4,7 +4,7 @@ from array import array
 from collections.abc import Callable, Sequence
 from math import inf, nan
 
-from sim.base.units import plural
+from sim.base.words import exactly
 from sim.cluster.clients.client import Act
 from sim.cluster.clients.schedule import later
 from sim.cluster.clients.think import Think
@@ -123,7 +123,7 @@ class Lanes:
     def notes(self) -> list[str]:
         """See `Client`."""
         n, groups = self._n_taken, len(self._groups)
-        says = f"{self._lanes:,} {plural(self._lanes, 'lane')} took {n:,} {plural(n, 'session')}"
+        says = f"{exactly(self._lanes, 'lane')} took {exactly(n, 'session')}"
         says += " (a session with its sub-agents counts once)" if groups < len(self._trace.sessions) else ""
         if n > groups:
             again = n - groups

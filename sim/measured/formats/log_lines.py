@@ -14,7 +14,7 @@ from typing import Any
 
 from sim.base.errors import InputError
 from sim.base.reading import json_object, lines
-from sim.base.units import plural
+from sim.base.words import plural
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _LINE = re.compile(

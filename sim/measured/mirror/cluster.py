@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sim.base.words import exactly
 from sim.measured.commands import Commands
 from sim.measured.formats.flags import Command
 from sim.measured.formats.prometheus import Window
@@ -108,5 +109,6 @@ def _tell_replay(run: MeasuredRun, found: Found, folder: Path | None) -> None:
         found.tell("replay.max_concurrency", limit, "the client's result")
         if run.trace and run.bench.n_requests < len(run.trace.requests):
             found.note(
-                f"the client sent {run.bench.n_requests} of the trace's {len(run.trace.requests)} rows"
+                f"the client sent {run.bench.n_requests} of the trace's "
+                f"{exactly(len(run.trace.requests), 'row')}"
             )

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.text import Text
 
-from sim.base.units import format_bytes
+from sim.base.words import exactly, format_bytes
 from sim.hardware.capacity import Capacity
 from sim.hardware.parallel import Parallel
 from sim.hardware.runtime_memory import Runtime
@@ -74,7 +74,8 @@ def beside(
             f" ({estimate / result.num_blocks - 1:+.1%})" if len(result.engine.layout.groups) == 1 else ""
         )
         notes.append(
-            f"AIConfigurator's core estimates {estimate:,} blocks of {result.block_tokens} tokens{beside}"
+            f"AIConfigurator's core estimates {exactly(estimate, 'block')} of "
+            f"{exactly(result.block_tokens, 'token')}{beside}"
         )
     elif estimate:
         notes.append(f"AIConfigurator's core has no estimate: {estimate}")
@@ -91,7 +92,7 @@ def by_other_releases(found: Mapping[str, Capacity], result: Capacity, release: 
     if known or not others:
         return []
     leaves = ", ".join(
-        f"that of {name} leaves {other.pool_tokens:,} tokens" for name, other in others.items()
+        f"that of {name} leaves {exactly(other.pool_tokens, 'token')}" for name, other in others.items()
     )
     return [
         f"peak activation and CUDA graphs by a rule made of one log of vLLM {release}, {_MADE_OF[release]}; "
@@ -110,7 +111,7 @@ def _engine_lines(result: Capacity) -> list[Line]:
             Line(
                 f"  stage {share.stage}",
                 format_bytes(share.weights_bytes),
-                f"weights a GPU, {share.layers} layers",
+                f"weights a GPU, {exactly(share.layers, 'layer')}",
             )
             for share in shares
         ]
@@ -166,7 +167,7 @@ def _pool_lines(result: Capacity) -> list[Line]:
         Line(
             "KV pool",
             format_bytes(result.pool_bytes),
-            f"{result.num_blocks:,} blocks, given"
+            f"{exactly(result.num_blocks, 'block')}, given"
             if result.blocks_given
             else " - ".join(map(_gib, (result.usable_bytes, share.weights_bytes, taken.total))),
         ),
@@ -183,17 +184,17 @@ def _runtime(taken: Runtime) -> str:
 
 def _block_lines(result: Capacity) -> list[Line]:
     model, share = result.model, result.share
-    blocks, tokens = f"{result.num_blocks:,}", f"{result.block_tokens:,}"
+    blocks = f"{result.num_blocks:,}"
     found = _cache_lines(share, result)
     return [
         *found,
-        Line("block", f"{tokens} tokens", f"{format_bytes(result.block_bytes)}"),
+        Line("block", exactly(result.block_tokens, "token"), f"{format_bytes(result.block_bytes)}"),
         Line("KV blocks", blocks, "given" if result.blocks_given else "KV pool / block"),
         _pool_tokens(result),
         Line(
             "maximum concurrency",
             f"{result.max_concurrency:.3f}x",
-            f"sequences of {model.max_model_len:,} tokens",
+            f"sequences of {exactly(model.max_model_len, 'token')}",
         ),
     ]
 
@@ -215,7 +216,7 @@ def _cache_lines(share: GpuShare, result: Capacity) -> list[Line]:
             Line(
                 "KV cache of a token",
                 format_bytes(share.kv_bytes_per_token),
-                f"{share.kv_bytes_per_token // share.kv_layers:,} B x {share.kv_layers} layers",
+                f"{share.kv_bytes_per_token // share.kv_layers:,} B x {exactly(share.kv_layers, 'layer')}",
             )
         )
     if share.state_layers:
@@ -223,7 +224,8 @@ def _cache_lines(share: GpuShare, result: Capacity) -> list[Line]:
             Line(
                 "state of a sequence",
                 format_bytes(share.state_bytes_per_sequence, 1),
-                f"{share.state_bytes_per_sequence // share.state_layers:,} B x {share.state_layers} layers",
+                f"{share.state_bytes_per_sequence // share.state_layers:,} B x "
+                f"{exactly(share.state_layers, 'layer')}",
             )
         )
     groups = result.engine.layout.groups
@@ -233,7 +235,11 @@ def _cache_lines(share: GpuShare, result: Capacity) -> list[Line]:
         window = f" of {spec.window_tokens:,}" if spec.window_tokens else ""
         kind = _KINDS[spec.kind].format(window)
         found.append(
-            Line(f"cache group {number}", f"{layers} layers", f"{kind}, blocks of {spec.block_tokens} tokens")
+            Line(
+                f"cache group {number}",
+                exactly(layers, "layer"),
+                f"{kind}, blocks of {exactly(spec.block_tokens, 'token')}",
+            )
         )
     return found
 
@@ -247,35 +253,46 @@ def _session_lines(result: Capacity) -> list[Line]:
     if result.model.windows:
         size, arithmetic = (
             session.grown * result.block_bytes,
-            f"{session.grown:,} blocks, with what its windows read",
+            f"{exactly(session.grown, 'block')}, with what its windows read",
         )
-    found = [Line(f"session of {session.tokens:,} tokens", format_bytes(size, 1), arithmetic)]
+    found = [Line(f"session of {exactly(session.tokens, 'token')}", format_bytes(size, 1), arithmetic)]
     places = [("GPU", result.idle, f"{result.num_blocks - 1:,}")]
     places += [(f"{format_bytes(tier.n_bytes)} of host", tier, f"{tier.blocks:,}") for tier in result.host]
     for place, tier, blocks in places:
         if not grouped:
             found.append(
-                Line(f"  kept in {place}", str(tier.grown_sessions), f"{blocks} / {session.grown:,} blocks")
+                Line(
+                    f"  kept in {place}",
+                    str(tier.grown_sessions),
+                    f"{blocks} / {exactly(session.grown, 'block')}",
+                )
             )
             continue
         found += [
             Line(
-                f"  kept in {place}, grown", str(tier.grown_sessions), f"{blocks} / {session.grown:,} blocks"
+                f"  kept in {place}, grown",
+                str(tier.grown_sessions),
+                f"{blocks} / {exactly(session.grown, 'block')}",
             ),
-            Line(f"  kept in {place}, cold", str(tier.cold_sessions), f"{blocks} / {session.cold:,} blocks"),
+            Line(
+                f"  kept in {place}, cold",
+                str(tier.cold_sessions),
+                f"{blocks} / {exactly(session.cold, 'block')}",
+            ),
         ]
     if grouped:
         found += [
             Line(
                 "  cold, running at once",
                 str(result.running_cold_async),
-                f"asynchronous scheduling: {session.cold_prefill_async:,} blocks in prefill, then "
+                f"asynchronous scheduling: {exactly(session.cold_prefill_async, 'block')} in prefill, then "
                 f"{session.cold_decode_async:,}",
             ),
             Line(
                 "",
                 str(result.running_cold_sync),
-                f"synchronous: {session.cold_prefill_sync:,} blocks in prefill, then {session.grown:,}",
+                f"synchronous: {exactly(session.cold_prefill_sync, 'block')} in prefill, then "
+                f"{session.grown:,}",
             ),
         ]
     return found

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from sim.base import words
 from sim.base.shown import WIDTH
+from sim.base.words import exactly
 from sim.results.quantities import label, unit
 from sim.results.refusals import nothing_served
 from sim.runs.comparison import Comparison
@@ -237,7 +238,7 @@ def _paired_note(comparison: Comparison) -> list[str]:
         return []
     level = f"{100 * CONFIDENCE:.0f} %"
     if len(comparison.seeds) < LEAST_PAIRS:
-        return [f"no intervals: they take {LEAST_PAIRS} seeds or more"]
+        return [f"no intervals: they take {exactly(LEAST_PAIRS, 'seed')} or more"]
     return [
         f"± is half of a {level} interval over the seeds, paired by seed, and of ratios it is in brackets; "
         "bold: equal is outside of it"

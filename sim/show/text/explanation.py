@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from sim.base import words
-from sim.base.units import plural
+from sim.base.words import counted, exactly
 from sim.ledger.account import CAUSES
 from sim.results.explanation import Choice, Explanation, Values
 from sim.results.labels import CAUSE_LABELS
@@ -49,12 +49,12 @@ def render_explanation(found: Explanation) -> RenderableType:
 
 
 def _asked(request: Values, block_tokens: int) -> Text:
-    says = f"{words.count(request['prompt_tokens'])} prompt tokens"
+    says = counted(request["prompt_tokens"], "prompt token")
     if request["required_tokens"] is not None:
         says += f", {words.count(request['required_tokens'])} of them in no earlier prompt"
     if request["returned_tokens"]:
         says += f", {words.count(request['returned_tokens'])} of these in an earlier answer"
-    return Text(f"{says}; blocks of {block_tokens} tokens")
+    return Text(f"{says}; blocks of {exactly(block_tokens, 'token')}")
 
 
 def _choice(choice: Choice, block_tokens: int) -> RenderableType:
@@ -110,7 +110,7 @@ def _terms(choice: Choice, block_tokens: int) -> list[_Term]:
         terms.append(_Term("taints", lambda row: words.number(row["taint_factor"])))
     terms.append(_Term("cost", lambda row: _blocks(row["cost"])))
     if _EXPECTED in choice.candidates[0]:
-        terms.append(_Term("to recompute", lambda row: f"{words.count(row[_EXPECTED])} tokens"))
+        terms.append(_Term("to recompute", lambda row: counted(row[_EXPECTED], "token")))
     return terms
 
 
@@ -139,7 +139,7 @@ def _afterwards(request: Values) -> RenderableType:
     """Say what became of the request."""
     facts = {"Status": request["status"] + (f": {request['reason']}" if request["reason"] else "")}
     if request["retries"]:
-        times = f"{request['retries']} {plural(request['retries'], 'time')}"
+        times = exactly(request["retries"], "time")
         facts["Tried again"] = f"{times}, its worker having been lost"
     if request.get("router_queue_s"):
         facts["At the router"] = f"waited {words.seconds(request['router_queue_s'])} in its queue"
@@ -155,7 +155,7 @@ def _afterwards(request: Values) -> RenderableType:
         if request["credit_tokens"] is not None:
             hits += f"; the router took {words.count(request['credit_tokens'])} to be cached"
         facts["Hit"] = hits
-        facts["Computed"] = f"{words.count(request['computed_prompt_tokens'])} prompt tokens"
+        facts["Computed"] = counted(request["computed_prompt_tokens"], "prompt token")
         causes = ", ".join(
             f"{words.count(request[f'{cause}_tokens'])} {CAUSE_LABELS[cause]}"
             for cause in CAUSES
@@ -164,7 +164,7 @@ def _afterwards(request: Values) -> RenderableType:
         facts["Recomputed"] = words.count(request["recomputed_tokens"]) + (f": {causes}" if causes else "")
     if request["pull_end_s"] is not None:
         took = words.seconds(request["pull_end_s"] - request["pull_start_s"])
-        facts["KV pulled"] = f"{words.count(request['pulled_bytes'])}B in {took}"
+        facts["KV pulled"] = f"{words.data(request['pulled_bytes'])} in {took}"
     grid = PageTable.grid(padding=(0, 2, 0, 0))
     for name, fact in facts.items():
         grid.add_row(Text(name, style="dim"), Text(fact))
@@ -178,13 +178,14 @@ def _alternative(found: Explanation) -> Sequence[RenderableType]:
         return ()
     chosen = next(choice for choice in found.choices if _EXPECTED in choice.candidates[0])
     spared = fewest.chosen_expected_tokens - fewest.expected_tokens
-    tokens = words.count(fewest.expected_tokens)
+    tokens = counted(fewest.expected_tokens, "token")
     if fewest.worker == chosen.chosen:
-        says = f"the chosen worker, {fewest.worker}: {tokens} tokens expected, no candidate less"
+        says = f"the chosen worker, {fewest.worker}: {tokens} expected, no candidate less"
     else:
         cost = next(row["cost"] for row in chosen.candidates if row["chosen"])
         says = (
-            f"worker {fewest.worker}: {tokens} tokens expected, {words.count(spared)} less than worker "
+            f"worker {fewest.worker}: {tokens} expected, {words.count(spared)} less than "
+            "worker "
             f"{chosen.chosen}, {_against(fewest.cost - cost)}"
         )
     return (Text(), Text.assemble(("Choice with the fewest recomputed tokens: ", "bold"), says))
@@ -197,8 +198,8 @@ def _oracle(found: Explanation) -> Sequence[RenderableType]:
         return ()
     says = "no candidate truly had more of the prompt than the chosen worker"
     if regret.tokens:
-        tokens = words.count(regret.tokens)
-        says = f"the oracle would have chosen worker {regret.worker}: {tokens} tokens less to compute"
+        tokens = counted(regret.tokens, "token")
+        says = f"the oracle would have chosen worker {regret.worker}: {tokens} less to compute"
     return (Text.assemble(("By the caches themselves: ", "bold"), says),)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sim.base import words
+from sim.base.words import counted
 from sim.results.labels import LATENCY_LABELS
 
 
@@ -16,7 +17,7 @@ def routing_facts(summary: Mapping[str, Any]) -> dict[str, str]:
             f"{words.count(router['decisions'])}, {words.count(router['ties'])} of them ties"
         ),
         **_router_queue(summary),
-        "Over-credit": f"{words.count(router['overcredit_tokens'])} tokens",
+        "Over-credit": counted(router["overcredit_tokens"], "token"),
         **_regret(router),
         "Throughput": f"{words.number(throughput['requests_per_s'])} requests/s",
         **_goodput(summary),
@@ -41,8 +42,8 @@ def _regret(router: Mapping[str, Any]) -> dict[str, str]:
         return {}
     share = words.percent(router["regret_share"])
     least = router.get("least_computed_tokens")
-    bound = {} if least is None else {"To compute": f"{words.count(least)} tokens at least, however routed"}
-    return {"Regret": f"{words.count(router['regret_tokens'])} tokens, {share} of prompts"} | bound
+    bound = {} if least is None else {"To compute": f"{counted(least, 'token')} at least, however routed"}
+    return {"Regret": f"{counted(router['regret_tokens'], 'token')}, {share} of prompts"} | bound
 
 
 def _goodput(summary: Mapping[str, Any]) -> dict[str, str]:
@@ -59,7 +60,7 @@ def _goodput(summary: Mapping[str, Any]) -> dict[str, str]:
 def engine_facts(summary: Mapping[str, Any]) -> dict[str, str]:
     """Return what there is to say about engines and their memory, by name."""
     occupancy = summary["occupancy"]
-    again = words.count(summary["prefill"]["recomputed_output_tokens"])
+    again = counted(summary["prefill"]["recomputed_output_tokens"], "output token")
     pools = {"KV pool in use": _full(occupancy["pool"])}
     if occupancy["decode_pool"] is not None:
         pools = {
@@ -71,7 +72,7 @@ def engine_facts(summary: Mapping[str, Any]) -> dict[str, str]:
         "CPU tier filled": _full(occupancy["cpu_tier"]),
         **_pulls(summary["pulls"]),
         **_kv_returned(summary),
-        "Preemptions": f"{words.count(summary['preemptions'])}, {again} output tokens redone",
+        "Preemptions": f"{words.count(summary['preemptions'])}, {again} redone",
         "Output": f"{words.number(summary['throughput']['output_tokens_per_s'])} tokens/s",
         "GPU time": f"{words.number(summary['gpu_hours'])} h",
     }
@@ -80,9 +81,9 @@ def engine_facts(summary: Mapping[str, Any]) -> dict[str, str]:
 def _pulls(pulls: Mapping[str, Any] | None) -> dict[str, str]:
     if pulls is None:
         return {}
-    expired = f", {words.count(pulls['leases_expired'])} leases expired" if pulls["leases_expired"] else ""
+    expired = f", {counted(pulls['leases_expired'], 'lease')} expired" if pulls["leases_expired"] else ""
     took = f"{words.seconds(pulls['mean_s'])} mean, {words.seconds(pulls['max_s'])} max"
-    return {"KV pulled": f"{words.count(pulls['n_bytes'])}B, {took}{expired}"}
+    return {"KV pulled": f"{words.data(pulls['n_bytes'])}, {took}{expired}"}
 
 
 def _kv_returned(summary: Mapping[str, Any]) -> dict[str, str]:
@@ -91,7 +92,7 @@ def _kv_returned(summary: Mapping[str, Any]) -> dict[str, str]:
     if back is None:
         return {}
     return {
-        "KV returned": f"{words.count(back['n_bytes'])}B, {words.count(back['tokens'])} tokens",
+        "KV returned": f"{words.data(back['n_bytes'])}, {counted(back['tokens'], 'token')}",
         "Decode CPU tier": _full(summary["occupancy"]["decode_cpu_tier"]),
     }
 

@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from sim.base import words
-from sim.base.units import plural
+from sim.base.words import counted
 from sim.show.text.page_parts import footnotes, heading, pairs, table
 from sim.show.text.page_table import Beside, PageTable
 from sim.traces.inspection import PERCENTILES, Inspection, Spread
@@ -40,10 +40,10 @@ def render_inspection(found: Inspection) -> RenderableType:
 def counts_line(found: Inspection) -> Text:
     """Return how much there is."""
     counts = [
-        f"{words.count(found.requests)} {plural(found.requests, 'request')}",
-        f"{words.count(found.sessions)} {plural(found.sessions, 'session')}",
-        f"{words.count(found.prompt_tokens)} prompt tokens",
-        f"{words.count(found.output_tokens)} output tokens",
+        counted(found.requests, "request"),
+        counted(found.sessions, "session"),
+        counted(found.prompt_tokens, "prompt token"),
+        counted(found.output_tokens, "output token"),
     ]
     line = Text(" · ".join(counts))
     for n, what in ((found.dropped, "dropped"), (found.fixed, "changed")):
@@ -101,7 +101,7 @@ def _facts(found: Inspection) -> dict[str, str]:
     kept = found.kept_tokens
     facts = {
         "Tokens a hash id": words.count(found.chunk_tokens),
-        "Answers in prompts": f"{words.count(found.answer_tokens)} tokens",
+        "Answers in prompts": counted(found.answer_tokens, "token"),
     }
     if unit is not None:
         facts["Unit of its times"] = words.seconds(unit)
@@ -111,10 +111,10 @@ def _facts(found: Inspection) -> dict[str, str]:
     facts["Repeated sessions"] = words.count(found.duplicate_sessions)
     if found.sub_agents or found.joins:
         facts["Sub-agents"] = words.count(found.sub_agents)
-        facts["Wait for several"] = f"{words.count(found.joins)} {plural(found.joins, 'request')}"
+        facts["Wait for several"] = counted(found.joins, "request")
     models = [f"{name} ({words.count(n)})" for name, n in found.models.items()]
     return facts | ({"Models": ", ".join(models)} if models else {})
 
 
 def _kept(tokens: int, found: Inspection) -> str:
-    return f"{words.count(tokens)} tokens, {words.percent(tokens / found.prompt_tokens)}"
+    return f"{counted(tokens, 'token')}, {words.percent(tokens / found.prompt_tokens)}"

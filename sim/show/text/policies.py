@@ -6,6 +6,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from sim.base import words
+from sim.base.words import exactly
 from sim.results.quantities import USUAL, label, select_or, unit
 from sim.results.refusals import nothing_served
 from sim.runs.comparison import Comparison
@@ -139,7 +140,7 @@ def _spread_note(comparison: Comparison) -> list[str]:
     if comparison.has_bands:
         return [f"below each number: {BAND_WORDS}", f"{bold} draw", *few_note(comparison.draws)]
     if len(comparison.seeds) < LEAST_PAIRS:
-        return [f"no intervals: they take {LEAST_PAIRS} seeds or more"]
+        return [f"no intervals: they take {exactly(LEAST_PAIRS, 'seed')} or more"]
     level = f"{100 * CONFIDENCE:.0f} %"
     return [f"below each number: {level} interval of the mean over the seeds; {bold} seed"]
 

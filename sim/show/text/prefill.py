@@ -7,6 +7,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from sim.base import words
+from sim.base.words import counted
 from sim.results.labels import CAUSE_LABELS, SOURCE_LABELS
 from sim.show.text.page_parts import table
 from sim.show.text.page_table import Beside, PageTable
@@ -32,12 +33,12 @@ def recomputation_line(prefill: Mapping[str, Any]) -> Text:
     if prefill.get("uncounted_tokens"):
         counters = (
             "the engines' own counters do not say: "
-            f"{words.count(prefill['uncounted_tokens'])} tokens are of requests that came to no first token"
+            f"{counted(prefill['uncounted_tokens'], 'token')} are of requests that came to no first token"
         )
     return Text.assemble(
         ("Recomputation ", "bold"),
         (words.percent(prefill["recomputation"]), "bold yellow"),
-        f"  {words.count(prefill['computed_tokens'])} prompt tokens computed, "
+        f"  {counted(prefill['computed_tokens'], 'prompt token')} computed, "
         f"{words.count(prefill['required_tokens'])} required "
         f"({words.count(prefill['required_block_tokens'])} in whole blocks)\n",
         (counters, "dim"),
@@ -53,7 +54,7 @@ def _returned(prefill: Mapping[str, Any]) -> list[tuple[str, str]]:
     hit = prefill["returned_hit_tokens"]
     return [
         (
-            f"\n{words.count(tokens)} required tokens are of earlier answers and prompt ends before them: "
+            f"\n{counted(tokens, 'required token')} are of earlier answers and prompt ends before them: "
             f"{words.count(hit)} hit, {words.count(tokens - hit)} computed again",
             "dim",
         )

@@ -7,6 +7,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from sim.base import words
+from sim.base.words import exactly, numbered
 from sim.results.labels import CAUSE_LABELS
 from sim.results.lateness import is_notable, late_sentence, mean_numbers
 from sim.results.phases import left_out_of
@@ -108,7 +109,7 @@ def render_repeats(combined: Mapping[str, Any], title: str, notes: Sequence[str]
             number = _at(spreads, path.split("/"))
             if number is not None and (path not in _WHERE_NOT_ZERO or number["most"]):
                 mark = " *" if path.replace("/", ".") in thin else ""
-                runs = f" ({number['n']} of {n} runs)" if number["n"] < n else ""
+                runs = f" ({number['n']} of {exactly(n, 'run')})" if number["n"] < n else ""
                 rows.add_row(label + mark + runs, *_cells(number, middle, shown))
     summaries = combined["runs"]
     head = Group(heading(title, runs_text(seeds, draws)), *rules_line(summaries))
@@ -123,9 +124,9 @@ def render_repeats(combined: Mapping[str, Any], title: str, notes: Sequence[str]
 
 
 def runs_text(seeds: Sequence[int], draws: Sequence[int] = ()) -> str:
-    """Return which runs numbers stand for: "20 draws, 2 seeds: 0, 1"."""
-    some = f"seed {seeds[0]}" if len(seeds) == 1 else f"{len(seeds)} seeds: {', '.join(map(str, seeds))}"
-    return f"{len(draws)} draws, {some}" if len(draws) > 1 else some
+    """Return which runs numbers stand for: "20 draws, seeds 0 and 1"."""
+    some = numbered("seed", seeds)
+    return f"{exactly(len(draws), 'draw')}, {some}" if len(draws) > 1 else some
 
 
 def trace_note(seeds: Sequence[int], workloads: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -142,7 +143,9 @@ def few_note(draws: Sequence[int]) -> list[str]:
     """Return what to say of too few draws."""
     if len(draws) >= FEW:
         return []
-    return [f"with fewer than {FEW} draws the ends of a band are about the least and the most of them"]
+    return [
+        f"with fewer than {exactly(FEW, 'draw')} the ends of a band are about the least and the most of them"
+    ]
 
 
 def _at(node: Any, keys: Sequence[str]) -> Mapping[str, Any] | None:

@@ -8,7 +8,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from sim.base import words
-from sim.base.units import plural
+from sim.base.words import counted
 from sim.results.lateness import is_notable, late_sentence
 from sim.results.phases import left_out_lines, n_first
 from sim.results.quantities import flat
@@ -66,7 +66,7 @@ def requests_line(summary: Mapping[str, Any]) -> Text:
     """Return how many requests there were, of how many in the trace's file, and what became of them."""
     requests, in_file = summary["requests"], summary.get("requests_in_file")
     total = requests["total"]
-    line = Text(f"{words.count(total)} {plural(total, 'request')}")
+    line = Text(counted(total, "request"))
     if in_file is not None and in_file > total + n_first(summary):
         line.append(f" of the {words.count(in_file)} in the file", style="bold yellow")
     line.append(f": {words.count(requests['completed'])} completed")

@@ -6,6 +6,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from sim.base import words
+from sim.base.words import exactly
 from sim.results.quantities import label, unit
 from sim.results.refusals import nothing_served
 from sim.runs.comparison_rows import Row
@@ -97,7 +98,7 @@ def _interval_note(sweep: Sweep) -> list[str]:
     if sweep.has_bands:
         return [f"in brackets: {BAND_WORDS}", *few_note(sweep.draws)]
     if len(sweep.seeds) < LEAST_PAIRS:
-        return [f"no intervals: they take {LEAST_PAIRS} seeds or more"]
+        return [f"no intervals: they take {exactly(LEAST_PAIRS, 'seed')} or more"]
     return [f"in brackets: {100 * CONFIDENCE:.0f} % interval of the mean over the seeds"]
 
 

@@ -6,9 +6,8 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from sim.base import words
 from sim.base.errors import escaped
-from sim.base.units import plural
+from sim.base.words import counted
 from sim.show.text.page_parts import footnotes
 from sim.traces.writers.writer import Writer
 from sim.workload.request import Trace
@@ -20,8 +19,7 @@ def render_written(
     """Return what is in a file, what is `lost`, and how to run it, ready to print."""
     requests, sessions = len(trace.requests), len(trace.sessions)
     counts = (
-        f"{words.count(requests)} {plural(requests, 'request')}, "
-        f"{words.count(sessions)} {plural(sessions, 'session')} of {trace.source}, as {target.name}"
+        f"{counted(requests, 'request')}, {counted(sessions, 'session')} of {trace.source}, as {target.name}"
     )
     said = [*also, target.hint(trace), *trace.notes]
     return Group(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from sim.base.words import exactly
 from sim.traces.moments import Place
 from sim.traces.writers.writer import Row, Writer, mooncake_row, timed
 from sim.workload.request import Request
@@ -16,5 +17,7 @@ WRITER = Writer(
     name="mooncake",
     row=_row,
     carries=frozenset({"turns", "tag"}),
-    hint=lambda trace: f"one hash id stands for {trace.chunk_tokens} tokens; in Mooncake's own files for 512",
+    hint=lambda trace: (
+        f"one hash id stands for {exactly(trace.chunk_tokens, 'token')}; in Mooncake's own files for 512"
+    ),
 )

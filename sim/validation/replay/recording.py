@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from sim.base.errors import InputError
+from sim.base.words import exactly
 from sim.kv.prefix import PrefixTable
 from sim.measured.account import account
 from sim.measured.request import MeasuredRequest
@@ -77,24 +78,29 @@ class Recording:
         found = []
         if n < len(self.run.requests):
             found.append(
-                f"{len(self.run.requests) - n} of {len(self.run.requests)} requests failed before the router "
+                f"{len(self.run.requests) - n} of {exactly(len(self.run.requests), 'request')} failed "
+                "before the router "
                 "chose a worker: they are not sent"
             )
         if n_failed:
             found.append(
-                f"{n_failed} of {n} requests failed: they are sent but not compared, and what they had "
+                f"{n_failed} of {exactly(n, 'request')} failed: they are sent but not compared, and what "
+                "they had "
                 "computed by then is in the engines' counters"
             )
         untimed = sum(index not in self.times for index in self.completed)
         if untimed:
-            found.append(f"{untimed} of {n} requests have no recorded times: the scenario's law times them")
+            found.append(
+                f"{untimed} of {exactly(n, 'request')} have no recorded times: the scenario's law times them"
+            )
         if len(self.ranks) < n:
-            found.append(f"the worker of {n - len(self.ranks)} of {n} requests is not known")
+            found.append(f"the worker of {n - len(self.ranks)} of {exactly(n, 'request')} is not known")
         block_tokens = self.run.block_tokens
         stale = stale_tokens(self.requests, self.trace, block_tokens) if block_tokens else {}
         if stale:
             found.append(
-                f"the router credited {sum(stale.values()):,} tokens, to {len(stale)} of {n} requests, that "
+                f"the router credited {exactly(sum(stale.values()), 'token')}, to {len(stale)} of "
+                f"{exactly(n, 'request')}, that "
                 "no earlier request had sent: its index was not empty at the start, as that of a replay is"
             )
         return found
@@ -123,7 +129,8 @@ def recording(run: MeasuredRun) -> Recording:
     begins = {request.row: begin for request in reached if (begin := _begin_s(request)) is not None}
     if len(begins) < len(reached) or not reached:
         raise InputError(
-            f"{run.folder.path}: {len(reached) - len(begins)} requests without a time of sending, of "
+            f"{run.folder.path}: {exactly(len(reached) - len(begins), 'request')} without a time of "
+            "sending, of "
             f"{len(reached)} that reached a worker: a replay needs the details of the client's result "
             "(--save-detailed), or the router's log"
         )

@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from sim.base.units import plural
+from sim.base.words import exactly
 from sim.show.text.page_parts import footnotes, heading
 from sim.show.text.page_table import PageTable
 from sim.validation.requests.validate import COLUMNS
@@ -52,7 +52,7 @@ def _unserved(runs: Sequence[Mapping[str, Any]]) -> Iterable[RenderableType]:
     names = ", ".join(run["name"] for run in found[:3]) + (", ..." if len(found) > 3 else "")
     yield Text.assemble(
         ("Refused: ", "bold red"),
-        f"{n:,} of {of:,} {plural(of, 'request')} that the measured engine served are refused here (longer "
+        f"{n:,} of {exactly(of, 'request')} that the measured engine served are refused here (longer "
         f"than max_model_len or the pool), in {_count(len(found))}: {names}. Errors are of the others alone",
     )
     yield Text()
@@ -98,7 +98,7 @@ def _groups(result: Mapping[str, Any]) -> PageTable:
 
 
 def _count(count: int) -> str:
-    return f"{count} {plural(count, 'run')}"
+    return exactly(count, "run")
 
 
 def _cells(numbers: Mapping[str, float | None], *, signed: bool) -> Iterable[str]:

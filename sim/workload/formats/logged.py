@@ -10,6 +10,7 @@ from pydantic_core import from_json
 
 from sim.base.errors import InputError, is_inert
 from sim.base.reading import lines
+from sim.base.words import exactly
 from sim.workload.calls import Call
 
 MOST_TOKENS = 20_000_000
@@ -69,7 +70,7 @@ def files_of(path: Path, wanted: Callable[[Path], bool]) -> list[Path]:
     try:
         for number, each in enumerate(path.rglob("*"), start=1):
             if number > MOST_FILES:
-                raise InputError(f"{path}: has more than {MOST_FILES:,} files")
+                raise InputError(f"{path}: has more than {exactly(MOST_FILES, 'file')}")
             if wanted(each) and each.is_file():
                 found.append(each)
     except OSError as error:

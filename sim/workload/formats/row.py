@@ -7,6 +7,7 @@ from typing import Any
 
 from sim.base.errors import InputError, is_inert, shown
 from sim.base.lines import Problems
+from sim.base.words import exactly
 from sim.workload.findings import Findings
 from sim.workload.formats.foreign import foreign_format
 from sim.workload.formats.reader import Reader
@@ -125,7 +126,7 @@ class RowReader(Reader):
         if len(self.models) > 1:
             found = [f"{_named(model)} ({n:,})" for model, n in self.models.most_common()]
             self.findings.notes.append(
-                f"rows name {len(found)} models, all simulated as the scenario's: {_listed(found)}"
+                f"rows name {exactly(len(found), 'model')}, all simulated as the scenario's: {_listed(found)}"
             )
             self.unknown_keys.discard("model")
         if self.unknown_keys:

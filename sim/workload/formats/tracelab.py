@@ -13,6 +13,7 @@ from typing import Any
 
 from sim.base.errors import InputError, escaped
 from sim.base.reading import lines
+from sim.base.words import exactly
 from sim.workload.calls import Call
 from sim.workload.chains import link
 from sim.workload.findings import Findings
@@ -44,7 +45,9 @@ def calls(paths: Sequence[Path], findings: Findings) -> list[Call]:
     files = [file for path in paths for file in files_of(path, lambda each: ".jsonl" in each.suffixes)]
     if any(".csv" in file.suffixes for file in files):
         if len(files) > 1:
-            raise InputError(f"{files[0]}: a replay's CSV is read alone, these are {len(files)} files")
+            raise InputError(
+                f"{files[0]}: a replay's CSV is read alone, these are {exactly(len(files), 'file')}"
+            )
         return _replay(files[0])
     return _rounds(files, findings)
 

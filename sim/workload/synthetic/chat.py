@@ -8,7 +8,8 @@ from pydantic import Field, model_validator
 
 from sim.base.bounds import Count, Factor
 from sim.base.settings import Settings
-from sim.base.units import Seconds, plural
+from sim.base.units import Seconds
+from sim.base.words import exactly, plural
 from sim.workload.growing import FIRST_OWN_SCOPE, Turn, shared_start, timed, with_chunks, with_indices
 from sim.workload.request import Request, Trace
 from sim.workload.synthetic.arrivals import Arrivals, arrivals
@@ -55,7 +56,7 @@ class Chat(Settings):
     def _belong_together(self) -> Self:
         total = self.sessions * self.turns
         if total > MOST_REQUESTS:
-            raise ValueError(f"sessions x turns: at most {MOST_REQUESTS:,} requests")
+            raise ValueError(f"sessions x turns: at most {exactly(MOST_REQUESTS, 'request')}")
         for key in ("requests", "output_tokens"):
             if self.rate_per_s is None and getattr(self, key) is not None:
                 raise ValueError(f"{key}: only beside rate_per_s, with which turns are sent one by one")
@@ -68,8 +69,8 @@ class Chat(Settings):
         draws = Draws("chat", seed)
         conversations = (self._conversation(draws, number) for number in range(self.sessions))
         requests = [request for conversation in conversations for request in conversation]
-        note = f"generated as chat, seed {seed}: {self.sessions:,} {plural(self.sessions, 'conversation')}"
-        note += f" of {self.turns:,} {plural(self.turns, 'turn')} on {self.passages:,} shared "
+        note = f"generated as chat, seed {seed}: {exactly(self.sessions, 'conversation')}"
+        note += f" of {exactly(self.turns, 'turn')} on {self.passages:,} shared "
         note += plural(self.passages, "passage")
         if self.rate_per_s is not None:
             single = self._single(draws, requests, self.rate_per_s)

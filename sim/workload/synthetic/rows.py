@@ -13,7 +13,8 @@ from pydantic import Field, model_validator
 
 from sim.base.bounds import Count, Factor
 from sim.base.settings import Settings
-from sim.base.units import Seconds, Tokens, plural
+from sim.base.units import Seconds, Tokens
+from sim.base.words import exactly
 from sim.kv.runs import BlockRuns
 from sim.workload.growing import ChunkIds, shared_start
 from sim.workload.request import Answer, Request, Trace
@@ -97,7 +98,7 @@ class Rows(Settings):
             sent[which].requests.append(request)
             requests.append(request)
         n = len(self.families)
-        note = f"generated as rows, seed {seed}: {self.requests:,} {plural(self.requests, 'request')}, "
+        note = f"generated as rows, seed {seed}: {exactly(self.requests, 'request')}, "
         note += f"{self.rate_per_s:g} a second, {n:,} {'family' if n == 1 else 'families'}"
         return Trace(tuple(requests), self.chunk_tokens, "rows", (note,), marks_answers=True)
 

@@ -7,7 +7,8 @@ from pydantic import Field, model_validator
 
 from sim.base.bounds import Count, Factor
 from sim.base.settings import Settings
-from sim.base.units import Seconds, plural
+from sim.base.units import Seconds
+from sim.base.words import exactly
 from sim.kv.runs import BlockRuns
 from sim.workload.growing import FIRST_OWN_SCOPE, ChunkIds, shared_start
 from sim.workload.request import Request, Trace
@@ -58,7 +59,7 @@ class SharedPrefix(Settings):
     def _not_too_many(self) -> Self:
         n = sum(stage.requests for stage in self.stages)
         if not 0 < n <= MOST_REQUESTS:
-            raise ValueError(f"stages: have {n:,} requests together; give 1 to {MOST_REQUESTS:,}")
+            raise ValueError(f"stages: have {exactly(n, 'request')} together; give 1 to {MOST_REQUESTS:,}")
         if self.groups * self.prompts_per_group > MOST_REQUESTS:
             raise ValueError(f"groups x prompts_per_group: at most {MOST_REQUESTS:,}")
         return self
@@ -86,9 +87,10 @@ class SharedPrefix(Settings):
                 )
             )
         n = len(self.stages)
-        note = f"generated as shared-prefix, seed {seed}: {len(requests):,} requests, {self.groups:,} groups "
-        note += f"of {self.prompts_per_group:,} {plural(self.prompts_per_group, 'prompt')}, "
-        note += f"{n:,} {plural(n, 'stage')}"
+        note = f"generated as shared-prefix, seed {seed}: {exactly(len(requests), 'request')}, "
+        note += f"{exactly(self.groups, 'group')} "
+        note += f"of {exactly(self.prompts_per_group, 'prompt')}, "
+        note += exactly(n, "stage")
         return Trace(
             tuple(requests), self.chunk_tokens, "shared-prefix", (note,), marks_answers=True, has_tags=True
         )

@@ -20,7 +20,7 @@ def printed(comparison, metrics=METRICS):
 # Differences at 12: 1, 2, 3, so 2 ± 4.303 / sqrt(3). At 20: 0.5, 1.5, 1, so 1 ± 4.303 x 0.5 / sqrt(3);
 # the ratio there is 1.5, times and by exp(0.621 / 1.5).
 TWO_POINTS = """\
-Compared with fast                                                         means of 3 seeds: 0, 1, 2
+Compared with fast                                                             means of seeds 0 to 2
 fast  The fast one
 slow  The slow one
 
@@ -109,7 +109,7 @@ def test_runs_that_no_number_is_of_are_named():
 
     assert text[0].endswith("seed 0")
     assert text[5].split() == ["TTFT", "p50", "1.00", "s", "9.00", "s", "+8.00", "s", "9.00"]
-    assert "· without runs that not all scenarios have: of default 2 seeds: 1, 2" in text
+    assert "· without runs that not all scenarios have: of default seeds 1 and 2" in text
     text = printed(Comparison(["a", "b"], [made("a", 1.0), made("b", 2.0, 1)]), METRICS[:1])
     assert text[5].split() == ["TTFT", "p50", "1.00", "s†", "2.00", "s†", "-", "-"]
     assert any(line.startswith("· no seed and draw is common to all scenarios") for line in text)

@@ -26,7 +26,7 @@ def test_policies_are_lines_with_their_intervals_below() -> None:
     text = lines(render_compared(comparison, METRICS))
     table = [" ".join(line.split()) for line in text[5:12]]
 
-    assert " ".join(text[0].split()) == "Routing policies, compared with kv means of 3 seeds: 0, 1, 2"
+    assert " ".join(text[0].split()) == "Routing policies, compared with kv means of seeds 0 to 2"
     # The mean of 2, 4, 6 lies between 4 / f and 4 f, f = e^(4.303 x 2 / sqrt(3) / 4); its distance from the
     # oracle is a tenth of 2 +- 4.303 / sqrt(3). The random one's is 20 in every pair: no interval.
     assert table == [

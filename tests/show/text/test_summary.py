@@ -94,7 +94,7 @@ def test_the_summary_of_several_seeds():
     runs[2]["itl_s"]["p50"] = None
     text = lines(render_repeats(combine([0, 1, 2], runs), "agg8", ["Step times are priors."]))
 
-    assert text[0].split() == ["agg8", "3", "seeds:", "0,", "1,", "2"]
+    assert text[0].split() == ["agg8", "seeds", "0", "to", "2"]
     # Standard deviation 0.01, t(2) = 4.303: half width 0.0248: 1.01, by and times exp(0.0248 / 1.01).
     rows = dict(line.split("  ", 1) for line in text if "  " in line)
     assert rows["TTFT p50"].split() == ["1.01", "s", "985", "ms", "to", "1.04", "s", "1.00", "s", "1.02", "s"]

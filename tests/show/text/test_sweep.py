@@ -38,7 +38,7 @@ def two_keys() -> Sweep:
 def test_a_row_for_each_point_and_a_gap_where_the_first_key_moves() -> None:
     shown = lines(two_keys(), ["ttft_s.p50", "requests.completed"])
 
-    assert " ".join(shown[0].split()) == "fast The fast one means of 3 seeds: 0, 1, 2"
+    assert " ".join(shown[0].split()) == "fast The fast one means of seeds 0 to 2"
     # Values 11, 12, 13: their mean 12, times and by exp(4.303 x 1 / sqrt(3) / 12).
     assert [line.split() for line in shown[4:9]] == [
         ["1", "10", "12.0", "s", "(9.76", "to", "14.8", "s)", "240"],
@@ -98,7 +98,7 @@ def test_draws_give_medians_with_bands() -> None:
     ]
     shown = lines(Sweep("fast", runs), ["ttft_s.p50"])
 
-    assert " ".join(shown[0].split()) == "fast medians of 3 draws, 2 seeds: 0, 1"
+    assert " ".join(shown[0].split()) == "fast medians of 3 draws, seeds 0 and 1"
     # Of 1, 2, 2, 3, 6, 7 the 2.5th percentile is an eighth of the way from 1 to 2, the 97.5th so from 7 to 6.
     assert shown[3].split() == ["12", "2.50", "s", "(1.12", "to", "6.88", "s)"]
     assert any(line.startswith("· in brackets: the 95 % band of the draws") for line in shown)
