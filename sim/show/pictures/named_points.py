@@ -38,7 +38,7 @@ def name_points(panel: "Axes", names: Sequence[tuple[str, tuple[float, float]]])
     written: list[Bbox] = []
     for number, (name, place) in enumerate(known):
         others = [mark for at, mark in enumerate(marks) if at != number]
-        box = _written(panel, name, place, [*others, *written], points[number], points)
+        box = _written(panel, name, place, [*others, *written], points)
         if box is not None:
             written.append(box)
 
@@ -48,10 +48,11 @@ def _written(
     name: str,
     place: tuple[float, float],
     taken: Sequence["Bbox"],
-    own: tuple[float, float],
     points: Sequence[tuple[float, float]],
 ) -> "Bbox | None":
     """Write a name where it lies on none of these; return its box, None if there is no such place."""
+    x, y = panel.transData.transform(place)
+    own = float(x), float(y)
     inside = panel.bbox
     for (right, up), across, down in _PLACES:
         text = panel.annotate(
