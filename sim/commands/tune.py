@@ -38,6 +38,10 @@ def tune(
             min=3, metavar="N", help="Further seeds, on which the best is compared with the default."
         ),
     ] = 10,
+    price_per_gpu_hour: Annotated[
+        str | None,
+        typer.Option(metavar="PRICE", help='What a GPU costs an hour: 2.5, "2.50 EUR", $2.5.'),
+    ] = None,
     format: Annotated[Format, typer.Option(help="How to print what was found.")] = Format.TEXT,
     out: Resumed = None,
     jobs: Jobs = None,
@@ -51,13 +55,15 @@ def tune(
     from sim.results.metrics import to_json
     from sim.results.refusals import nothing_served
     from sim.runs.saved import write_tuned
+    from sim.show.pictures.tuning import write_trials
     from sim.show.text.tuning import render_tuned
 
     search = plan(scenario, objective, constraints, spaces, overrides, maximise=maximise)
     with runner(out, jobs, "tuning", (1 + trials) * repeat + 2 * check) as run:
-        tuned = search_best(search, run, trials=trials, repeat=repeat, check=check)
+        tuned = search_best(search, run, trials=trials, repeat=repeat, check=check, price=price_per_gpu_hour)
         if out is not None:
             write_tuned(tuned, out)
+            write_trials(tuned, out)
     if format is Format.JSON:
         typer.echo(to_json(tuned.to_dict()), nl=False)
     else:

@@ -5,7 +5,6 @@ cluster holds if, with every seed, each number keeps its limit and every request
 seed does not hold is not run with the others.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -17,12 +16,11 @@ from sim.experiments.floor import find_floor
 from sim.experiments.jobs.counts import check_counts
 from sim.experiments.jobs.execute import Runner
 from sim.experiments.jobs.job import seeded
+from sim.experiments.limits import asked_for, check_limits, check_measured
 from sim.hardware.parallel import Parallel
-from sim.results.quantities import check_number, names_before_runs, names_in
-from sim.results.within import Within
+from sim.results.quantities import names_before_runs, names_in
 from sim.runs.cost import Price
 from sim.runs.layouts import Configuration, Search, aggregated, split
-from sim.runs.run import Run
 from sim.runs.sizing import Sized
 from sim.runs.tried import Tried, by_size
 from sim.scenario.load import load_scenario
@@ -131,11 +129,11 @@ def size(
     """
     check_counts(repeat=repeat, max_gpus=most_gpus)
     limits = [Limit.read(text, "--slo") for text in slo]
-    check_limits(limits, names_before_runs())
+    check_limits(limits, names_before_runs(), "--slo")
     cost = None if price is None else Price.read(price, "--price-per-gpu-hour")
     fixed = with_sessions(source, fixed, sessions)
     base = load_scenario(source, fixed)
-    fixed = [*fixed, *_asked(base, limits)]
+    fixed = [*fixed, *asked_for(base, limits)]
     sizes = read_host_sizes(host_ram, base)
     tries = _Tries(source, fixed, limits, range(base.seed, base.seed + repeat), run)
     parallels = read_tensor_sizes(tensor_parallel, base)
@@ -157,7 +155,7 @@ def size(
         )
     floor = find_floor(source, fixed, parallels, base, run)
     if floor is not None:
-        _check_measured(limits, floor.warm)
+        check_measured(limits, floor.warm, "--slo")
     sized = Sized(
         source,
         limits,
@@ -185,13 +183,6 @@ def with_sessions(source: str, fixed: Sequence[str], sessions: int | None) -> li
     return found
 
 
-def _asked(base: Scenario, limits: Sequence[Limit]) -> list[str]:
-    """Return the `key=value` that have summaries say what limits and bindings are told from."""
-    shares = [limit.within for limit in limits if limit.within is not None]
-    within = json.dumps([*dict.fromkeys([*(base.output.within or ()), *shares])])
-    return ["output.time_spent=true", *([f"output.within={within}"] if shares else [])]
-
-
 def _search(searches: Sequence[Search], tries: _Tries, limits: Sequence[Limit]) -> list[Configuration]:
     """Go through searches side by side, so that what they try next can run at the same time."""
     asked = {search: next(search) for search in searches}
@@ -200,8 +191,8 @@ def _search(searches: Sequence[Search], tries: _Tries, limits: Sequence[Limit]) 
     known = names_in(run.numbers for run in runs)
     if not known:
         raise InputError(runs[0].error)
-    check_limits(limits, known)
-    _check_measured(limits, runs)
+    check_limits(limits, known, "--slo")
+    check_measured(limits, runs, "--slo")
     found: list[Configuration] = []
     while asked:
         tries.make(list(asked.values()))
@@ -226,26 +217,3 @@ def _smallest(found: Sequence[Tried]) -> list[Tried]:
         ):
             kept.append(tried)
     return kept
-
-
-def check_limits(limits: Sequence[Limit], known: Sequence[str]) -> None:
-    """Refuse limits on what no run measures.
-
-    Raises:
-        InputError: names the number, and near ones.
-
-    """
-    for limit in limits:
-        if limit.within is not None:
-            Within.read(limit.within, "--slo")
-        else:
-            check_number(limit.metric, known, "--slo")
-
-
-def _check_measured(limits: Sequence[Limit], runs: Sequence[Run]) -> None:
-    """Refuse a share of a part of the requests that has none."""
-    for limit in limits:
-        part = limit.within and Within.read(limit.within, "--slo").part
-        measured = [run for run in runs if run.summary is not None]
-        if part and measured and all(run.numbers.get(limit.metric) is None for run in measured):
-            raise InputError(f"--slo {limit.text}: no request of the workload is of {part}")

@@ -8,6 +8,7 @@ of completed requests. Who wants it otherwise says so, with a limit on a number 
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import fsum, inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,10 +16,12 @@ from sim.base.errors import InputError
 from sim.base.limits import Limit
 from sim.experiments.jobs.counts import check_counts
 from sim.experiments.jobs.execute import Runner
-from sim.experiments.jobs.job import seeded
+from sim.experiments.jobs.job import Job, seeded
+from sim.experiments.limits import asked_for, check_limits, check_measured
 from sim.results.quantities import check_number, names_before_runs, names_in
 from sim.results.refusals import lost
 from sim.runs.comparison import Comparison
+from sim.runs.cost import Price
 from sim.runs.run import Run
 from sim.runs.tuning import BEST, DEFAULT, Goal, Trial, Tuned
 from sim.scenario.load import load_scenario
@@ -89,7 +92,9 @@ def plan(
     return Search(source, fixed, found, goal)
 
 
-def tune(search: Search, run: Runner, *, trials: int, repeat: int, check: int) -> Tuned:
+def tune(
+    search: Search, run: Runner, *, trials: int, repeat: int, check: int, price: str | None = None
+) -> Tuned:
     """Search, and compare the best with the default. Equal arguments give equal results.
 
     Args:
@@ -98,33 +103,44 @@ def tune(search: Search, run: Runner, *, trials: int, repeat: int, check: int) -
         trials: settings to try; the default is the first of them if the spaces hold it.
         repeat: seeds of each, from the scenario's own on.
         check: further seeds, for the comparison.
+        price: of a GPU hour, such as "2.5" or "2.50 EUR".
 
     Raises:
         InputError: a number has an unknown name, or the default cannot be run.
 
     """
     check_counts(trials=trials, repeat=repeat, check=check)
+    cost = None if price is None else Price.read(price, "--price-per-gpu-hour")
     base = load_scenario(search.source, search.fixed)
     seeds = range(base.seed, base.seed + repeat)
     study = _study(base, search.spaces, search.goal)
-    runs = run(seeded({DEFAULT: base}, {}, seeds))
+    limits = search.goal.limits
+    runs = run(_asked(limits, seeded({DEFAULT: base}, {}, seeds)))
     known = names_in(run.numbers for run in runs)
     if not known:
         raise InputError(runs[0].error)
     _check_names(search.goal, known)
+    check_measured(limits, runs, "--constraint")
     default = _judge(search.goal, {}, runs, inf)
     tried: list[Trial] = []
     for _ in range(trials):
         asked = study.ask()
         written = {space.key: space.write(_suggest(asked, space)) for space in search.spaces}
-        runs = run(seeded({BEST: _with(search, written)}, written, seeds))
+        runs = run(_asked(limits, seeded({BEST: _with(search, written)}, written, seeds)))
         tried.append(_judge(search.goal, written, runs, default.not_completed))
         _tell(study, asked, tried[-1])
     best = min(tried, key=lambda trial: _rank(search.goal, trial))
     fresh = range(seeds.stop, seeds.stop + check)
     sides = {DEFAULT: base, BEST: _with(search, best.written)}
-    beside = Comparison([DEFAULT, BEST], run(seeded(sides, {}, fresh)))
-    return Tuned(search.source, search.goal, seeds, default, tried, best, beside)
+    beside = Comparison([DEFAULT, BEST], run(_asked(limits, seeded(sides, {}, fresh))))
+    return Tuned(search.source, search.goal, seeds, default, tried, best, beside, cost)
+
+
+def _asked(limits: Sequence[Limit], jobs: Sequence[Job]) -> list[Job]:
+    """Return jobs whose summaries say what limits and bindings are told from; their settings stay."""
+    return [
+        replace(job, scenario=load_scenario(job.scenario, asked_for(job.scenario, limits))) for job in jobs
+    ]
 
 
 def _with(search: Search, written: Mapping[str, str]) -> Scenario:
@@ -135,20 +151,19 @@ def _with(search: Search, written: Mapping[str, str]) -> Scenario:
 
 def _check_names(goal: Goal, known: Sequence[str]) -> None:
     check_number(goal.metric, known, "--objective")
-    for limit in goal.limits:
-        check_number(limit.metric, known, "--constraint")
+    check_limits(goal.limits, known, "--constraint")
 
 
 def _judge(goal: Goal, written: Mapping[str, str], runs: Sequence[Run], default_lost: float) -> Trial:
     """Return what a setting came to, beside the requests of a run that the default does not complete."""
-    margins = []
-    for limit in goal.limits:
-        mean = _mean(runs, limit.metric)
-        margins.append(None if mean is None else limit.margin(mean))
+    means = [_mean(runs, limit.metric) for limit in goal.limits]
+    margins = [
+        None if mean is None else limit.margin(mean) for limit, mean in zip(goal.limits, means, strict=True)
+    ]
     found = [lost(run.summary) for run in runs if run.summary is not None]
     not_completed = fsum(found) / len(found) if found else 0.0
     more_lost = 0.0 if goal.weighs_requests else max(0.0, not_completed - default_lost)
-    return Trial(written, _mean(runs, goal.metric), tuple(margins), not_completed, more_lost)
+    return Trial(written, _mean(runs, goal.metric), tuple(margins), not_completed, more_lost, tuple(means))
 
 
 def _mean(runs: Sequence[Run], metric: str) -> float | None:

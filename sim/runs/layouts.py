@@ -4,8 +4,8 @@ Searches are generators: they yield what is to be tried, are sent whether it hol
 found. Nothing here knows how a try is made.
 """
 
-from collections.abc import Callable, Generator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from sim.base.units import format_bytes
 from sim.hardware.parallel import ONE_GPU, Engines, Parallel, cluster_name
@@ -34,6 +34,14 @@ class Layout(NamedTuple):
 
     def __str__(self) -> str:
         return cluster_name(Engines(self.prefill, self.parallel), Engines(self.decode, self.decode_parallel))
+
+
+def layout_of(workers: Mapping[str, Any]) -> Layout:
+    """Return the engines that a scenario's `workers` say, as scenario.toml has them."""
+    sizes = {name: workers.get(f"{name}_parallel", one) for name, one in ONE_GPU._asdict().items()}
+    own = {name: workers.get(f"decode_{name}_parallel", size) for name, size in sizes.items()}
+    first = workers.get("prefill") or workers.get("count") or 1
+    return Layout(first, workers.get("decode") or 0, Parallel(**sizes), Parallel(**own))
 
 
 class Configuration(NamedTuple):

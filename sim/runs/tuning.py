@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sim.base.limits import Limit
 from sim.base.sums import added
+from sim.runs.binding import Binding, binding
 from sim.runs.comparison import Comparison
+from sim.runs.cost import Price, a_thousand
+from sim.runs.layouts import layout_of
 from sim.runs.paired import Estimate, bootstrap_difference
 from sim.runs.run import Run
 from sim.runs.spread import CONFIDENCE
@@ -57,6 +60,8 @@ class Trial:
 
     A number may get better because requests were refused that would have made it worse.
     """
+    limited: tuple[float | None, ...] = ()
+    """The means that have limits."""
 
     @property
     def holds(self) -> bool:
@@ -90,6 +95,38 @@ class Tuned:
     """The best that keeps the limits; else the one that is least outside, whose `holds` is False."""
     check: Comparison
     """Default and best with seeds that the search did not see: what was best there may have been lucky."""
+    price: Price | None = None
+    """Of a GPU hour; None: none was given."""
+
+    @property
+    def best_so_far(self) -> list[float | None]:
+        """The best value of those that hold, after each trial; None before the first."""
+        found: list[float | None] = []
+        least: float | None = None
+        better = max if self.goal.maximise else min
+        for trial in self.trials:
+            if trial.holds and trial.value is not None:
+                least = trial.value if least is None else better(least, trial.value)
+            found.append(least)
+        return found
+
+    def binding(self, name: str) -> Binding | None:
+        """Return what binds the default or the best at the goal's number, in the run where that is worst."""
+        metric = self.goal.metric
+        runs = [
+            run for run in self.check.runs if run.scenario == name and run.numbers.get(metric) is not None
+        ]
+        if not runs:
+            return None
+        worst = min if self.goal.maximise else max
+        run = worst(runs, key=lambda each: each.numbers.get(metric) or 0.0)
+        limit = Limit(metric, 0.0, not self.goal.maximise, "")
+        return binding(run, limit, layout_of(run.settings.get("workers", {})), None, None)
+
+    def hours_a_thousand(self, name: str) -> float | None:
+        """Return the GPU hours of a thousand completed requests of the default or the best, in the check."""
+        hours, requests = (_by_seed(self.check, name, key) for key in ("gpu_hours", "requests.completed"))
+        return a_thousand(added(hours.values()) if hours else None, added(requests.values()))
 
     def beside(self, metrics: Sequence[str] = ()) -> list[Beside]:
         """Return these numbers of the check, those of the goal first."""
@@ -132,6 +169,11 @@ class Tuned:
                     for limit in self.goal.limits
                 ],
             },
+            "binds": {
+                name: found.to_dict() if (found := self.binding(name)) else None for name in (DEFAULT, BEST)
+            },
+            "gpu_hours_a_thousand_requests": {name: self.hours_a_thousand(name) for name in (DEFAULT, BEST)},
+            "price_per_gpu_hour": self.price._asdict() if self.price else None,
             "warnings": warnings_of(self.check),
         }
 
@@ -160,6 +202,7 @@ def _to_dict(trial: Trial) -> dict[str, Any]:
     return {
         "settings": dict(trial.written),
         "value": trial.value,
+        "limited": list(trial.limited),
         "margins": list(trial.margins),
         "holds": trial.holds,
         "not_completed": trial.not_completed,

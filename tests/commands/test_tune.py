@@ -18,6 +18,8 @@ SEARCH = (
     "ttft_s.p95",
     "--constraint",
     "itl_s.p99<1",
+    "--constraint",
+    "1% of by_turn.later.ttft_s<1000",
     "--trials",
     "3",
     "--repeat",
@@ -37,7 +39,16 @@ def test_settings_and_what_they_change(tmp_path: Path, monkeypatch: pytest.Monke
 
     assert (first.exit_code, first.stderr) == (0, "")
     assert "With seeds 1 to 3, which the search did not see" in first.stdout
-    assert {path.name for path in out.iterdir()} == {"best.toml", "runs.jsonl", "trials.parquet", "tune.json"}
+    assert {path.name for path in out.iterdir()} == {
+        "best.toml",
+        "runs.jsonl",
+        "trials.parquet",
+        "trials.png",
+        "tune.json",
+    }
+    assert "What binds TTFT p95" in first.stdout
+    # What runs were asked for beside is no setting of the scenario.
+    assert "time_spent" not in (out / "best.toml").read_text()
     content = json.loads((out / "tune.json").read_text())
     assert len(content["search"]["trials"]) == 3
     best = load_scenario(out / "best.toml")

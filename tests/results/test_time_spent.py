@@ -33,7 +33,7 @@ def test_parts_of_the_slowest_add_up_to_their_time_to_first_token() -> None:
     found = time_spent(requests, rows.tables["links"])
 
     slow = found["slowest"]["by_turn"]["later"]
-    # Queue: 2 at the prefill worker, 0.5 at the decode worker. The rest: 0.5 on the way to each, 1 at the end.
+    # Queue: 2 at the prefill worker, 0.5 at the decode worker. The rest: 0.5 to each of both, 1 at the end.
     assert slow == {
         "n": 1,
         "ttft_s": 14.0,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.hardware.parallel import Parallel
-from sim.runs.layouts import Configuration, Layout, Search, aggregated, split
+from sim.runs.layouts import Configuration, Layout, Search, aggregated, layout_of, split
 from sim.scenario.load import load_scenario
 
 GIB = 2**30
@@ -115,6 +115,9 @@ def test_a_scenario_gets_the_cluster(
     assert str(scenario.workers) == workers
     assert (scenario.offload.cpu_bytes if scenario.offload else None) == cpu_bytes
     assert scenario.disaggregation.placement.prefill_nodes is None
+    layout = layout_of(scenario.to_dict()["workers"])
+    assert (layout.prefill, layout.decode) == configuration.layout[:2]
+    assert layout.gpus == configuration.layout.gpus
 
 
 def test_only_workers_that_compute_prompts_have_host_ram() -> None:

@@ -2,14 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from sim.base.limits import Limit
 from sim.runs.comparison import Comparison
+from sim.runs.cost import Price
 from sim.runs.run import Run
 from sim.runs.tuning import Goal, Trial, Tuned
+from sim.show.pictures.tuning import plot_trials, write_trials
 from sim.show.text.tuning import render_tuned
 
 LIMIT = Limit.read("itl_s.p99<0.2", "--constraint")
@@ -71,6 +74,7 @@ def test_a_person_reads_settings_numbers_and_how_sure_they_are() -> None:
         "router.credit 1 1.5",
         "With seeds 3 to 5, which the search did not see",
         "TTFT p95 8.00 s 6.00 s -2.00 s -2.00 s to -2.00 s 0.750",
+        "ITL p99 < 200 ms 100 ms 167 ms +66.7 ms",
         "ITL p99 < 200 ms: kept with 2 of 3 seeds by the best, with 3 by the default",
         "in the search, seeds 0 to 2: 4.00 s by default, 2.00 s at best",
         "· a note",
@@ -88,6 +92,62 @@ def test_a_person_is_told_that_nothing_was_measured() -> None:
     empty = replace(found, trials=[replace(trial, value=None) for trial in found.trials])
     assert "TTFT p95 was never measured in the search" in shown(empty)
     assert "no setting that was tried keeps" not in shown(empty)
+
+
+def test_a_mean_outside_of_its_limit_is_marked() -> None:
+    found = tuned([5.0, 6.0, 7.0])
+    tight = replace(found, goal=Goal("ttft_s.p95", False, (Limit.read("itl_s.p99<0.15", ""),)))
+    assert "ITL p99 < 150 ms 100 ms 167 ms !" in shown(tight)
+
+
+def test_the_best_so_far_is_of_what_holds() -> None:
+    found = tuned([5.0, 6.0, 7.0])
+    values = [(3.0, 0.5), (1.0, -0.5), (2.0, 0.5), (4.0, 0.5)]
+    trials = [Trial({"router.credit": "1"}, value, (margin,)) for value, margin in values]
+    assert replace(found, trials=trials).best_so_far == [3.0, 3.0, 2.0, 2.0]
+    highest = replace(found, goal=Goal("ttft_s.p95", True, (LIMIT,)), trials=trials)
+    assert highest.best_so_far == [3.0, 3.0, 3.0, 4.0]
+
+
+def test_money_and_what_binds_stand_below_the_numbers() -> None:
+    found = tuned([5.0, 6.0, 7.0])
+    spans = {"router_s": 0.0, "queue_s": 6.0, "prefill_s": 1.0, "transfer_s": 0.0, "rest_s": 0.0}
+    further = {
+        "gpu_hours": 0.4,
+        "requests": {"total": 10, "completed": 10, "rejected": 0, "unfinished": 0},
+        "occupancy": {"pool": {"mean": 0.5, "max": 0.9}, "decode_pool": None},
+        "time_spent": {
+            "slowest": {"all": {"n": 1, "ttft_s": 7.0, **spans}},
+            "decoding_s": 1.0,
+            "links": {},
+        },
+        "preemptions": 0,
+    }
+    runs = [replace(run, summary={**(run.summary or {}), **further}) for run in found.check.runs]
+    priced = replace(found, check=Comparison(["default", "best"], runs), price=Price(2.5, "$"))
+    text = shown(priced)
+    assert "Cost of 1,000 requests $100.00 $100.00" in text
+    assert "best prefill queue the slowest request took 7.00 s: 6.00 s in workers' queues, 1.00 s" in text
+    assert "What would help next: more workers." in text
+    assert priced.to_dict()["binds"]["best"]["what"] == "prefill queue"
+
+
+def test_the_picture_shows_trials_settings_best_and_default(tmp_path: Path) -> None:
+    found = tuned([5.0, 6.0, 7.0])
+    outside = Trial({"router.credit": "0.5"}, 9.0, (-1.0,))
+    found = replace(found, trials=[*found.trials, outside])
+    over_trials, over_credit = plot_trials(found).axes
+    assert (over_trials.get_xlabel(), over_credit.get_xlabel()) == ("trial", "router.credit")
+    assert over_trials.get_ylabel() == "TTFT p95 (s)"
+    offsets = [points.get_offsets().tolist() for points in over_credit.collections]
+    assert offsets == [[[1.0, 4.0], [1.5, 2.0]], [[0.5, 9.0]], [[1.5, 2.0]]]
+    steps = over_trials.get_lines()[0].get_ydata()
+    assert list(steps) == [4.0, 2.0, 2.0]
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        write_trials(found, tmp_path / name)
+    first, second = ((tmp_path / name / "trials.png").read_bytes() for name in ("a", "b"))
+    assert first == second
 
 
 def test_the_table_has_a_row_for_each_trial() -> None:

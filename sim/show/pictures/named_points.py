@@ -1,7 +1,7 @@
 """Names on points of which none lies on another one, on a point, or outside of the panel."""
 
 from collections.abc import Sequence
-from math import isfinite
+from math import hypot, isfinite
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,25 +25,34 @@ _POINT_PIXELS = 4
 
 
 def name_points(panel: "Axes", names: Sequence[tuple[str, tuple[float, float]]]) -> None:
-    """Write names beside points in order, each where there is room; one without room is left out.
+    """Write names beside points in order, each where there is room and no other point is nearer.
 
-    The figure is laid out, and scales of axes are set. A name stands once at a place.
+    One without such a place is left out. The figure is laid out, and scales of axes are set.
     """
     from matplotlib.transforms import Bbox  # noqa: PLC0415 - slow to import
 
-    known = [(name, place) for name, place in names if all(map(isfinite, place))]
-    pixels = [panel.transData.transform(place) for _, place in known]
+    known = list(dict.fromkeys((name, place) for name, place in names if all(map(isfinite, place))))
+    points = [(float(x), float(y)) for x, y in (panel.transData.transform(place) for _, place in known)]
     size = _POINT_PIXELS
-    taken: list[Bbox] = [Bbox.from_extents(x - size, y - size, x + size, y + size) for x, y in pixels]
-    for number, (name, place) in enumerate(dict.fromkeys(known)):
-        others = [box for at, box in enumerate(taken) if at != number or at >= len(pixels)]
-        box = _written(panel, name, place, others)
+    marks = [Bbox.from_extents(x - size, y - size, x + size, y + size) for x, y in points]
+    written: list[Bbox] = []
+    for number, (name, place) in enumerate(known):
+        others = [mark for at, mark in enumerate(marks) if at != number]
+        box = _written(panel, name, place, [*others, *written], points)
         if box is not None:
-            taken.append(box)
+            written.append(box)
 
 
-def _written(panel: "Axes", name: str, place: tuple[float, float], taken: Sequence["Bbox"]) -> "Bbox | None":
+def _written(
+    panel: "Axes",
+    name: str,
+    place: tuple[float, float],
+    taken: Sequence["Bbox"],
+    points: Sequence[tuple[float, float]],
+) -> "Bbox | None":
     """Write a name where it lies on none of these; return its box, None if there is no such place."""
+    x, y = panel.transData.transform(place)
+    own = float(x), float(y)
     inside = panel.bbox
     for (right, up), across, down in _PLACES:
         text = panel.annotate(
@@ -57,7 +66,14 @@ def _written(panel: "Axes", name: str, place: tuple[float, float], taken: Sequen
         )
         box = text.get_window_extent()
         fits = inside.x0 <= box.x0 and box.x1 <= inside.x1 and inside.y0 <= box.y0 and box.y1 <= inside.y1
-        if fits and not any(box.overlaps(other) for other in taken):
+        nearest = min(points, key=lambda point: _distance(point, box))
+        if fits and _distance(own, box) <= _distance(nearest, box) and not any(map(box.overlaps, taken)):
             return box
         text.remove()
     return None
+
+
+def _distance(point: tuple[float, float], box: "Bbox") -> float:
+    """Return how far a point is from the nearest of a box, in pixels."""
+    x, y = point
+    return hypot(max(box.x0 - x, 0.0, x - box.x1), max(box.y0 - y, 0.0, y - box.y1))

@@ -34,6 +34,8 @@ def render_floor(floor: Floor, limits: Sequence[Limit], *, searched: bool) -> Re
             shown(floor.least_cold(name, below=below)),
         )
     says = [Text(line, style="bold") for line in floor_sentences(floor, limits)]
+    if floor.exact and any("ttft_s" in limit.metric for limit in floor.broken(limits)):
+        says.append(Text("A prompt is computed faster by engines of more GPUs: --tensor-parallel 1,2,4."))
     if not searched:
         says.append(Text("So no cluster was tried; --anyway searches all the same.", style="bold"))
     return Group(rows, Text(), *says)

@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sim.base import words
+from sim.base.limits import Limit
 from sim.base.units import plural
 from sim.results.quantities import Unit, label, unit, written_limit
 from sim.results.refusals import nothing_served
@@ -16,6 +17,7 @@ from sim.runs.tuning import BEST, DEFAULT, Tuned
 from sim.runs.unlike import warnings_of
 from sim.show.text.common_notes import common_notes
 from sim.show.text.page_parts import NOTHING_SERVED, footnotes, heading, table
+from sim.show.text.page_table import PageTable
 
 
 def render_tuned(tuned: Tuned) -> RenderableType:
@@ -36,6 +38,7 @@ def render_tuned(tuned: Tuned) -> RenderableType:
         Text(),
         Text(f"With seeds {seeds[0]} to {seeds[-1]}, which the search did not see", style="bold"),
         _numbers(tuned),
+        *_bindings(tuned),
         footnotes(_notes(tuned), common_notes(tuned.check), warnings=warnings),
     )
 
@@ -50,18 +53,48 @@ def _settings(tuned: Tuned) -> Table:
 
 def _numbers(tuned: Tuned) -> Table:
     level = f"{100 * CONFIDENCE:.0f} % interval"
-    rows = table("", DEFAULT, BEST, "best - default", level, "best / default")
+    limits = {limit.metric: limit for limit in tuned.goal.limits}
+    rows = table("", *(["limit"] if limits else []), DEFAULT, BEST, "best - default", level, "best / default")
     for row in tuned.beside():
-        shown = unit(row.metric)
+        shown, limit = unit(row.metric), limits.get(row.metric)
         ratio = row.best / row.default if row.best is not None and row.default else None
+        bound = f"{'<' if limit.below else '>'} {shown.show(limit.bound)}" if limit else ""
         rows.add_row(
             label(row.metric),
-            shown.show(row.default),
-            shown.show(row.best),
+            *([bound] if limits else []),
+            _beside_limit(row.default, limit, shown),
+            _beside_limit(row.best, limit, shown),
             *_difference(row.difference, shown),
             words.number(ratio),
         )
+    hours = [tuned.hours_a_thousand(name) for name in (DEFAULT, BEST)]
+    if tuned.price is not None and None not in hours:
+        money = [tuned.price.show(tuned.price.amount * found) for found in hours if found is not None]
+        rows.add_row("Cost of 1,000 requests", *([""] if limits else []), *money)
     return rows
+
+
+def _beside_limit(value: float | None, limit: Limit | None, shown: Unit) -> Text:
+    """Return a number, marked where it is outside of its limit."""
+    outside = limit is not None and value is not None and limit.margin(value) < 0
+    mark = " !" if outside else "  " if limit is not None else ""
+    return Text(f"{shown.show(value)}{mark}", style="bold red" if outside else "")
+
+
+def _bindings(tuned: Tuned) -> Iterator[RenderableType]:
+    """Yield what binds the default and the best at the goal's number, and what would help the best."""
+    found = [(name, binds) for name in (DEFAULT, BEST) if (binds := tuned.binding(name)) is not None]
+    if not found:
+        return
+    lines = PageTable.grid(padding=(0, 2, 0, 0))
+    for name, binds in found:
+        lines.add_row(name, Text(binds.what, style="bold"), binds.evidence)
+    yield Text()
+    yield Text(f"What binds {label(tuned.goal.metric)}", style="bold")
+    yield lines
+    name, binds = found[-1]
+    if name == BEST:
+        yield Text(f"What would help next: {binds.helps}.", style="bold")
 
 
 def _difference(estimate: Estimate, shown: Unit) -> tuple[str, Text]:
