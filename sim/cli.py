@@ -33,7 +33,7 @@ from sim.commands import (
 )
 
 WRONG_INPUT, KEPT_ELSEWHERE, INVARIANT, STOPPED, NOBODY_READS = 2, 4, 5, 130, 141
-"""Exit statuses; README lists all."""
+"""Exit statuses; docs/what-is-kept.md lists all."""
 
 _FAULT = """\
 This is a fault of the simulator, not of the scenario: please report it, with scenario and trace.

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from docs.made.markdown_text import code, paragraphs, sentence, table
+from docs.made.markdown_text import code, keys, paragraphs, sentence, table
 from sim.cli import app
 
 TOP = """# Commands
@@ -46,7 +46,7 @@ def _section(words: str, command: Any) -> str:
         rows = [[code(_argument(each)), sentence(each.help or "")] for each in arguments]
         text += ["\n", table(["argument", "what it is"], rows)]
     if options:
-        text += ["\n", table(["option", "default", "what it does"], map(_option, options))]
+        text += ["\n", keys("options", ["option", "default", "what it does"], map(_option, options))]
     return "".join(text)
 
 

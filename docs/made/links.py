@@ -17,6 +17,13 @@ def links(text: str) -> Iterator[tuple[str, str]]:
             yield link["target"], (link["anchor"] or "").removeprefix("#")
 
 
+def asked_of_others(html: str) -> list[str]:
+    """Return the addresses on other hosts that a browser loads by itself to show a page."""
+    return re.findall(
+        r"<(?:script|img|iframe|link|source)\b[^>]*?\b(?:src|href)=[\"']?(https?:[^\"'\s>]+)", html
+    )
+
+
 def repository_place(place: str) -> str:
     """Return where a page of the site lies in the repository."""
     return {site: source for source, site in BROUGHT.items()}.get(place, f"docs/{place}")

@@ -10,6 +10,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(map(cell, line))} |\n" for line in lines)
 
 
+def keys(kind: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table of keys and what they are, which narrow screens show as paragraphs."""
+    return f'<div class="made-keys made-{kind}" markdown>\n\n{table(head, rows)}\n</div>\n'
+
+
 def cell(text: str) -> str:
     """Return a text that stays in its cell."""
     return " ".join(text.split()).replace("|", "\\|")

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from docs.made.flags import router_flags
-from docs.made.markdown_text import anchored, code, sentence, table
+from docs.made.markdown_text import anchored, code, sentence
+from docs.made.markdown_text import keys as keys_table
 from sim.scenario.scenario import Scenario
 
 Node = Mapping[str, Any]
@@ -104,7 +105,7 @@ def _rows(schema: Node, place: Place, flags: Mapping[tuple[str, ...], str]) -> s
         about = sentence(node.get("description", ""))
         rows.append([*row, *([code(named[key])] if with_flags else []), about])
     head = ["key", "type", "unit", "default", *(["Dynamo's flag"] if with_flags else []), "what it is"]
-    return table(head, rows)
+    return keys_table("scenario", head, rows)
 
 
 def _default(schema: Node, node: Node) -> str:

@@ -1,6 +1,6 @@
 """The page of the tables that a run keeps, from `sim.results.tables`."""
 
-from docs.made.markdown_text import anchored, sentence, table
+from docs.made.markdown_text import anchored, keys, sentence
 from sim.results.tables import SOMETIMES, TABLES, Column
 
 TOP = """# Tables of a run
@@ -30,4 +30,4 @@ def page() -> str:
 
 def _rows(name: str, columns: tuple[Column, ...]) -> str:
     rows = ([anchored(it.name, f"{name}.{it.name}"), it.kind, it.unit, sentence(it.about)] for it in columns)
-    return table(["column", "kind", "unit", "what it is"], rows)
+    return keys("columns", ["column", "kind", "unit", "what it is"], rows)

@@ -3,7 +3,8 @@
 A block of `sh` that has a block of `text` below it is an example: its commands are run, and print that text.
 So are a block of `python`, and one of `sh` below `<!-- example: run -->`, whose output is not shown.
 `<!-- example: file NAME -->` writes the block below into a file. `<!-- example: not run: WHY -->` leaves an
-example out. A text that ends with a line `...` goes on after it.
+example out, `<!-- examples: not run: WHY -->` all of a page. A text that ends with a line `...` goes on after
+it.
 """
 
 import re
@@ -15,9 +16,10 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 _BLOCK = re.compile(
-    r"(?:^<!-- example: (?P<said>.+?) -->\n+)?^```(?P<language>\w+)\n(?P<text>.*?)^```$",
+    r"(?:^<!-- example: (?P<said>.+?) -->\n+)?^```(?P<language>\w*)\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
+_WHOLE_PAGE = re.compile(r"^<!-- examples: (not run: .+?) -->$", re.MULTILINE)
 CUT = "..."
 
 
@@ -42,8 +44,10 @@ class Step(NamedTuple):
 
 def blocks(text: str) -> list[Block]:
     """Return the blocks of a page."""
+    whole = _WHOLE_PAGE.search(text)
+    unsaid = whole[1] if whole else ""
     return [
-        Block(found["language"], found["text"], found["said"] or "", found.span("text"))
+        Block(found["language"] or "text", found["text"], found["said"] or unsaid, found.span("text"))
         for found in _BLOCK.finditer(text)
     ]
 
@@ -53,7 +57,7 @@ def steps(text: str) -> Iterator[Step]:
     found = blocks(text)
     for block, following in zip_longest(found, found[1:]):
         gap = "" if following is None else text[block.at[1] : following.at[0]]
-        shown = following if gap == "```\n\n```text\n" else None
+        shown = following if gap in ("```\n\n```text\n", "```\n\n```\n") else None
         if block.said.startswith("not run: "):
             continue
         if block.said.startswith("file "):

@@ -60,6 +60,14 @@ def test_an_example_is_run_and_its_output_put_in(tmp_path: Path) -> None:
     assert refreshed(found) == found
 
 
+def test_a_page_may_say_of_all_its_examples_why_they_are_not_run() -> None:
+    page = "<!-- examples: not run: a trace is missing -->\n\n```sh\nsim run x\n```\n\n```\ny\n```\n"
+    assert not list(steps(page))
+    (step,) = steps(page.partition("\n")[2])
+    assert step.output
+    assert step.output.text == "y\n"
+
+
 def test_an_example_that_fails_says_so(tmp_path: Path) -> None:
     with pytest.raises(FailedError, match="ends with 2"):
         list(run("```sh\nsim run nothing\n```\n\n```text\n```\n", tmp_path))

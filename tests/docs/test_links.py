@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from docs.made.elsewhere import BROUGHT
-from docs.made.links import links, of_the_site
+from docs.made.links import asked_of_others, links, of_the_site
 from docs.made.pages import MADE
 from tests.docs.blocks import PAGES, ROOT, name
 
@@ -58,3 +58,9 @@ def test_links_in_code_are_none() -> None:
     text = "```md\n[a](b.md)\n```\n`[c](d.md)` [e](f.md#g)\n"
     assert list(links(text)) == [("f.md", "g")]
     assert of_the_site(text, "x.md") == text
+
+
+def test_what_a_page_would_load_from_elsewhere_is_found() -> None:
+    html = '<script src="https://a.org/x.js"></script><a href="https://b.org"><link rel=icon href=https://c.org/i>'
+    assert asked_of_others(html) == ["https://a.org/x.js", "https://c.org/i"]
+    assert asked_of_others('<script src="../x.js"></script><img alt="" src="data:image/png;base64,AA">') == []

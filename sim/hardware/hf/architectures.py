@@ -43,7 +43,9 @@ NOT_READ = {
     "T5ForConditionalGeneration": _CROSS,
     "BartForConditionalGeneration": _CROSS,
 }
-_INSTEAD = "write a table [model] of its shape if its caches are like those read (README, Models and GPUs)"
+_INSTEAD = (
+    "write a table [model] of its shape if its caches are like those read (docs/how-to/models-and-gpus.md)"
+)
 
 
 def architecture(config: ConfigPart) -> str | None:
