@@ -22,7 +22,7 @@ def validate_requests(
     from sim.validation.requests.validate import validate_requests as predict
 
     settings, file = load_scenario(scenario, overrides), read_requests(path)
-    with count_bar("requests", n_predictions(file, settings, baselines=baselines)) as on_run:
+    with count_bar("predicting", n_predictions(file, settings, baselines=baselines)) as on_run:
         result = predict(file, settings, baselines=baselines, on_run=on_run)
     if format is Format.JSON:
         typer.echo(to_json(result), nl=False)
