@@ -185,7 +185,7 @@ def _bar(label: str, total: int | None) -> Iterator[Callable[[int, int | None, l
     before = _Shown.tasks
     for hidden in before:
         bar.update(hidden, visible=False)
-    task = bar.add_task(label, total=total, state="")
+    task = bar.add_task(label, total=total, state="starting")
     _Shown.bar, _Shown.tasks = bar, (*before, task)
 
     def show(done: int, of: int | None, parts: list[str]) -> None:
