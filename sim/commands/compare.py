@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sim.base.errors import InputError
-from sim.commands.options import Draws, Format, Jobs
+from sim.commands.options import Bounds, Draws, Format, Jobs
 from sim.commands.run import UNFINISHED
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def compare(
         ),
     ] = None,
     draws: Draws = None,
+    bounds: Bounds = False,
     metrics: Annotated[
         list[str],
         typer.Option(
@@ -76,7 +77,7 @@ def compare(
     from sim.show.text.compared import render_compared
 
     with out_folder(out, force=force) as kept:
-        comparison = _run(plan(sources, overrides, repeat, draws, policies), metrics, jobs)
+        comparison = _run(plan(sources, overrides, repeat, draws, policies, bounds=bounds), metrics, jobs)
         if len(comparison.failed) == len(comparison.runs):
             raise InputError("\n".join(comparison.failures()))
         chosen = select_or(metrics, USUAL, comparison.metrics)
@@ -103,18 +104,20 @@ def compare(
 def _run(plan: "Plan", metrics: Sequence[str], jobs: int | None) -> "Comparison":
     from sim.base.progress import count_bar
     from sim.experiments.compare import execute
+    from sim.results.bounds import NAMES
     from sim.results.quantities import names_before_runs, names_in, select
 
     numbers = {run.scenario: run.numbers for run in plan.saved}
+    asked = NAMES if plan.bounds else ()
     # A misspelt name is worth a message now; in a table that only some runs have it takes the first runs.
-    select(metrics, [*names_before_runs(), *names_in(numbers.values())])
-    with count_bar("comparing", len(plan.jobs)) as on_one_more:
+    select(metrics, [*names_before_runs(), *names_in(numbers.values()), *asked])
+    with count_bar("comparing", plan.n_runs) as on_one_more:
 
         def on_run(run: "Run") -> None:
             on_one_more()
             if run.summary is not None and run.scenario not in numbers:
                 numbers[run.scenario] = run.numbers
                 if len(numbers) == len(plan.names):
-                    select(metrics, names_in(numbers.values()))
+                    select(metrics, [*names_in(numbers.values()), *asked])
 
         return execute(plan, jobs, on_run)

@@ -36,6 +36,15 @@ Draws = Annotated[
     ),
 ]
 
+Bounds = Annotated[
+    bool,
+    typer.Option(
+        "--bounds",
+        help="Run the same under round robin and under an oracle too, for the share of prompt tokens that "
+        "these would hit.",
+    ),
+]
+
 Jobs = Annotated[
     int | None,
     typer.Option("--jobs", min=1, metavar="N", help="Runs at a time; as many as there are cores if absent."),

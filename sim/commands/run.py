@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sim.base.errors import InputError
-from sim.commands.options import Draws, Format, Overrides, ScenarioName
+from sim.commands.options import Bounds, Draws, Format, Overrides, ScenarioName
 
 if TYPE_CHECKING:
     from sim.commands.kept import OutFolder
@@ -42,6 +42,7 @@ def run(
         typer.Option(min=1, metavar="N", help="Run N seeds, from the scenario's own on; print intervals."),
     ] = 1,
     draws: Draws = None,
+    bounds: Bounds = False,
     check: Annotated[
         bool,
         typer.Option(
@@ -67,12 +68,12 @@ def run(
         check_place(trace_events)
     with out_folder(out, force=force) as kept:
         if single:
-            result = _simulate(chosen, check=check)
+            result = _simulate(chosen, check=check, bounds=bounds)
             kept.write(result.write)
             summary = result.to_dict()
             notes, summaries = result.notes, [summary]
         else:
-            summary, notes, summaries = _repeat(chosen, repeat, draws, kept, check=check)
+            summary, notes, summaries = _repeat(chosen, repeat, draws, kept, check=check, bounds=bounds)
     with kept.shown(f"; for the browser: sim report {out}" if single else ""):
         if trace_events is not None:
             kept.also(lambda: result.save_trace_events(trace_events), "")
@@ -84,17 +85,19 @@ def run(
         raise typer.Exit(UNFINISHED)
 
 
-def _simulate(scenario: "Scenario", *, check: bool) -> "RunResult":
+def _simulate(scenario: "Scenario", *, check: bool, bounds: bool) -> "RunResult":
     from sim.base.progress import progress_bar
+    from sim.experiments.bounds import bounded
     from sim.simulation.run import run as simulate
 
     draw = f", draw {scenario.timing.draw}" if scenario.timing.draw else ""
     with progress_bar(f"seed {scenario.seed}{draw}") as on_progress:
-        return simulate(scenario, on_progress=on_progress, check=check or None)
+        result = simulate(scenario, on_progress=on_progress, check=check or None)
+    return bounded(result) if bounds else result
 
 
 def _repeat(
-    scenario: "Scenario", repeat: int, draws: int | None, kept: "OutFolder", *, check: bool
+    scenario: "Scenario", repeat: int, draws: int | None, kept: "OutFolder", *, check: bool, bounds: bool
 ) -> tuple[dict[str, Any], list[str], list[dict[str, Any]]]:
     """Return the combined summary of every draw of every seed, their notes, and each one's summary."""
     from sim.base.whole_file import write_text
@@ -110,7 +113,7 @@ def _repeat(
         of_seed = []
         for one in drawn:
             seeded = one.model_copy(update={"seed": seed})
-            of_seed.append(_simulate(seeded, check=check))
+            of_seed.append(_simulate(seeded, check=check, bounds=bounds))
             kept.write(partial(_write_part, of_seed[-1], _part(seeded, repeat, draws)))
         summaries += [result.to_dict() for result in of_seed]
         notes.append([note for note in of_seed[0].notes if all(note in other.notes for other in of_seed)])

@@ -11,6 +11,7 @@ from pathlib import Path
 from sim.base.errors import InputError
 from sim.base.progress import count_bar
 from sim.base.shipped import short_name
+from sim.experiments.bounds import BoundJob, bound_jobs, with_bounds
 from sim.experiments.comparison import Comparison
 from sim.experiments.jobs.counts import check_counts
 from sim.experiments.jobs.engine import local
@@ -39,6 +40,13 @@ class Plan:
     """Runs that were read."""
     jobs: list[Job]
     """Runs to make."""
+    bounds: list[BoundJob]
+    """Further runs to make, if bounds are asked for."""
+
+    @property
+    def n_runs(self) -> int:
+        """How many runs there are to make."""
+        return len(self.jobs) + len(self.bounds)
 
 
 def compare(
@@ -48,6 +56,7 @@ def compare(
     draws: int | None = None,
     jobs: int | None = None,
     policies: str | Sequence[str] | None = None,
+    bounds: bool = False,
 ) -> Comparison:
     """Run scenarios with the same seeds, or take what ran already, and put them side by side.
 
@@ -65,6 +74,8 @@ def compare(
         policies: routing policies, `["kv", "round-robin"]`, or "all": each scenario is run under every one,
             and called by the policy's name; of several scenarios "agg8/kv". The first is what the others are
             compared with.
+        bounds: whether to run every scenario under round robin and the oracle too, for what these would hit
+            (`sim.results.bounds`).
 
     Raises:
         InputError: a source or an override cannot be used, or no run came to its end. Where only some did
@@ -79,8 +90,8 @@ def compare(
     if len(named) == 0 or any(isinstance(source, Mapping) for source in sources[1:]):
         raise InputError("compare: give scenarios or results, or one mapping of them by name")
     check_counts(repeat=repeat, draws=draws, jobs=jobs)
-    made = plan(named, as_texts(overrides, points=True), repeat, draws, policies)
-    with count_bar("comparing", len(made.jobs)) as on_one_more:
+    made = plan(named, as_texts(overrides, points=True), repeat, draws, policies, bounds=bounds)
+    with count_bar("comparing", made.n_runs) as on_one_more:
         comparison = execute(made, jobs, lambda _: on_one_more())
     return warned(comparison)
 
@@ -91,6 +102,8 @@ def plan(
     repeat: int | None = None,
     draws: int | None = None,
     policies: str | Sequence[str] | None = None,
+    *,
+    bounds: bool = False,
 ) -> Plan:
     """Return what is to be run, and read what has been.
 
@@ -101,6 +114,7 @@ def plan(
         draws: draws of the coefficients over their ranges, from the first on, each with every seed; their
             values if not given.
         policies: under which to run every scenario; its own if not given.
+        bounds: whether to run each under the policies that bound it as well.
 
     Raises:
         InputError: a source or an override cannot be used, or a policy has no such name.
@@ -116,8 +130,15 @@ def plan(
         for name, source in named.items()
         if name not in ran and isinstance(source, str | Path | Scenario)
     }
-    if not scenarios and (overrides or repeat or draws or chosen):
-        option = "--set" if overrides else "--repeat" if repeat else "--draws" if draws else "--policies"
+    options = {
+        "--set": overrides,
+        "--repeat": repeat,
+        "--draws": draws,
+        "--policies": chosen,
+        "--bounds": bounds,
+    }
+    option = next((name for name, value in options.items() if value), None)
+    if not scenarios and option is not None:
         raise InputError(
             f"{option}: {', '.join(map(_told, ran.values()))} ran already; give a scenario to run"
         )
@@ -135,7 +156,7 @@ def plan(
     sources = {name: scenarios[scenario] for name, (scenario, _) in routed.items()}
     own = {name: changes for name, (_, changes) in routed.items()}
     jobs = jobs_at(sources, fixed, combinations(axes), repeat or 1, draws, own=own) if sources else []
-    return Plan(list(order), runs, jobs)
+    return Plan(list(order), runs, jobs, bound_jobs(jobs) if bounds else [])
 
 
 def execute(plan: Plan, processes: int | None, on_run: OnRun) -> Comparison:
@@ -144,10 +165,15 @@ def execute(plan: Plan, processes: int | None, on_run: OnRun) -> Comparison:
     Args:
         plan: what to run.
         processes: runs at a time, as many as there are cores if None; 1: in this process.
-        on_run: called with every run as it ends; what it raises ends the others.
+        on_run: called with every run as it ends, those for bounds among them; what it raises ends the others.
 
     """
-    runs = [*execute_jobs(plan.jobs, local(processes), on_run), *plan.saved]
+    jobs, asked = plan.jobs, plan.bounds
+    found = execute_jobs([*jobs, *(bound.job for bound in asked)], local(processes), on_run)
+    made = found[: len(jobs)]
+    if asked:
+        made = with_bounds(jobs, made, asked, found[len(jobs) :])
+    runs = [*made, *plan.saved]
     return Comparison(plan.names, sorted(runs, key=lambda run: plan.names.index(run.scenario)))
 
 

@@ -9,7 +9,8 @@ from sim.base import words
 from sim.base.errors import InputError
 from sim.base.limits import Limit
 from sim.base.messages import nearest, suggestion
-from sim.results.labels import CAUSE_LABELS, LATE_LABEL, LATENCY_LABELS, SOURCE_LABELS
+from sim.results.bounds import NAMES
+from sim.results.labels import CAUSE_LABELS, LATE_LABEL, LATENCY_LABELS, NUMBER_LABELS, SOURCE_LABELS
 from sim.results.metrics import empty_summary
 
 MAIN = (
@@ -30,50 +31,28 @@ MAIN = (
     "gpu_hours",
 )
 """What most comparisons are made for."""
-USUAL = (*MAIN, "router.regret_tokens")
+USUAL = (
+    *MAIN,
+    "router.regret_tokens",
+    "by_turn.first.ttft_s.p95",
+    "by_turn.later.ttft_s.p95",
+    "by_turn.later.recomputation",
+    "prefill.ideal_hit_share",
+    "prefill.hit_share",
+    *NAMES,
+)
 """What a comparison shows unless something else is asked for: these, as far as its runs have them."""
 
-_LABELS = {
-    "requests.total": "Requests",
-    "requests.completed": "Requests completed",
-    "requests.rejected": "Requests rejected",
-    "requests.unfinished": "Requests unfinished",
-    "requests.failed": "Requests failed",
-    "requests.cancelled": "Requests cancelled",
-    "requests.retries": "Requests tried again",
-    "requests.resent": "Refused requests sent again",
-    "prefill.recomputation": "Recomputation",
-    "prefill.recomputation_by_counter": "Recomputation, counters",
-    "prefill.computed_tokens": "Prompt tokens computed",
-    "prefill.required_tokens": "Prompt tokens required",
-    "prefill.prompt_tokens": "Prompt tokens",
-    "prefill.hit_share": "Prompt tokens hit",
-    "prefill.ideal_hit_share": "Prompt tokens hit, ideal",
-    "prefill.uncounted_tokens": "Prompt tokens not in counters",
-    "workers_per_session.mean": "Workers a session",
-    "workers_per_session.max": "Workers a session, most",
-    "router.ties": "Routing ties",
-    "router.overcredit_tokens": "Over-credit tokens",
-    "router.placed_prompts": "Prompts placed",
-    "router.regretted_decisions": "Decisions with regret",
-    "router.regret_tokens": "Regret",
-    "router.regret_share": "Regret of prompts",
-    "router.least_computed_tokens": "Prompt tokens to compute at least",
-    "preemptions": "Preemptions",
-    "occupancy.pool.mean": "KV pool in use",
-    "occupancy.cpu_tier.mean": "CPU tier filled",
-    "throughput.requests_per_s": "Requests/s",
-    "throughput.output_tokens_per_s": "Output tokens/s",
-    "requests_per_s": "Requests/s",
-    "output_tokens_per_s": "Output tokens/s",
-    "goodput.requests_per_s": "Goodput, requests/s",
-    "gpu_hours": "GPU hours",
-    "simulated_s": "Simulated time",
-}
 _TABLES = {
     "prefill.by_cause": ("Recomputed", CAUSE_LABELS),
     "prefill.by_source": ("Prompt tokens", SOURCE_LABELS),
 }
+_WHERE = {
+    "bounds": "--bounds measures it",
+    "by_turn": "runs have it whose sessions have several turns",
+    "by_tag": "runs have it whose trace has tags",
+}
+"""Which runs have a table that not all of them have."""
 _UNITS = {
     "requests_per_s": "requests/s",
     "output_tokens_per_s": "tokens/s",
@@ -203,7 +182,9 @@ def label(name: str) -> str:
         return f"{LATE_LABEL}, {rest}"
     if first in LATENCY_LABELS and rest:
         return f"{LATENCY_LABELS[first]} {rest}"
-    return _LABELS.get(name) or _LABELS.get(f"prefill.{name}", name)  # a part has the latter on top
+    return NUMBER_LABELS.get(name) or NUMBER_LABELS.get(
+        f"prefill.{name}", name
+    )  # a part has the latter on top
 
 
 def unit(name: str) -> Unit:
@@ -226,7 +207,7 @@ def unit(name: str) -> Unit:
 
 def is_part_of_one(name: str) -> bool:
     """Whether a number is a part of a whole: never above 1, as a share of recomputed tokens may be."""
-    return name.rpartition(".")[2] in _PARTS or name.partition(".")[0] == "occupancy"
+    return name.rpartition(".")[2] in _PARTS or name.partition(".")[0] in {"occupancy", "bounds"}
 
 
 def si_unit(name: str) -> str:
@@ -274,6 +255,9 @@ def _tables_of(name: str) -> list[str]:
 
 
 def _nearest(name: str, known: Collection[str]) -> str:
+    table = name.partition(".")[0]
+    if table in _WHERE and not any(other.startswith(f"{table}.") for other in known):
+        return f"; {_WHERE[table]}"
     near = [other for other in known if other.rpartition(".")[2] == name]
     near += nearest(name, known, most=3)
     if not near:

@@ -266,3 +266,23 @@ def test_an_upgrade_that_changes_nothing_is_said_to_change_nothing() -> None:
 
     assert result.exit_code == 0
     assert "router.version 1.5 and 1.6: every number is equal" in " ".join(result.stdout.split())
+
+
+def test_numbers_of_turns_by_name() -> None:
+    metric = "by_turn.later.ttft_s.p95"
+    result = call("agg8", *SMALL, "--metric", metric, "--format", "json")
+    content = json.loads(result.stdout)
+    (row,) = content["rows"]
+    assert row["metric"] == metric
+    summary = content["runs"][0]["summary"]
+    assert row["scenarios"]["agg8"]["mean"] == summary["by_turn"]["later"]["ttft_s"]["p95"]
+
+
+def test_a_bound_is_known_where_it_is_asked_for() -> None:
+    shown = ("agg8", *SMALL, "--metric", "bounds.oracle")
+    assert "Prompt tokens hit, oracle" in call(*shown, "--bounds").stdout
+    refused = call(*shown)
+    assert refused.exit_code == 2
+    assert refused.stderr == (
+        "Error: --metric bounds.oracle: no number of the summary has this name; --bounds measures it\n"
+    )

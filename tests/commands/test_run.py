@@ -43,3 +43,19 @@ def test_a_place_that_cannot_be_written_is_told_before_anything_is_run(tmp_path:
     assert result.exit_code == 2
     assert result.stderr == f"Error: {file}: No such file or directory\n"
     assert not list(tmp_path.iterdir())
+
+
+def test_bounds_are_in_json_and_in_what_is_kept(tmp_path: Path) -> None:
+    result = call("--bounds", "--format", "json", "--out", str(tmp_path / "out"))
+    assert result.exit_code == 0
+    bounds = json.loads(result.stdout)["bounds"]
+    assert [*bounds] == ["round-robin", "oracle"]
+    assert bounds["round-robin"] < bounds["oracle"] < 1
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["bounds"] == bounds
+
+
+@pytest.mark.slow
+def test_several_seeds_have_bounds_of_each() -> None:
+    content = json.loads(call("--bounds", "--repeat", "2", "--format", "json").stdout)
+    found = [seed["bounds"]["oracle"] for seed in content["runs"]]
+    assert content["intervals"]["bounds"]["oracle"]["mean"] == pytest.approx(sum(found) / 2)

@@ -1,6 +1,6 @@
 """What was computed of a run's prompts, what of it twice, and what caches had of them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import RenderableType
@@ -13,18 +13,23 @@ from sim.show.text.page_parts import table
 from sim.show.text.page_table import Bar, Beside, PageTable
 
 
-def reuse_line(summary: Mapping[str, Any]) -> Text:
-    """Return what an ideal cache would have hit, what was achieved, and other routing if that was tried."""
+def reuse_line(summary: Mapping[str, Any]) -> Iterator[Text]:
+    """Yield what an ideal cache would have hit, what was achieved, and other routing if that was tried.
+
+    Summaries of earlier versions do not say.
+    """
     prefill, bounds = summary["prefill"], summary.get("bounds")
-    achieved = words.percent(prefill.get("hit_share"))
-    line = Text.assemble(
-        ("Prompt tokens cached: ", "bold"), f"ideal {words.percent(prefill.get('ideal_hit_share'))}, "
-    )
+    if "hit_share" not in prefill:
+        return
+    achieved = words.percent(prefill["hit_share"])
+    ideal = f"ideal {words.percent(prefill['ideal_hit_share'])}, "
+    line = Text.assemble(("Prompt tokens cached: ", "bold"), ideal)
     if bounds is None:
-        return line.append("achieved ").append(achieved, style="bold yellow")
+        yield line.append("achieved ").append(achieved, style="bold yellow")
+        return
     line.append(f"round robin would get {words.percent(bounds['round-robin'])}, this run got ")
     line.append(achieved, style="bold yellow")
-    return line.append(f", an oracle {words.percent(bounds['oracle'])}")
+    yield line.append(f", oracle {words.percent(bounds['oracle'])}")
 
 
 def recomputation_line(prefill: Mapping[str, Any]) -> Text:

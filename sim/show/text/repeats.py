@@ -13,6 +13,7 @@ from sim.results.lateness import is_notable, late_sentence, mean_numbers
 from sim.results.phases import left_out_of
 from sim.results.quantities import flat
 from sim.results.refusals import nothing_served, refusals, shares
+from sim.results.turns import TURNS
 from sim.runs.spread import CONFIDENCE, COVERAGE, FEW
 from sim.show.text.page_parts import NOTHING_SERVED, footnotes, heading, table, thin_note
 from sim.show.text.versions import rules_line
@@ -46,8 +47,23 @@ _SECTIONS: tuple[tuple[tuple[str, str, _Show], ...], ...] = (
         ("Sent late by, p95", "late_s/p95", words.seconds),
     ),
     (
+        *(
+            (f"{says}, {turns} turns", f"by_turn/{turns}/{path}", shown)
+            for turns in TURNS
+            for says, path, shown in (
+                ("TTFT p50", "ttft_s/p50", words.seconds),
+                ("TTFT p95", "ttft_s/p95", words.seconds),
+                ("Recomputation", "recomputation", words.percent),
+            )
+        ),
+    ),
+    (
         ("Recomputation", "prefill/recomputation", words.percent),
         ("Recomputation, engine counters", "prefill/recomputation_by_counter", words.percent),
+        ("Prompt tokens cached, ideal", "prefill/ideal_hit_share", words.percent),
+        ("Prompt tokens cached, round robin", "bounds/round-robin", words.percent),
+        ("Prompt tokens cached, achieved", "prefill/hit_share", words.percent),
+        ("Prompt tokens cached, oracle", "bounds/oracle", words.percent),
         ("Tokens required", "prefill/required_tokens", words.count),
         *(
             (f"Tokens again: {label}", f"prefill/by_cause/{cause}", words.count)

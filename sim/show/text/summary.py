@@ -44,7 +44,7 @@ def render(summary: Mapping[str, Any], title: str, notes: Sequence[str] = ()) ->
         latency_table(summary),
         turn_table(summary),
         Text(),
-        reuse_line(summary),
+        *reuse_line(summary),
         recomputation_line(prefill),
         Text(),
         prefill_tables(prefill),

@@ -155,7 +155,12 @@ def test_regret_is_told_of_runs_that_were_asked_for_it() -> None:
 
 def test_what_bounds_say_is_on_the_line_of_what_is_cached() -> None:
     found = summary(completed()) | {"bounds": {"round-robin": 0.61, "oracle": None}}
-    said = (
-        "Prompt tokens cached: ideal 99.0 %, round robin would get 61.0 %, this run got 70.0 %, an oracle -"
-    )
+    said = "Prompt tokens cached: ideal 99.0 %, round robin would get 61.0 %, this run got 70.0 %, oracle -"
     assert said in lines(render(found, "agg8"))
+
+
+def test_a_summary_of_an_earlier_version_says_nothing_of_what_is_cached() -> None:
+    found = summary(completed())
+    for name in ("hit_share", "ideal_hit_share"):
+        del found["prefill"][name]
+    assert not any("cached" in line for line in lines(render(found, "agg8")))
