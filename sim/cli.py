@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from sim.base.disk_room import room_for
-from sim.base.errors import InputError, InvariantError, KeptElsewhereError, escaped
+from sim.base.errors import InputError, InvariantError, KeptElsewhereError, Stopped, escaped
 from sim.commands import (
     calibrate,
     capacity,
@@ -35,6 +35,8 @@ from sim.commands import (
 WRONG_INPUT, KEPT_ELSEWHERE, INVARIANT, STOPPED, NOBODY_READS = 2, 4, 5, 130, 141
 """Exit statuses; docs/what-is-kept.md lists all."""
 
+_CALL = "sim.call"
+"""Where a context keeps the arguments as they were typed."""
 _FAULT = """\
 This is a fault of the simulator, not of the scenario: please report it, with scenario and trace.
 To see it again, equal settings and seed give equal runs: sim {command}"""
@@ -45,6 +47,13 @@ class Commands(TyperGroup):
 
     Any other error is a bug.
     """
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """Return a context that knows the whole call, for messages that tell how to repeat it."""
+        call = shlex.join(args)
+        context = super().make_context(info_name, args, parent, **extra)
+        context.meta[_CALL] = call
+        return context
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command of the first word, or of two: `validate published` has options of its own.
@@ -73,10 +82,12 @@ class Commands(TyperGroup):
             status = KEPT_ELSEWHERE if isinstance(error, KeptElsewhereError) else WRONG_INPUT
             raise typer.Exit(status) from error
         except InvariantError as error:
-            typer.echo(f"Error: {error}\n{_FAULT.format(command=shlex.join(sys.argv[1:]))}", err=True)
+            typer.echo(f"Error: {error}\n{_FAULT.format(command=ctx.meta[_CALL])}", err=True)
             raise typer.Exit(INVARIANT) from error
         except KeyboardInterrupt as error:
             typer.echo(f"Stopped: {error}" if str(error) else "Stopped", err=True)
+            if isinstance(error, Stopped) and error.again:
+                typer.echo(f"{error.again}: sim {ctx.meta[_CALL]}", err=True)
             raise typer.Exit(STOPPED) from error
         except BrokenPipeError as error:
             _drop_output()

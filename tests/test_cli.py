@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -252,7 +253,8 @@ def test_ctrl_c_ends_with_130_and_leaves_nothing(tmp_path: Path) -> None:
         run.send_signal(signal.SIGINT)
         _, stderr = run.communicate(timeout=30)
     assert run.returncode == 130
-    assert stderr == b"Stopped: nothing is kept\n"
+    again = shlex.join([*command[3:], "--out", str(tmp_path / "out")])
+    assert stderr.decode() == f"Stopped: nothing is kept\nTo begin anew: sim {again}\n"
     assert not list(tmp_path.iterdir())
 
 

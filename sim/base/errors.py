@@ -102,4 +102,11 @@ class KeptElsewhereError(InputError):
 
 
 class Stopped(KeyboardInterrupt):
-    """Ctrl-C, or a signal that means the same; the message says what is kept, and how to go on."""
+    """Ctrl-C, or a signal that means the same; the message says what is kept, and how to go on.
+
+    `again` is what the command line says before the call itself: what that would do. "" if nothing is left.
+    """
+
+    def __init__(self, message: str, again: str = "To begin anew") -> None:
+        super().__init__(message)
+        self.again = again

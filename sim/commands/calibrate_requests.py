@@ -60,7 +60,7 @@ def requests(
     )
     with (
         out_file(out, force=force) as file,
-        count_bar("windows simulated", None) as on_simulated,
+        count_bar("simulating", None, "window") as on_simulated,
     ):
         found = calibrate(
             read_requests(requests), load_scenario(scenario, overrides), fit, settings, on_simulated

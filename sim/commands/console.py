@@ -1,5 +1,7 @@
 """Where commands print what is more than plain text."""
 
+import os
+
 from rich.console import Console
 
 
@@ -12,6 +14,7 @@ class _Console(Console):
 def console(width: int) -> Console:
     """Return a console on stdout: a terminal keeps its own width, a pipe gets plain text of this one."""
     stdout = _Console(highlight=False)
-    if not stdout.is_terminal:
+    # FORCE_COLOR makes a terminal of a pipe, for its colours: that says nothing of its width.
+    if not stdout.is_terminal or not (stdout.file.isatty() or "COLUMNS" in os.environ):
         stdout.width = width
     return stdout

@@ -85,7 +85,7 @@ class OutFolder:
             with room_for("standard output"):
                 yield
         except KeyboardInterrupt as error:
-            raise Stopped(says) from error
+            raise Stopped(says, "" if kept else "To begin anew") from error
         except NoRoomError as error:
             raise error.advised(says) if kept else error from error
         if self._problem is not None:

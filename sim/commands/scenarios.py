@@ -23,7 +23,7 @@ def scenarios() -> None:
     room = console(_ENDLESS).width - width - 2
     for name in names:
         scenario = load_scenario(name)
-        lines = [*wrap(scenario.title, room), *wrap(_in_a_line(scenario), room)]
+        lines = [*wrap(scenario.title, room), *wrap(_in_a_line(scenario), room, break_on_hyphens=False)]
         for place, line in enumerate(lines):
             typer.echo(f"{'' if place else name:{width}}  {line}")
 

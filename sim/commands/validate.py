@@ -96,6 +96,7 @@ def validate(
     from sim.base.progress import count_bar
     from sim.base.shown import WIDTH
     from sim.commands.console import console
+    from sim.commands.kept import keeping_nothing
     from sim.results.metrics import to_json
     from sim.validation.show import render
     from sim.validation.validate import Wanted
@@ -103,7 +104,7 @@ def validate(
 
     step = step or (None if diff else Step.ALL)
     total = seeds * len(measured) if step not in (None, Step.FORCED) else 0
-    with count_bar("simulating", total) as on_seed:
+    with keeping_nothing(), count_bar("simulating", total) as on_seed:
         wanted = Wanted(
             step.value if step else None,
             diff=diff is Diff.ROUTER_LOG,

@@ -14,6 +14,7 @@ def validate_requests(
     from sim.base.progress import count_bar
     from sim.base.shown import WIDTH
     from sim.commands.console import console
+    from sim.commands.kept import keeping_nothing
     from sim.measured.formats.requests_csv import read_requests
     from sim.results.metrics import to_json
     from sim.scenario.load import load_scenario
@@ -22,7 +23,8 @@ def validate_requests(
     from sim.validation.requests.validate import validate_requests as predict
 
     settings, file = load_scenario(scenario, overrides), read_requests(path)
-    with count_bar("requests", n_predictions(file, settings, baselines=baselines)) as on_run:
+    n = n_predictions(file, settings, baselines=baselines)
+    with keeping_nothing(), count_bar("predicting", n) as on_run:
         result = predict(file, settings, baselines=baselines, on_run=on_run)
     if format is Format.JSON:
         typer.echo(to_json(result), nl=False)

@@ -168,7 +168,7 @@ def going_on(
             raise Stopped(
                 f"nothing is kept; with {option} DIR every run that ended is, and the same call goes on"
             ) from error
-        raise Stopped(f"{_kept(kept(), expected, folder)}") from error
+        raise Stopped(_kept(kept(), expected, folder), "To go on" if kept() else "To begin anew") from error
     except NoRoomError as error:
         if folder is None:
             raise

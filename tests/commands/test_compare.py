@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -202,7 +203,8 @@ def test_ctrl_c_ends_all_processes_quietly(tmp_path: Path) -> None:
         os.killpg(process.pid, signal.SIGINT)
         stdout, stderr = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert (stdout, stderr) == (b"", b"Stopped: nothing is kept\n")
+    again = shlex.join([*command[3:], *options])
+    assert (stdout, stderr.decode()) == (b"", f"Stopped: nothing is kept\nTo begin anew: sim {again}\n")
     assert not list(tmp_path.iterdir())
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import resource
+import shlex
 import signal
 import subprocess
 import sys
@@ -171,7 +172,8 @@ def test_a_stopped_call_says_that_nothing_is_kept(
 ) -> None:
     ended = stopped(start(*arguments, "--out", tmp_path / "out"), stop, lambda: any(tmp_path.iterdir()))
     assert (ended.returncode, ended.stdout) == (130, "")
-    assert ended.stderr == "Stopped: nothing is kept\n"
+    call_again = shlex.join(map(str, [*arguments, "--out", tmp_path / "out"]))
+    assert ended.stderr == f"Stopped: nothing is kept\nTo begin anew: sim {call_again}\n"
     assert not any(tmp_path.iterdir())
 
 
@@ -194,7 +196,9 @@ def test_a_stopped_search_says_what_is_kept(
     kept = (out / "runs.jsonl").read_bytes().count(b"\n")
     some = f"{kept} of 143 runs" if arguments[0] == "tune" else f"{kept} runs"
     assert (ended.returncode, ended.stdout) == (130, "")
-    assert ended.stderr == f"Stopped: {some} kept in {out}; the same call goes on from there\n"
+    says = f"Stopped: {some} kept in {out}; the same call goes on from there\nTo go on: sim "
+    assert ended.stderr.startswith(f"{says}{arguments[0]} {arguments[1]} ")
+    assert str(out) in ended.stderr.splitlines()[1]
 
 
 # Nobody reads, or a full disk

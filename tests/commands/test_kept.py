@@ -2,6 +2,7 @@
 
 import errno
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -78,7 +79,9 @@ def test_ctrl_c_keeps_nothing_of_a_run_and_says_so(
 
     during(stop)
     result = call("run", "agg8", *SMALL, "--out", tmp_path / "out")
-    assert (result.exit_code, result.stdout, result.stderr) == (130, "", "Stopped: nothing is kept\n")
+    again = shlex.join(["run", "agg8", *SMALL, "--out", str(tmp_path / "out")])
+    says = f"Stopped: nothing is kept\nTo begin anew: sim {again}\n"
+    assert (result.exit_code, result.stdout, result.stderr) == (130, "", says)
     assert not names(tmp_path)
 
 

@@ -10,6 +10,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
 from functools import cache
 
+from sim.base.progress import be_quiet
 from sim.experiments.jobs.job import Job, attempt
 from sim.runs.run import Run
 
@@ -72,6 +73,7 @@ def _end_with(caller: int) -> None:
         os._exit(1)
 
     if os.getpid() != caller:
+        be_quiet()
         threading.Thread(target=watch, daemon=True).start()
 
 

@@ -11,8 +11,7 @@ from sim.hardware.capacity import Capacity
 from sim.hardware.parallel import Parallel
 from sim.hardware.runtime_memory import Runtime
 from sim.hardware.sharding import GpuShare
-from sim.show.text.page_parts import footnotes, heading
-from sim.show.text.page_table import PageTable
+from sim.show.text.page_parts import footnotes, heading, reckoned
 
 _STATES = (
     "grown: computed turn by turn, with one checkpoint of the state; cold: computed at once, with one at the "
@@ -50,12 +49,7 @@ def lines(result: Capacity) -> list[Line]:
 
 def render(result: Capacity, console: Console, notes: Sequence[str] = ()) -> None:
     """Print the lines as a table, titled with model and GPU, and notes below."""
-    table = PageTable(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
-    table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True, justify="right")
-    table.add_column()
-    for line in lines(result):
-        table.add_row(*line)
+    table = reckoned(lines(result))
     windowed, several = result.model.windows is not None, len(result.engine.layout.groups) > 1
     states = [_WINDOWS] if windowed else [_STATES] if several else []
     gpus = result.engine.parallel.gpus

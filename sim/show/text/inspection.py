@@ -8,7 +8,7 @@ from rich.text import Text
 from sim.base import words
 from sim.base.words import counted
 from sim.show.text.page_parts import footnotes, heading, pairs, table
-from sim.show.text.page_table import Beside, PageTable
+from sim.show.text.page_table import Answer, Beside, PageTable
 from sim.traces.inspection import PERCENTILES, Inspection, Spread
 
 _LENGTHS = {
@@ -66,10 +66,7 @@ def _answer(found: Inspection) -> RenderableType:
     if found.ideal_hit_provider is not None:
         numbers["provider hit"] = words.percent(found.ideal_hit_provider)
     numbers["working set"] = words.count(found.unique_tokens)
-    grid = PageTable.grid(padding=(0, 5, 0, 0))
-    grid.add_row(*numbers, style="dim")
-    grid.add_row(*numbers.values(), style="bold green")
-    return grid
+    return Answer(numbers)
 
 
 def _spreads(found: Inspection) -> PageTable:

@@ -1,23 +1,23 @@
 """What every page is made of: the line on top, tables, facts behind their names, notes at the foot."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.text import Text
 
 from sim.base.errors import escaped
-from sim.show.text.page_table import PageTable
+from sim.show.text.page_table import ByWidth, Ends, PageTable
 
+_ENDLESS = 10_000
+_LEAST_REASON = 30
+"""Cells below which a reason stands below its number, not beside it."""
 NOTHING_SERVED = "No request was served: there is nothing to measure."
 
 
 def heading(title: str, detail: str) -> RenderableType:
     """Return the line on top: the title on the left, a detail on the right."""
-    line = PageTable.grid(padding=(0, 2, 0, 0), expand=True)
-    line.add_column(style="bold")
-    line.add_column(justify="right", style="dim")
-    line.add_row(Text(escaped(title)), Text(detail))
-    return line
+    return Ends(escaped(title), detail)
 
 
 def table(*columns: str) -> PageTable:
@@ -36,6 +36,27 @@ def pairs(facts: Mapping[str, str]) -> RenderableType:
     for name, fact in facts.items():
         grid.add_row(Text(name, style="dim"), fact)
     return grid
+
+
+def reckoned(lines: Sequence[tuple[str, str, str]]) -> RenderableType:
+    """Return names, numbers and how each comes about, below them where it has little room beside them."""
+    return ByWidth(_ENDLESS, lambda width: _reckoned(lines, width))
+
+
+def _reckoned(lines: Sequence[tuple[str, str, str]], width: int) -> Iterator[RenderableType]:
+    names, values = (max(len(line[place]) for line in lines) for place in (0, 1))
+    if width - names - values - 4 < _LEAST_REASON:
+        for name, value, reason in lines:
+            yield Text(f"{name:{names}}  {value:>{values}}")
+            yield Padding(Text(reason, style="dim"), (0, 0, 0, 4))
+        return
+    table = PageTable(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True, justify="right")
+    table.add_column()
+    for line in lines:
+        table.add_row(*line)
+    yield table
 
 
 def footnotes(*groups: Iterable[str], warnings: Iterable[str] = ()) -> RenderableType:

@@ -1,12 +1,15 @@
 """Tables and pairs of tables of which no terminal cuts anything off."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from textwrap import wrap
+from typing import TypeVar
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
 from rich.table import Column, Table
 from rich.text import Text
+
+Kind = TypeVar("Kind", bound=Table)
 
 _ENDLESS = 100_000
 _NARROW_GAP = 1
@@ -14,13 +17,22 @@ _HEADER_WIDTHS = (_ENDLESS, 12, 9, 6, 1)
 """Where headers fold, but for words and cells that are wider: the first of these that is narrow enough."""
 _LONG_WORD = 24
 """Longer words may be broken where a column has no room for them."""
+_PART_HEADER_WIDTH = 12
+"""Where headers fold in tables that go on below each other, but for words and cells that are wider."""
+NARROW = 100
+"""Terminals of fewer columns get no bars, and parts side by side only where nothing in them wraps."""
+
+
+class Bar(Text):
+    """A drawing of a number that stands beside it: a narrow terminal does without."""
 
 
 class PageTable(Table):
     """A table without lines: as wide as it needs to be where there is room, nothing of it cut where not.
 
-    There its headers go over several lines, all but the first, which is a title; if that is not enough gaps
-    are narrower; if that is not, columns go on in tables below, each with the `repeated` first ones again.
+    There bars go, and headers go over several lines, all but the first, which is a title; if that is not
+    enough gaps are narrower; if that is not, columns go on in tables below, each with the `repeated` first
+    ones again.
     """
 
     repeated = 1
@@ -30,6 +42,9 @@ class PageTable(Table):
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         for column in self.columns:
             column.overflow = "fold"
+        if console.width < NARROW and any(map(_is_drawn, self.columns)):
+            yield self._without_bars()
+            return
         shapes = self._shapes() if self.show_header else [self]
         fitting = next((shape for shape in shapes if _least(shape, console) <= options.max_width), None)
         if fitting is self or not self.show_header:
@@ -38,10 +53,18 @@ class PageTable(Table):
             yield from [fitting] if fitting else _apart(self._parts(console, options.max_width))
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        if console.width < NARROW and any(map(_is_drawn, self.columns)):
+            return self._without_bars().__rich_measure__(console, options)
         measured = super().__rich_measure__(console, options)
         if not self.show_header:
             return measured
         return Measurement(min(_least(shape, console) for shape in self._shapes()), measured.maximum)
+
+    def _without_bars(self) -> "PageTable":
+        columns = [column for column in self.columns if not _is_drawn(column)]
+        plain = _table(self, columns, self.padding[1], _ENDLESS, PageTable)
+        plain.repeated, plain.narrows, plain.show_header = self.repeated, self.narrows, self.show_header
+        return plain
 
     def _shapes(self) -> Iterator[Table]:
         """Yield this table, then the same in less room."""
@@ -49,12 +72,13 @@ class PageTable(Table):
         if self.narrows:
             for gap in (self.padding[1], _NARROW_GAP):
                 for header_width in _HEADER_WIDTHS:
-                    yield _table(self, self.columns, gap, header_width)
+                    yield _table(self, self.columns, gap, header_width, Table)
 
     def _parts(self, console: Console, room: int) -> Sequence[Table]:
         """Return as few tables as fit, about as many of the columns in each; where none fit texts wrap."""
         columns, gap = self.columns, self.padding[1]
-        widths = [gap + width for width in _widths(self, console)]
+        folded = _table(self, columns, gap, _PART_HEADER_WIDTH, Table)
+        widths = [gap + width for width in _widths(folded, console)]
         left = room + gap - sum(widths[: self.repeated])
         each = others = max(len(columns) - self.repeated, 1)
         for count in range(2, others + 1):
@@ -62,7 +86,9 @@ class PageTable(Table):
             if all(sum(widths[at : at + each]) <= left for at in range(self.repeated, len(columns), each)):
                 break
         parts = [
-            _table(self, [*columns[: self.repeated], *columns[at : at + each]], gap, _ENDLESS)
+            _table(
+                self, [*columns[: self.repeated], *columns[at : at + each]], gap, _PART_HEADER_WIDTH, Table
+            )
             for at in range(self.repeated, self.repeated + others, each)
         ]
         for part in parts:
@@ -73,6 +99,39 @@ class PageTable(Table):
         return parts
 
 
+class Ends:
+    """A title at the left and a detail at the right, or below it where both have no room on one line."""
+
+    def __init__(self, title: str, detail: str) -> None:
+        self._title, self._detail = Text(title, style="bold"), Text(detail, style="dim")
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        between = options.max_width - self._title.cell_len - self._detail.cell_len
+        if between >= 2 and "\n" not in self._title.plain:
+            yield Text.assemble(self._title, " " * between, self._detail)
+        else:
+            yield from (part for part in (self._title, self._detail) if part.plain)
+
+
+class Answer:
+    """The few numbers that a page is read for: side by side below their names, or a line each."""
+
+    def __init__(self, numbers: Mapping[str, str]) -> None:
+        self._numbers = numbers
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        beside = Table.grid(padding=(0, 5, 0, 0))
+        beside.add_row(*self._numbers, style="dim")
+        beside.add_row(*self._numbers.values(), style="bold green")
+        if console.measure(beside, options=options.update(width=_ENDLESS)).maximum <= options.max_width:
+            yield beside
+            return
+        below = Table.grid(padding=(0, 2, 0, 0))
+        for name, number in self._numbers.items():
+            below.add_row(Text(name, style="dim"), Text(number, style="bold green"))
+        yield below
+
+
 class Beside:
     """Parts side by side, or one below the other where the terminal is too narrow for that."""
 
@@ -81,7 +140,9 @@ class Beside:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         endless = options.update(width=_ENDLESS)
-        least = [Measurement.get(console, endless, part).minimum for part in self._parts]
+        measured = [Measurement.get(console, endless, part) for part in self._parts]
+        narrow = console.width < NARROW
+        least = [part.maximum if narrow else part.minimum for part in measured]
         if sum(least) + self._gap * (len(least) - 1) > options.max_width:
             yield from _apart(self._parts)
         else:
@@ -106,9 +167,9 @@ def _apart(parts: Iterable[RenderableType]) -> Iterator[RenderableType]:
         yield from (Text(), part) if place else (part,)
 
 
-def _table(whole: Table, columns: Sequence[Column], gap: int, header_width: int) -> Table:
+def _table(whole: Table, columns: Sequence[Column], gap: int, header_width: int, kind: type[Kind]) -> Kind:
     """Return some columns of a table with gaps and folded headers of their own."""
-    table = Table(box=None, pad_edge=False, header_style=whole.header_style, padding=(0, gap, 0, 0))
+    table = kind(box=None, pad_edge=False, header_style=whole.header_style, padding=(0, gap, 0, 0))
     cells = []
     for place, column in enumerate(columns):
         # Blanks at the end are places for marks, which no cell need have.
@@ -124,6 +185,12 @@ def _table(whole: Table, columns: Sequence[Column], gap: int, header_width: int)
     for row, renderables in zip(whole.rows, zip(*cells, strict=True), strict=True):
         table.add_row(*renderables, style=row.style)
     return table
+
+
+def _is_drawn(column: Column) -> bool:
+    """Whether a column holds bars, and nothing else."""
+    cells = [cell for cell in column.cells if cell != ""]
+    return bool(cells) and all(isinstance(cell, Bar) for cell in cells)
 
 
 def _folded(header: RenderableType, cells: Sequence[RenderableType], width: int) -> Text:

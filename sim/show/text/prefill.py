@@ -10,7 +10,7 @@ from sim.base import words
 from sim.base.words import counted
 from sim.results.labels import CAUSE_LABELS, SOURCE_LABELS
 from sim.show.text.page_parts import table
-from sim.show.text.page_table import Beside, PageTable
+from sim.show.text.page_table import Bar, Beside, PageTable
 
 
 def reuse_line(summary: Mapping[str, Any]) -> Iterator[Text]:
@@ -87,7 +87,7 @@ def _shares(title: str, tokens: Mapping[str, int], labels: Mapping[str, str], co
         if name not in tokens:
             continue
         share = tokens[name] / total if total else None
-        filled = Text(words.bar(share or 0.0, 8), style=colour)
+        filled = Bar(words.bar(share or 0.0, 8), style=colour)
         style = "" if tokens[name] else "dim"
         rows.add_row(label, words.count(tokens[name]), words.percent(share), filled, style=style)
     rows.add_section()

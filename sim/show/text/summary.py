@@ -17,7 +17,7 @@ from sim.show.text.facts import engine_facts, routing_facts
 from sim.show.text.faults import broken, fault_table
 from sim.show.text.latencies import latency_table
 from sim.show.text.page_parts import NOTHING_SERVED, footnotes, heading, pairs, thin_note
-from sim.show.text.page_table import Beside, PageTable
+from sim.show.text.page_table import Answer, Beside
 from sim.show.text.prefill import prefill_tables, recomputation_line, reuse_line
 from sim.show.text.tags import tag_table
 from sim.show.text.turns import turn_table
@@ -39,7 +39,7 @@ def render(summary: Mapping[str, Any], title: str, notes: Sequence[str] = ()) ->
     return Group(
         head,
         Text(),
-        _answer(summary),
+        Answer(main_numbers(summary)),
         Text(),
         latency_table(summary),
         turn_table(summary),
@@ -87,11 +87,3 @@ def main_numbers(summary: Mapping[str, Any]) -> dict[str, str]:
         "prefill recomputed": words.percent(summary["prefill"]["recomputation"]),
         "workers a session": words.number(summary["workers_per_session"]["mean"]),
     }
-
-
-def _answer(summary: Mapping[str, Any]) -> RenderableType:
-    numbers = main_numbers(summary)
-    grid = PageTable.grid(padding=(0, 5, 0, 0))
-    grid.add_row(*numbers, style="dim")
-    grid.add_row(*numbers.values(), style="bold green")
-    return grid
