@@ -146,6 +146,17 @@ def scale(name: str = "flare") -> "Colormap":
     return found
 
 
+def scale_around() -> "Colormap":
+    """Return a colour map from blue to red, with the ground between."""
+    import seaborn as sns  # noqa: PLC0415
+
+    if _of_context() == "dark":
+        found: Colormap = sns.diverging_palette(240, 20, s=80, l=55, center="dark", as_cmap=True)
+    else:
+        found = sns.color_palette("vlag", as_cmap=True)
+    return found
+
+
 def save(figure: "Figure", path: Path, chosen: Theme | None = None) -> None:
     """Write a figure as PNG or SVG, as the name of its file ends; equal figures give equal bytes."""
     kind = path.suffix.removeprefix(".")
