@@ -33,6 +33,7 @@ _LEVEL_LABELS: dict[Level, str] = {
 }
 _BAR_INCHES = 0.2
 """What a bar with a name beside it takes."""
+_ROOM_FOR_LEGEND = 1.25
 _MOMENTS = 1000
 """Moments of a run at which levels are looked up: about as many as a picture has dots."""
 
@@ -118,7 +119,10 @@ class Pictures:
             panel.grid(visible=False, axis="x")
             panel.set(xlabel=by.capitalize(), ylabel="Recomputed prompt tokens")
             if bottom.any():
-                panel.legend()
+                panel.set_ylim(0, _ROOM_FOR_LEGEND * bottom.max())
+                panel.legend(ncols=2)
+            else:
+                say_instead(panel, "nothing recomputed")
             if by == "session":
                 panel.tick_params("x", rotation=90)
             return panel
@@ -249,6 +253,8 @@ class Pictures:
             panel.invert_yaxis()
             panel.grid(visible=False, axis="y")
             number(panel.xaxis)
+            if links.empty:
+                say_instead(panel, "no links")
             panel.set(xlabel="Busy (% of the run)", ylabel="")
             return panel
 
