@@ -23,6 +23,7 @@ from sim.runs.run import Run
 from sim.runs.sweep import Sweep
 from sim.show.pictures.comparison import PLOTTED, plots
 from sim.show.pictures.inspection import PLOTS
+from sim.show.pictures.ratios import Ratio, plots_of_ratios
 from sim.show.pictures.sizing import plot_frontier
 from sim.show.pictures.style import THEME, style, theme
 from sim.show.pictures.sweep import plots_of_sweep
@@ -156,6 +157,20 @@ def of_sensitivity() -> Iterator[Figure]:
     yield sensitivity.draw([Scored(one, (at(8.0 * i), at(1.5))) for i, one in enumerate(variants, 1)])
 
 
+def of_ratios() -> Iterator[Figure]:
+    """Many runs with long names, near each other and decades apart."""
+    names = [f"a run of engine {number} at a rate of so many requests a second" for number in range(26)]
+    ratios = [
+        Ratio(name, series, 1.0 + i / 10, 0.9, 1.2 + i)
+        for i, name in enumerate(names)
+        for series in ("TTFT p50", "TTFT p99", "E2E p50", "of all requests")
+    ]
+    yield from plots_of_ratios(ratios, "a file with a name, validated on a scenario with a long name as well")
+    yield from plots_of_ratios(
+        [Ratio("ITL p99", "all simulated", 100.0), Ratio("ITL p50", "LRU", 1.0)], "one"
+    )
+
+
 def of_sizes() -> Iterator[Figure]:
     """The frontier."""
     yield plot_frontier(sized(ALL[:2]))
@@ -169,6 +184,7 @@ PICTURES: dict[str, Callable[[], Iterator[Figure]]] = {
     "show/pictures/sizing.py": of_sizes,
     "published/quantity_plots.py": of_published,
     "published/plots.py": of_sensitivity,
+    "show/pictures/ratios.py": of_ratios,
 }
 """Makes the pictures of each module that draws any."""
 SHARED = {"show/pictures/pages.py", "show/pictures/panels.py"}
