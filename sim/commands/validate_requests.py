@@ -57,5 +57,4 @@ def keep(kept: "OutFolder", numbers: Mapping[str, Any], plots: "Callable[[], lis
     from sim.validation.pictures import write_pictures
 
     kept.write(lambda folder: write_text(folder / MARK, to_json(numbers)))
-    if (folder := kept.building) is not None:
-        kept.also(lambda: write_pictures(plots(), folder), "")
+    kept.pictures(lambda folder: write_pictures(plots(), folder), "")

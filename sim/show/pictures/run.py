@@ -143,18 +143,8 @@ class Pictures:
             share = 100 * (turns["recomputed_tokens"] / turns["prompt_tokens"]).to_numpy(float)
             x, y = turns["turn"].to_numpy(int), turns["worker"].to_numpy(int)
             panel.plot(x, y, color=faint(), linewidth=1, zorder=1)
-            drawn = panel.scatter(
-                x,
-                y,
-                c=share,
-                cmap=scale("flare"),
-                vmin=0,
-                vmax=100,
-                s=90,
-                marker="s",
-                zorder=2,
-                label="prefill",
-            )
+            look: dict[str, Any] = {"cmap": scale("flare"), "vmin": 0, "vmax": 100, "s": 90, "marker": "s"}
+            drawn = panel.scatter(x, y, c=share, zorder=2, label="prefill", **look)
             decoded = turns[turns["decode_worker"].notna()]
             if len(decoded):
                 decoders = decoded["decode_worker"].to_numpy(int)

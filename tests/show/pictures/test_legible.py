@@ -259,5 +259,5 @@ def test_what_cannot_be_read_is_found() -> None:
 
 def test_a_theme_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(THEME, "darc")
-    with pytest.raises(InputError, match="SIM_THEME = darc: must be one of light, dark; did you mean dark"):
+    with pytest.raises(InputError, match="SIM_THEME = darc: is no theme; did you mean 'dark'"):
         theme()
