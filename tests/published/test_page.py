@@ -68,7 +68,7 @@ def test_the_page_says_all_of_a_cluster(tmp_path: Path) -> None:
         "a note",
     ):
         assert text in page, text
-    assert page.count("data:image/svg+xml;base64,") == 2 * len(quantities(rows)) == 3
+    assert page.count("data:image/svg+xml;base64,") == 2 * len(quantities(rows)) == 6
     assert "http" not in page.replace('http-equiv="', "")
 
 
