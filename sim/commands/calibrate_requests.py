@@ -18,7 +18,13 @@ def requests(
         list[str],
         typer.Option(metavar="RUN", help="A run of the file to fit; the others test it. Repeatable."),
     ],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Where the file of coefficients goes.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE",
+            help="Where the file of coefficients goes, and a picture of its errors beside it (.png).",
+        ),
+    ],
     free: Annotated[
         list[str],
         typer.Option(metavar="NAME", help="A coefficient to fit, in place of the usual ones. Repeatable."),
@@ -49,6 +55,7 @@ def requests(
     from sim.hardware.coefficient_toml import to_toml
     from sim.measured.formats.requests_csv import read_requests
     from sim.scenario.load import load_scenario
+    from sim.validation.pictures import plots_of_requests, write_pictures
 
     settings = Settings(
         free=tuple(free) or FREE,
@@ -66,4 +73,5 @@ def requests(
             read_requests(requests), load_scenario(scenario, overrides), fit, settings, on_simulated
         )
         file.write_bytes(to_utf8(to_toml(found.content, head_lines(found.content))))
+    write_pictures(plots_of_requests(found.accuracy, scenario), out.parent, out.stem)
     console(WIDTH).print(render(found, scenario, str(out)))

@@ -82,12 +82,11 @@ def compare(
             raise InputError("\n".join(comparison.failures()))
         chosen = select_or(metrics, USUAL, comparison.metrics)
         kept.write(lambda folder: write_comparison(comparison, chosen, folder))
-        if kept.building is not None:
-            folder, plotted = kept.building, select_or(metrics, PLOTTED, comparison.metrics)
-            kept.also(
-                lambda: write_plot(comparison, plotted, folder),
-                f"; sim compare {out} --out NEW draws it again",
-            )
+        plotted = select_or(metrics, PLOTTED, comparison.metrics)
+        kept.pictures(
+            lambda folder: write_plot(comparison, plotted, folder),
+            f"; sim compare {out} --out NEW draws it again",
+        )
     with kept.shown():
         if format is Format.JSON:
             typer.echo(to_json(comparison.to_dict(chosen)), nl=False)

@@ -1,6 +1,7 @@
 """What `--out` of a command keeps, and what is said where that goes wrong."""
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -69,6 +70,11 @@ class OutFolder:
                 raise
         except KeyboardInterrupt as error:
             raise Stopped("nothing is kept") from error
+
+    def pictures(self, write: Callable[[Path], Sequence[Path]], advice: str) -> None:
+        """Write pictures into the folder, as `also`; tell on stderr of those that take more than one page."""
+        if (folder := self.building) is not None:
+            self.also(lambda: say_pages(write(folder)), advice)
 
     @contextmanager
     def shown(self, advice: str | None = None) -> Iterator[None]:
@@ -153,3 +159,10 @@ def keeping_nothing() -> Iterator[None]:
 def say_removed(path: Path) -> None:
     """Tell of what a killed run had left."""
     typer.echo(f"Removed {path}, which a call that was killed had left", err=True)
+
+
+def say_pages(written: Sequence[Path]) -> None:
+    """Tell on stderr of pictures that one page has no room for."""
+    more = [path.name for path in written if re.search(r"-[0-9]+$", path.stem)]
+    if more:
+        typer.echo(f"More panels than a page has room for: see also {', '.join(more)}", err=True)

@@ -79,6 +79,7 @@ def sweep(
     """Run a scenario at many points with the same seeds, and print them in a table."""
     from sim.base.shown import WIDTH
     from sim.commands.console import console
+    from sim.commands.kept import say_pages
     from sim.experiments.jobs.counts import check_counts
     from sim.experiments.sweep import plan
     from sim.results.metrics import to_json
@@ -99,7 +100,7 @@ def sweep(
     chosen = select(metrics or SHOWN, found.metrics)
     with going_on(out, lambda: len(found.runs) - len(found.failed), len(found.runs)):
         if out is not None:
-            write_sweep_plots(found, chosen, out)
+            say_pages(write_sweep_plots(found, chosen, out))
         if format is Format.JSON:
             typer.echo(to_json(found.to_dict(chosen)), nl=False)
         else:

@@ -8,7 +8,7 @@ import typer
 
 from sim.base.errors import InputError
 from sim.commands.options import Format, Overrides, ScenarioName
-from sim.commands.validate_requests import validate_requests
+from sim.commands.validate_requests import keep, validate_requests
 
 
 class Step(StrEnum):
@@ -81,6 +81,10 @@ def validate(
     ] = False,
     overrides: Overrides = [],  # noqa: B006 - typer only reads it
     format: Annotated[Format, typer.Option(help="How to print the results.")] = Format.TEXT,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder to make: all numbers, a picture of the errors.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Let --out replace earlier results.")] = False,
 ) -> None:
     """Print what the simulator predicts of measured runs, beside what was measured."""
     if bool(measured) == (requests is not None):
@@ -91,20 +95,21 @@ def validate(
         for option, value in given.items():
             if value not in (None, []):
                 raise InputError(f"{option}: goes with --measured, not with --requests")
-        validate_requests(scenario, requests, overrides, format, baselines=baselines)
+        validate_requests(scenario, requests, overrides, format, out, baselines=baselines, force=force)
         return
     from sim.base.progress import count_bar
     from sim.base.shown import WIDTH
     from sim.commands.console import console
-    from sim.commands.kept import keeping_nothing
+    from sim.commands.kept import out_folder
     from sim.results.metrics import to_json
+    from sim.validation.pictures import plots_of_runs
     from sim.validation.show import render
     from sim.validation.validate import Wanted
     from sim.validation.validate import validate as validate_runs
 
     step = step or (None if diff else Step.ALL)
     total = seeds * len(measured) if step not in (None, Step.FORCED) else 0
-    with keeping_nothing(), count_bar("simulating", total) as on_seed:
+    with out_folder(out, force=force) as kept, count_bar("simulating", total) as on_seed:
         wanted = Wanted(
             step.value if step else None,
             diff=diff is Diff.ROUTER_LOG,
@@ -115,7 +120,9 @@ def validate(
             on_seed=on_seed,
         )
         found = validate_runs(measured, scenario, overrides, wanted)
-    if format is Format.JSON:
-        typer.echo(to_json({"runs": found}), nl=False)
-    else:
-        console(WIDTH).print(render(found, scenario))
+        keep(kept, {"runs": found}, lambda: plots_of_runs(found, scenario))
+    with kept.shown(""):
+        if format is Format.JSON:
+            typer.echo(to_json({"runs": found}), nl=False)
+        else:
+            console(WIDTH).print(render(found, scenario))

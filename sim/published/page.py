@@ -3,11 +3,12 @@
 import base64
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from sim.base.whole_file import write_text
 from sim.published.measures import label, level_text
-from sim.published.quantity_plots import Quantity, write_quantities
+from sim.published.quantity_plots import Quantity, draw, quantities, write_quantities
 from sim.published.result import Result
 from sim.published.scores import RowScore
 from sim.published.settings import ClusterSettings
@@ -17,6 +18,7 @@ from sim.published.static import StaticScore
 from sim.published.study import GENERATED
 from sim.published.verdicts import ABVerdict, error
 from sim.report.templates import style_sheet, templates
+from sim.show.pictures.style import Theme, save, style
 
 NAME = "page.html"
 
@@ -35,19 +37,21 @@ class Section(NamedTuple):
     columns: tuple[str, ...]
     rows: Sequence[Row]
     picture: str = ""
-    """As base64."""
+    """As base64, on light ground; "" for none."""
+    dark: str = ""
+    """The same on dark ground."""
     whys: Mapping[str, str] = {}
     """Why a tolerance is what it is, by the rows that it is of."""
 
 
 def write_page(found: Result, folder: Path) -> None:
     """Write the page and its pictures into a folder."""
-    pictures = write_quantities(found.cluster.settings, found.dynamic[GENERATED], folder / "plots")
-    write_text(folder / NAME, render_page(found, pictures))
+    write_quantities(found.cluster.settings, found.dynamic[GENERATED], folder / "plots")
+    write_text(folder / NAME, render_page(found))
 
 
-def render_page(found: Result, pictures: Mapping[Quantity, Path]) -> str:
-    """Return the page of a validation on its generated workload, with the pictures in it."""
+def render_page(found: Result) -> str:
+    """Return the page of a validation on its generated workload, its pictures in it on either ground."""
     settings, rows = found.cluster.settings, found.dynamic[GENERATED]
     verdicts = found.pairs(GENERATED)
     right = sum(one.right for one in verdicts)
@@ -62,7 +66,7 @@ def render_page(found: Result, pictures: Mapping[Quantity, Path]) -> str:
             signs=f"{right} of {len(verdicts)} A/B signs right" if verdicts else "",
             facts=_facts(settings),
             lists={name: sentences for name, sentences in lists.items() if sentences},
-            sections=[*map(_without_empty, _sections(found, rows, verdicts, pictures))],
+            sections=[*map(_without_empty, _sections(found, rows, verdicts))],
             notes=found.notes,
         )
     )
@@ -83,19 +87,19 @@ def _sections(
     found: Result,
     rows: Sequence[RowScore],
     verdicts: Sequence[ABVerdict],
-    pictures: Mapping[Quantity, Path],
 ) -> Iterator[Section]:
     settings = found.cluster.settings
     if verdicts:
         yield Section(
             "A against B", ("", settings.scale, "measured", "simulated", "sign"), [*map(_ab, verdicts)]
         )
-    for of_quantity, path in pictures.items():
+    for of_quantity in quantities(rows):
         yield Section(
             of_quantity.title,
             ("", settings.scale, "measured", "simulated", "error", "95 % of runs", ""),
             [_printed(settings, row) for row in of_quantity.rows],
-            base64.b64encode(path.read_bytes()).decode("ascii"),
+            _drawn(settings, of_quantity, "light"),
+            _drawn(settings, of_quantity, "dark"),
             _whys(settings, of_quantity.rows),
         )
     others = [row for row in rows if row.target.printed is None]
@@ -106,6 +110,15 @@ def _sections(
         yield Section(
             "Without a run", ("", "target", "simulated", "error", ""), [*map(_static, found.static)]
         )
+
+
+def _drawn(settings: ClusterSettings, quantity: Quantity, theme: Theme) -> str:
+    """Return a picture as SVG in base64."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / quantity.file_name
+        with style(theme):
+            save(draw(settings, quantity), path, theme)
+        return base64.b64encode(path.read_bytes()).decode("ascii")
 
 
 def _without_empty(section: Section) -> Section:

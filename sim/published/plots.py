@@ -2,39 +2,41 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from sim.base.whole_file import whole_file
 from sim.published.scores import RowScore
 from sim.published.show_rows import band, quantity
 from sim.published.variants import Scored
 from sim.show.pictures.labels import as_label
+from sim.show.pictures.style import SMALL, save, scale_around, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_CELL_INCHES = (0.62, 0.34)
-_MARGIN_INCHES = (3.4, 2.4)
-_STYLE: dict[Any, Any] = {"font.family": ["DejaVu Sans"], "svg.fonttype": "none", "svg.hashsalt": "sim"}
-"""Text stays text: the file is small, and the numbers can be searched."""
+_CELL_INCHES = (0.66, 0.34)
+_MARGIN_INCHES = (4.0, 2.6)
+_IN_CELL = SMALL - 1
 _MOST_OFF = 1.5
 """Beyond e to this power, colours do not deepen."""
 
 
 def write_sensitivity(found: Sequence[Scored], path: Path) -> None:
     """Write the picture as SVG, the same bytes for the same numbers: a column for each variant."""
-    import matplotlib as mpl  # noqa: PLC0415 - slow to import
-    from matplotlib.figure import Figure  # noqa: PLC0415
+    save(draw(found), path)
+
+
+def draw(found: Sequence[Scored]) -> "Figure":
+    """Return the picture."""
+    from matplotlib.figure import Figure  # noqa: PLC0415 - slow to import
 
     columns = [scored.variant.name for scored in found]
     rows = list(zip(*(scored.rows for scored in found), strict=True))
-    with mpl.rc_context(_STYLE):
+    with style():
         width = _MARGIN_INCHES[0] + _CELL_INCHES[0] * len(columns)
         height = _MARGIN_INCHES[1] + _CELL_INCHES[1] * len(rows)
         figure = Figure(figsize=(width, height), layout="constrained")
         _draw(figure, columns, rows)
-        with whole_file(path) as file:
-            figure.savefig(file, metadata={"Date": None})
+        return figure
 
 
 def _draw(figure: "Figure", columns: Sequence[str], rows: Sequence[Sequence[RowScore]]) -> None:
@@ -51,8 +53,8 @@ def _draw(figure: "Figure", columns: Sequence[str], rows: Sequence[Sequence[RowS
         np.clip(off, -_MOST_OFF, _MOST_OFF),
         annot=np.array(numbers),
         fmt="",
-        annot_kws={"fontsize": 6.5},
-        cmap=sns.color_palette("vlag", as_cmap=True),
+        annot_kws={"fontsize": _IN_CELL},
+        cmap=scale_around(),
         center=0,
         vmin=-_MOST_OFF,
         vmax=_MOST_OFF,
@@ -60,11 +62,12 @@ def _draw(figure: "Figure", columns: Sequence[str], rows: Sequence[Sequence[RowS
         linewidths=0.5,
         ax=panel,
     )
-    panel.set_xticklabels(map(as_label, columns), rotation=90, fontsize=7)
+    panel.set_xticklabels(map(as_label, columns), rotation=90)
     panel.set_yticklabels(
-        [f"{as_label(row[0].target.id)}  ({band(row[0].target)})" for row in rows], rotation=0, fontsize=7
+        [f"{as_label(row[0].target.name)}  ({band(row[0].target)})" for row in rows], rotation=0
     )
-    panel.set_title("white: the row holds; red: too high, blue: too low, and what it is there", fontsize=8)
+    panel.grid(visible=False)
+    panel.set_title("no colour: the row holds; red: too high, blue: too low, and what it is there")
 
 
 def signed(row: RowScore) -> float:

@@ -5,14 +5,15 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sim.base.whole_file import whole_file
 from sim.published.measures import label, unit_of
 from sim.published.scores import RowScore
 from sim.published.settings import ClusterSettings
 from sim.runs.spread import ends
-from sim.show.pictures.axes import BAND, axis_unit, set_scale
-from sim.show.pictures.labels import as_label, as_labels
-from sim.show.pictures.style import style
+from sim.show.pictures.axes import BAND, axis_unit, is_geometric, set_scale
+from sim.show.pictures.fitting import fit_legend, fit_ticks, height_inches
+from sim.show.pictures.labels import as_label, as_labels, broken
+from sim.show.pictures.style import ONE_INCHES, SMALL, Theme, palette, quiet, save, style
+from sim.show.pictures.ticks import logarithmic
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,13 +22,14 @@ if TYPE_CHECKING:
 
 _COLUMNS = ["variant", "level", "measured", "low", "high", "values"]
 _MOST_TICKS = 8
-_MOST_UPRIGHT = 6
-"""Names beside each other; of more than these, each is tilted."""
-_CHARACTERS = 60
-"""What stands in a line below the picture, of all names together."""
-_INCHES = (6.4, 3.8)
-_SAYS = "points: measured, with tolerance; lines: simulated, median and 95 % of the runs"
-_SAYS_BESIDE = "circles: measured, with tolerance; diamonds: simulated, median and 95 % of the runs"
+_NAME_CHARACTERS = 14
+"""In a line below a column; what does not fit there is turned."""
+_SIDE_CHARACTERS = 36
+_LEGEND_COLUMNS = 3
+_SAYS = "circles: measured, with tolerance; lines: simulated, median and 95\N{THIN SPACE}% of the runs"
+_SAYS_BESIDE = (
+    "circles: measured, with tolerance; diamonds: simulated, median and 95\N{THIN SPACE}% of the runs"
+)
 
 
 class Quantity(NamedTuple):
@@ -58,22 +60,21 @@ def quantities(rows: Sequence[RowScore]) -> list[Quantity]:
 
 
 def write_quantities(
-    settings: ClusterSettings, rows: Sequence[RowScore], folder: Path
+    settings: ClusterSettings, rows: Sequence[RowScore], folder: Path, theme: Theme | None = None
 ) -> dict[Quantity, Path]:
     """Write a picture of each quantity as SVG; returns where."""
     paths = {}
     for quantity in quantities(rows):
         path = paths[quantity] = folder / quantity.file_name
         folder.mkdir(parents=True, exist_ok=True)
-        with style(), whole_file(path) as file:
-            draw(settings, quantity).savefig(file, format="svg", metadata={"Date": None})
+        with style(theme):
+            save(draw(settings, quantity), path, theme)
     return paths
 
 
 def draw(settings: ClusterSettings, quantity: Quantity) -> "Figure":
     """Return the picture of a quantity, drawn in the style of the others."""
     import pandas as pd  # noqa: PLC0415 - slow to import
-    import seaborn as sns  # noqa: PLC0415
     from matplotlib.figure import Figure  # noqa: PLC0415
 
     data = pd.DataFrame(
@@ -83,19 +84,24 @@ def draw(settings: ClusterSettings, quantity: Quantity) -> "Figure":
     for column in ("measured", "low", "high"):
         data[column] /= shown.per_axis_unit
     data["values"] = [[value / shown.per_axis_unit for value in values] for values in data["values"]]
-    names = as_labels(data["variant"], 24 if quantity.leveled else _name_width(len(data)))
-    colours = dict(zip(names, sns.color_palette("colorblind", len(names)), strict=True))
-    figure = Figure(figsize=_INCHES, layout="constrained")
+    names = as_labels(data["variant"], 60 if quantity.leveled else _NAME_CHARACTERS)
+    colours = dict(zip(names, palette(len(names)), strict=True))
+    figure = Figure(figsize=ONE_INCHES, layout="constrained")
     panel = figure.subplots()
     if quantity.leveled:
         for variant, of_variant in data.groupby("variant", sort=False):
             _over_level(panel, of_variant.sort_values("level"), names[str(variant)], colours[str(variant)])
         panel.set_xlabel(as_label(settings.scale))
         levels = sorted(set(data["level"]))
+        if is_geometric(levels):
+            logarithmic(panel.xaxis)
         if len(levels) <= _MOST_TICKS:
             panel.set_xticks(levels, [f"{level:g}" for level in levels])
+            panel.set_xticks([], minor=True)
         if len(names) > 1:
-            figure.legend(*panel.get_legend_handles_labels(), loc="outside right upper")
+            handles, shown_names = panel.get_legend_handles_labels()
+            above = fit_legend(figure, handles, shown_names, title="", most_columns=_LEGEND_COLUMNS)
+            figure.set_figheight(figure.get_figheight() + height_inches(figure, above))
     else:
         _beside(
             panel,
@@ -105,8 +111,10 @@ def draw(settings: ClusterSettings, quantity: Quantity) -> "Figure":
         )
     everything = pd.Series([value for values in data["values"] for value in values] + [*data["measured"]])
     set_scale(panel.yaxis, shown, everything, logarithmic=True)
-    panel.set_ylabel(f"{as_label(quantity.title)}{f' ({shown.axis})' if shown.axis else ''}")
-    panel.set_title(_SAYS if quantity.leveled else _SAYS_BESIDE, fontsize=8, color="0.35")
+    unit = f" ({shown.axis})" if shown.axis else ""
+    panel.set_ylabel(broken(f"{as_label(quantity.title)}{unit}", _SIDE_CHARACTERS))
+    panel.set_title(_SAYS if quantity.leveled else _SAYS_BESIDE, color=quiet(), fontsize=SMALL)
+    fit_ticks(figure)
     return figure
 
 
@@ -179,14 +187,8 @@ def _beside(panel: "Axes", data: "pd.DataFrame", names: Sequence[str], colours: 
                 alpha=0.6,
                 color=colours[place],
             )
-    tilt: dict[str, Any] = {"rotation": 40, "rotation_mode": "anchor", "ha": "right"}
-    panel.set_xticks(range(len(names)), names, **(tilt if len(names) > _MOST_UPRIGHT else {}))
+    panel.set_xticks(range(len(names)), names)
     panel.set_xlim(-0.6, len(names) - 0.4)
-
-
-def _name_width(n: int) -> int:
-    """Return how many characters of a name fit below each of so many columns."""
-    return _CHARACTERS // n if n <= _MOST_UPRIGHT else 24
 
 
 def _whiskers(data: "pd.DataFrame") -> tuple[Sequence[float], Sequence[float]]:

@@ -167,3 +167,15 @@ def test_bad_input_is_a_message() -> None:
     assert result.exit_code == 2
     assert "workers" in result.stderr
     assert call("cpu-agg2").exit_code == 2
+
+
+def test_out_keeps_all_numbers_and_a_picture_of_the_errors(tmp_path: Path) -> None:
+    out = tmp_path / "kept"
+    arguments = ("cpu-agg2", "--measured", str(SMALL), "--step", "forced", "--format", "json")
+    result = call(*arguments, "--out", str(out))
+    assert result.exit_code == 0
+    assert (out / "summary.json").read_text(encoding="utf-8") == result.stdout
+    assert (out / "validation.png").read_bytes().startswith(b"\x89PNG")
+    again = call(*arguments, "--out", str(out))
+    assert again.exit_code == 2
+    assert "--force" in again.stderr

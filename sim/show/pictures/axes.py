@@ -69,7 +69,10 @@ def share_limits(axes: "Sequence[Axis]") -> None:
     lows, highs = zip(*(axis.get_view_interval() for axis in axes), strict=True)
     for axis in axes:
         panel = axis.axes
-        (panel.set_ylim if axis is panel.yaxis else panel.set_xlim)(min(lows), max(highs))
+        vertical = axis is panel.yaxis
+        (panel.set_ylim if vertical else panel.set_xlim)(min(lows), max(highs))
+        if (panel.get_yscale() if vertical else panel.get_xscale()) == "log":
+            make_logarithmic(axis)
 
 
 def is_geometric(values: "Sequence[float]") -> bool:
@@ -84,6 +87,8 @@ def is_geometric(values: "Sequence[float]") -> bool:
 
 def say_instead(panel: "Axes", text: str) -> None:
     """Say why there is nothing in a panel."""
+    panel.tick_params(labelleft=False, labelbottom=False)
+    panel.grid(visible=False)
     panel.text(0.5, 0.5, text, ha="center", va="center", color=quiet(), transform=panel.transAxes)
 
 

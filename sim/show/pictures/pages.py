@@ -32,7 +32,7 @@ def pages_of(panels: Panels, metrics: Sequence[str]) -> "list[Figure]":
         rows = _rows(metrics, len(panels.places))
         parts = [rows[first : first + _ROWS] for first in range(0, len(rows), _ROWS)]
         drawn: dict[_Cell, Axes] = {}
-        pages = [_page(part, max(map(len, rows)), drawn) for part in parts]
+        pages = [_page(part, max(map(len, rows)), drawn, panels.least_inches) for part in parts]
         for metric in metrics:
             panels.draw([drawn[metric, place] for place in range(len(panels.places))], metric)
         for number, (page, part) in enumerate(zip(pages, parts, strict=True), 1):
@@ -80,11 +80,13 @@ def _broken(cells: Sequence[_Cell]) -> list[list[_Cell]]:
     return [list(cells[first : first + most]) for first in range(0, len(cells), most)]
 
 
-def _page(rows: Sequence[Sequence[_Cell]], columns: int, drawn: "dict[_Cell, Axes]") -> "Figure":
+def _page(
+    rows: Sequence[Sequence[_Cell]], columns: int, drawn: "dict[_Cell, Axes]", least_inches: float
+) -> "Figure":
     from matplotlib.figure import Figure  # noqa: PLC0415 - slow to import
 
     width, height = _INCHES[columns]
-    figure = Figure(figsize=(width * columns, height * len(rows)), layout="constrained")
+    figure = Figure(figsize=(width * columns, max(height, least_inches) * len(rows)), layout="constrained")
     grid = figure.add_gridspec(len(rows), columns)
     for y, row in enumerate(rows):
         for x, cell in enumerate(row):

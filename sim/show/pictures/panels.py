@@ -23,7 +23,7 @@ from sim.show.pictures.axes import (
 )
 from sim.show.pictures.labels import as_labels, broken
 from sim.show.pictures.style import CHARACTERS_AN_INCH, on_axes, palette
-from sim.show.pictures.ticks import logarithmic
+from sim.show.pictures.ticks import logarithmic, number
 from sim.show.text.comparison import key_headers
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ _LABEL_CHARACTERS = 26
 """In a line beside an axis: what the smallest panel has room for."""
 _BELOW_CHARACTERS = 36
 """In a line below an axis, likewise."""
+_LINE_INCHES = 0.17
 _MOST_TICKS = 12
 """Numbers on an x axis that have a tick each, as far as they fit."""
 
@@ -84,6 +85,12 @@ class Panels(ABC):
         """Draw one panel: `data` has `value`, `series` and a column for each key of an x axis."""
 
     @property
+    def least_inches(self) -> float:
+        """How high a panel has to be for what stands beside its bars."""
+        lines = sum(name.count("\n") + 1 for name in self.series)
+        return _LINE_INCHES * (lines + 6) if self.horizontal else 0.0
+
+    @property
     def says(self) -> str:
         """What colours and bands are."""
         return runs_of(self.comparison)
@@ -120,6 +127,7 @@ class Panels(ABC):
         panel.set(xlabel=broken(self.x_label(x), _BELOW_CHARACTERS), ylabel=name)
         if not is_numeric(self.comparison, x) or not panel.has_data():
             return
+        number(panel.xaxis)
         values: list[Any] = self.comparison.values_of(x)
         if is_geometric(values):
             logarithmic(panel.xaxis)

@@ -33,6 +33,7 @@ _LEVEL_LABELS: dict[Level, str] = {
 }
 _BAR_INCHES = 0.2
 """What a bar with a name beside it takes."""
+_ROOM_FOR_LEGEND = 1.25
 _MOMENTS = 1000
 """Moments of a run at which levels are looked up: about as many as a picture has dots."""
 
@@ -118,7 +119,10 @@ class Pictures:
             panel.grid(visible=False, axis="x")
             panel.set(xlabel=by.capitalize(), ylabel="Recomputed prompt tokens")
             if bottom.any():
-                panel.legend()
+                panel.set_ylim(0, _ROOM_FOR_LEGEND * bottom.max())
+                panel.legend(ncols=2)
+            else:
+                say_instead(panel, "nothing recomputed")
             if by == "session":
                 panel.tick_params("x", rotation=90)
             return panel
@@ -139,18 +143,8 @@ class Pictures:
             share = 100 * (turns["recomputed_tokens"] / turns["prompt_tokens"]).to_numpy(float)
             x, y = turns["turn"].to_numpy(int), turns["worker"].to_numpy(int)
             panel.plot(x, y, color=faint(), linewidth=1, zorder=1)
-            drawn = panel.scatter(
-                x,
-                y,
-                c=share,
-                cmap=scale("flare"),
-                vmin=0,
-                vmax=100,
-                s=90,
-                marker="s",
-                zorder=2,
-                label="prefill",
-            )
+            look: dict[str, Any] = {"cmap": scale("flare"), "vmin": 0, "vmax": 100, "s": 90, "marker": "s"}
+            drawn = panel.scatter(x, y, c=share, zorder=2, label="prefill", **look)
             decoded = turns[turns["decode_worker"].notna()]
             if len(decoded):
                 decoders = decoded["decode_worker"].to_numpy(int)
@@ -249,6 +243,8 @@ class Pictures:
             panel.invert_yaxis()
             panel.grid(visible=False, axis="y")
             number(panel.xaxis)
+            if links.empty:
+                say_instead(panel, "no links")
             panel.set(xlabel="Busy (% of the run)", ylabel="")
             return panel
 

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 from sim.base.errors import InputError
 from sim.base.messages import did_you_mean
@@ -87,8 +87,7 @@ def theme() -> Theme:
     for known in _COLOURS:
         if asked == known:
             return known
-    allowed = ", ".join(get_args(Theme))
-    raise InputError(f"{THEME} = {asked}: must be one of {allowed}{did_you_mean(asked, _COLOURS)}")
+    raise InputError(f"{THEME} = {asked}: is no theme{did_you_mean(asked, _COLOURS)}")
 
 
 @contextmanager
@@ -142,7 +141,20 @@ def scale(name: str = "flare") -> "Colormap":
     """Return one of seaborn's colour maps of even lightness: the more, the further from the ground."""
     import seaborn as sns  # noqa: PLC0415
 
-    found: Colormap = sns.color_palette(f"{name}_r" if _of_context() == "dark" else name, as_cmap=True)
+    if _of_context() == "dark":
+        name = name.removesuffix("_r") if name.endswith("_r") else f"{name}_r"
+    found: Colormap = sns.color_palette(name, as_cmap=True)
+    return found
+
+
+def scale_around() -> "Colormap":
+    """Return a colour map from blue to red, with the ground between."""
+    import seaborn as sns  # noqa: PLC0415
+
+    if _of_context() == "dark":
+        found: Colormap = sns.diverging_palette(240, 20, s=80, l=55, center="dark", as_cmap=True)
+    else:
+        found = sns.color_palette("vlag", as_cmap=True)
     return found
 
 
