@@ -6,6 +6,7 @@ from sim.report.chart import BOTTOM, LEFT, RIGHT, TOP, WIDTH, Chart, Drawing
 from sim.report.many import Many, Shown
 from sim.report.scales import Scale, Written, count_tick, percent_tick, spanning, time_tick
 from sim.results.quantities import SECONDS, SHARE, label, unit
+from sim.runs.paired import LEAST_PAIRS
 
 MOST_LINES = 24
 _HEIGHT = 190.0
@@ -91,8 +92,9 @@ def _over(place: int, metric: str, points: Sequence[Shown], column: int, key: st
 
 
 def _ends(point: Shown, place: int) -> tuple[float | None, float | None]:
+    """Return between what a number lies, as a comparison says it: of few runs, from the least to the most."""
     spread = point.values[place]
-    return (spread.middle, spread.middle) if spread.low is None else (spread.low, spread.high)
+    return (spread.least, spread.most) if spread.n < LEAST_PAIRS else (spread.low, spread.high)
 
 
 def _value(value: float | None) -> float:

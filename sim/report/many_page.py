@@ -11,8 +11,9 @@ from sim.report.many_charts import number_charts
 from sim.report.templates import sectioned
 from sim.results.quantities import select_or
 from sim.runs.comparison import Comparison
+from sim.runs.paired import LEAST_PAIRS
 from sim.runs.saved import COMPARISON, SETTINGS, SWEEP, read_comparison
-from sim.runs.sweep import SHOWN
+from sim.runs.sweep import SHOWN, Sweep
 from sim.runs.unlike import warnings_of, with_late, with_lost
 from sim.show.text.common_notes import common_notes
 
@@ -62,7 +63,11 @@ def render_many(comparison: Comparison, folder: Path, page: Path) -> str:
     counts = f"{n_points} {plural(n_points, 'row')}, {n_runs} {plural(n_runs, 'run')}"
     about = [f"{', '.join(comparison.scenarios)}: {counts}"]
     if comparison.cases > 1:
-        about.append(f"A number is the {comparison.middle} of a row's runs; lines in charts are their 95 %.")
+        few = f"of fewer than {LEAST_PAIRS} runs from the least to the most"
+        lines = "the band of 95 % of the draws" if comparison.has_bands else "its interval of 95 %"
+        about.append(
+            f"A number is the {comparison.middle} of a row's runs; a line in a chart is {lines}, {few}."
+        )
     return sectioned(
         "many",
         _SECTIONS,
@@ -86,5 +91,6 @@ def render_folder(folder: Path, page: Path) -> str:
 
     """
     comparison = read_comparison(folder)
+    comparison = comparison.shown() if isinstance(comparison, Sweep) else comparison
     keep_settings(comparison, folder)
     return render_many(comparison, folder, page)
