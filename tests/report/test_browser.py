@@ -162,7 +162,8 @@ def pages(page: Path) -> dict[str, Path]:
     refused = run(load_scenario("agg8", ["workload.sessions=3", "engine.max_model_len=300000"]))
     first, second = run(kept), small_run()
     key = "router.a_key_of_a_length_that_no_narrow_screen_has_room_for"
-    points = [Run("s", {}, {key: str(n)}, 0, first.to_dict()) for n in (1, 2)]
+    table, _, name = key.partition(".")
+    points = [Run("s", {table: {name: n}}, {key: str(n)}, 0, first.to_dict()) for n in (1, 2)]
     texts = {
         "one": render_page(one),
         "refused": render_page(refused),
@@ -216,12 +217,14 @@ def test_no_label_of_a_chart_lies_on_another_and_none_is_cut(
         const wrong = [];
         for (const svg of document.querySelectorAll('svg[role=img]')) {
           const frame = svg.getBoundingClientRect();
-          const boxes = [...svg.querySelectorAll('text')].map((each) => [each.textContent, each.getBoundingClientRect()]);
+          const texts = [...svg.querySelectorAll('text')];
+          const boxes = texts.map((each) => [each.textContent, each.getBoundingClientRect()]);
           boxes.forEach(([words, box], place) => {
             if (box.left < frame.left - 1 || box.right > frame.right + 1) wrong.push(words);
             for (const [other, its] of boxes.slice(place + 1)) {
-              const apart = box.right <= its.left || its.right <= box.left || box.bottom <= its.top + 4 || its.bottom <= box.top + 4;
-              if (!apart) wrong.push(`${words} and ${other}`);
+              const beside = box.right <= its.left || its.right <= box.left;
+              const below = box.bottom <= its.top + 4 || its.bottom <= box.top + 4;
+              if (!beside && !below) wrong.push(`${words} and ${other}`);
             }
           });
         }
