@@ -134,5 +134,7 @@ def _mark(drawing: Drawing, x: Scale, percentiles: Sequence[tuple[str, float]]) 
 
 def _in_words(numbers: dict[str, Any], of: str) -> str:
     p50, p95, most = (words.seconds(numbers[key]) for key in ("p50", "p95", "max"))
+    if numbers["n"] == 1:
+        return f"Of one {of.removesuffix('s')}: {most}."
     n = words.count(numbers["n"])
     return f"Of {n} {of}, half took at most {p50}, 95 % at most {p95}, the longest {most}."
