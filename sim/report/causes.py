@@ -27,6 +27,16 @@ class Cause(NamedTuple):
     share: str
 
 
+class Bars(NamedTuple):
+    """What is said of a chart of bars."""
+
+    key: str
+    title: str
+    says: str
+    of: str
+    """What has a bar: "worker"."""
+
+
 def legend(by_cause: Mapping[str, int]) -> list[Cause]:
     """Return the causes of a run, those that never occurred left out."""
     total = sum(by_cause.values())
@@ -81,20 +91,30 @@ def _by_worker(requests: pd.DataFrame, causes: Sequence[str], names: WorkerNames
     says = f"Most by {names.long(totals.index[0])}: {words.count(totals.iloc[0])} tokens."
     if len(totals) > len(sums):
         says += f" Shown are the {len(sums)} of {len(totals)} workers with most."
-    height = TOP + len(sums) * _PITCH + BOTTOM
-    x = Scale(0.0, float(totals.iloc[0]), LEFT, WIDTH - RIGHT)
-    drawing = Drawing("chart-causes-worker", "Recomputed tokens by worker", says, height)
+    shown = [(names.short(worker), names.long(worker)) for worker in sums.index]
+    tokens = sums.to_numpy(dtype=np.int64).tolist()
+    about = Bars("chart-causes-worker", "Recomputed tokens by worker", says, "worker")
+    return stacked_bars(about, causes, shown, tokens)
+
+
+def stacked_bars(
+    about: Bars, causes: Sequence[str], names: Sequence[tuple[str, str]], tokens: Sequence[Sequence[int]]
+) -> Chart:
+    """Return a bar for each of several, which have a short and a long name, from their tokens by cause."""
+    height = TOP + len(names) * _PITCH + BOTTOM
+    x = Scale(0.0, float(max(map(sum, tokens))) or 1.0, LEFT, WIDTH - RIGHT)
+    drawing = Drawing(about.key, about.title, about.says, height)
     for tick in x.ticks():
         drawing.line(x(tick), TOP, x(tick), height - BOTTOM, "rule")
-    tokens = sums.to_numpy(dtype=np.int64).tolist()
-    for place, (worker, row) in enumerate(zip(sums.index, tokens, strict=True)):
+    for place, ((short, long), row) in enumerate(zip(names, tokens, strict=True)):
         top = TOP + place * _PITCH
-        drawing.text(LEFT - 6, top + _BAR - 3, names.short(worker), anchor="end")
+        drawing.text(LEFT - 6, top + _BAR - 3, short, anchor="end")
         for cause, before, after in _stacked(causes, row):
-            says = _says(names.long(worker), cause, after - before)
-            drawing.rect((x(before), x(after)), (top, top + _BAR), f"cause {cause}", says)
+            drawing.rect(
+                (x(before), x(after)), (top, top + _BAR), f"cause {cause}", _says(long, cause, after - before)
+            )
     drawing.x_axis(x, count_tick, height - BOTTOM)
-    return drawing.chart(_table("worker", causes, [names.long(worker) for worker in sums.index], tokens))
+    return drawing.chart(_table(about.of, causes, [long for _, long in names], tokens))
 
 
 def _columns(causes: Sequence[str]) -> list[str]:

@@ -72,6 +72,15 @@ class Drawing:
         """Draw a straight line."""
         SubElement(self.root, "line", {**_places({"x1": x1, "y1": y1, "x2": x2, "y2": y2}), "class": style})
 
+    def dot(self, x: float, y: float, says: str, link: str) -> None:
+        """Draw a dot that says something when pointed at, and leads to a place of the page when clicked.
+
+        The Tab key passes it by: what it stands for is in a table too.
+        """
+        anchor = SubElement(self.root, "a", {"href": link, "tabindex": "-1"})
+        dot = SubElement(anchor, "circle", {**_places({"cx": x, "cy": y, "r": 4}), "class": "dot"})
+        SubElement(dot, "title").text = says
+
     def text(self, x: float, y: float, text: str, style: str = "", anchor: str = "middle") -> None:
         """Write a line of text."""
         attributes = {**_places({"x": x, "y": y}), "text-anchor": anchor}
@@ -92,6 +101,10 @@ class Drawing:
                 path += f"H{_short(place)}" + "".join(f"V{_short(each)}" for each in (*spike, last))
             height = last
         SubElement(self.root, "path", {"d": f"{path}H{_short(end)}", "class": style})
+
+    def stairs(self, points: Sequence[tuple[float, float]], end: float, style: str) -> None:
+        """Draw a line that keeps each point's height until the next point, the last one's to `end`."""
+        self.steps(*points[0], [(x, y, y, y) for x, y in points[1:]], end, style)
 
     def x_axis(self, scale: Scale, written: Written, y: float) -> None:
         """Draw ticks below the height `y`."""

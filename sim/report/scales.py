@@ -77,4 +77,4 @@ def count_tick(value: float) -> str:
 
 def percent_tick(share: float) -> str:
     """Return a share as an axis writes it: "20 %"."""
-    return f"{100 * share:.3g} %"
+    return f"{float(f'{100 * share:.3g}'):,g} %"

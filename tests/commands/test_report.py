@@ -1,11 +1,14 @@
 """`sim report`: where the page goes, and folders that it is not for."""
 
+import shlex
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from sim.cli import app
+from tests.report.html import parse
 
 SMALL = ("--set", "workload.sessions=2", "--set", "workload.turns=2")
 
@@ -74,7 +77,61 @@ def test_folders_of_several_runs_are_told_apart(tmp_path: Path) -> None:
     assert call("report", str(seeds / "seed-1")).exit_code == 0
     result = call("report", str(compared))
     assert result.exit_code == 2
+    assert "comparison.json: schema_version is None; 1 is understood" in result.stderr
+    result = call("report", str(compared), str(seeds / "seed-0"))
+    assert result.exit_code == 2
     assert "holds a comparison; give a folder of one run" in result.stderr
+
+
+def test_two_runs_are_shown_on_a_page_in_the_first_ones_folder(saved: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    assert (
+        call("run", "agg8", *SMALL, "--set", "router.policy=round-robin", "--out", str(other)).exit_code == 0
+    )
+    assert call("report", str(other)).exit_code == 0
+    result = call("report", str(saved), str(other))
+    assert result.exit_code == 0
+    assert result.stdout == f"{saved / 'beside-other.html'}: to open in a browser\n"
+    page = (saved / "beside-other.html").read_text()
+    assert 'href="../other/report.html"' in page
+    assert "report.html" not in page.replace("../other/report.html", "")  # the first has none yet
+    assert not (saved / "report.html").exists()
+
+
+def test_more_than_two_folders_are_refused(saved: Path) -> None:
+    result = call("report", *[str(saved)] * 3)
+    assert result.exit_code == 2
+    assert "a page shows one folder or two runs; for more, sim compare --out DIR" in result.stderr
+
+
+def test_a_sweeps_page_says_how_to_make_those_of_its_runs_and_links_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    policies = ("--set", "router.policy=kv,round-robin")
+    assert call("sweep", "agg8", *SMALL, *policies, "--out", "all").exit_code == 0
+    assert call("report", "all").stdout == "all/report.html: to open in a browser\n"
+    page = parse(Path("all/report.html").read_text())
+    commands = [line for line in page.one("pre").children[0].splitlines() if line]
+    assert [line.split()[:2] for line in commands] == [["sim", "run"], ["sim", "report"]] * 2
+    assert [link["href"] for link in page.one("tbody").all("a")] == []
+    for line in commands[:2]:
+        assert call(*shlex.split(line)[1:]).exit_code == 0
+
+    assert call("report", "all").exit_code == 0
+    again = parse(Path("all/report.html").read_text())
+    (link,) = again.one("tbody").all("a")
+    assert (Path("all") / unquote(link["href"])).read_text().startswith("<!doctype html>")
+    assert (link.text, link["aria-label"]) == ("seed 0", "seed 0 of row 1")
+    # The run that was made again has the numbers of the sweep.
+    first = again.one("tbody").all("tr")[0].all("td")
+    about = {
+        row[0]: row for row in parse((Path("all") / unquote(link["href"])).read_text()).all("table")[0].rows()
+    }
+    assert first[1].text == about["TTFT"][3].rstrip("*")
+    # A sweep that goes on leaves its pages alone.
+    assert call("sweep", "agg8", *SMALL, *policies, "--out", "all").exit_code == 0
+    assert Path("all/report.html").is_file()
 
 
 @pytest.mark.parametrize(

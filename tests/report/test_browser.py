@@ -7,7 +7,12 @@ from typing import Any
 
 import pytest
 
+from sim.report.many_page import render_many
 from sim.report.page import render_page
+from sim.report.templates import asset
+from sim.report.two_page import render_two
+from sim.runs.run import Run
+from sim.runs.sweep import Sweep
 from sim.scenario.load import load_scenario
 from sim.simulation.run import run
 from tests.report.html import Element, parse
@@ -149,16 +154,150 @@ def test_a_screen_reader_hears_every_cell(browser: Any, maps: dict[str, Element]
     assert by_role["navigation"] == ["Sections"]
 
 
+@pytest.fixture(scope="module")
+def pages(page: Path) -> dict[str, Path]:
+    """A page of each kind."""
+    kept = load_scenario("agg8", ["workload.sessions=2", "workload.turns=3"])
+    one = run(load_scenario("agg8", ["workload.sessions=1", "workload.turns=1"]))
+    refused = run(load_scenario("agg8", ["workload.sessions=3", "engine.max_model_len=300000"]))
+    first, second = run(kept), small_run()
+    key = "router.a_key_of_a_length_that_no_narrow_screen_has_room_for"
+    table, _, name = key.partition(".")
+    points = [Run("s", {table: {name: n}}, {key: str(n)}, 0, first.to_dict()) for n in (1, 2)]
+    texts = {
+        "one": render_page(one),
+        "refused": render_page(refused),
+        "two": render_two(first, second),
+        "sweep": render_many(Sweep("s", points), Path("sweep"), Path("sweep/report.html")),
+    }
+    found = {"many sessions": page}
+    for name, text in texts.items():
+        found[name] = page.with_name(f"{name}.html")
+        found[name].write_text(text)
+    return found
+
+
+KINDS = ["many sessions", "one", "refused", "two", "sweep"]
+
+BEYOND = """
+document.querySelectorAll('details').forEach((each) => { each.open = true; });
+const shown = (each) => each.offsetParent && !each.closest('thead');
+const out = (each) => each.getBoundingClientRect().right > document.documentElement.clientWidth + 1;
+return [...document.querySelectorAll('table[role=table] td, table[role=table] th')]
+  .filter((each) => shown(each) && (out(each) || each.scrollWidth > each.clientWidth + 1))
+  .map((each) => each.textContent);
+"""
+"""Cells of tables that are cut, all details opened. Maps of sessions are no such tables: they scroll."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("width", [1280, 420])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_fits_the_screen_in_light_and_dark(browser: Any, width: int, scheme: str) -> None:
+def test_it_fits_the_screen_in_light_and_dark(
+    browser: Any, pages: dict[str, Path], kind: str, width: int, scheme: str
+) -> None:
+    browser.get(pages[kind].as_uri())
     show(browser, width, scheme)
-    browser.execute_script("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    assert browser.execute_script(BEYOND) == []
+    assert browser.execute_script("return document.scrollingElement.scrollWidth") <= width
     page = "document.documentElement"
     assert browser.execute_script(f"return {page}.scrollWidth - {page}.clientWidth") == 0
     assert width - 20 <= browser.execute_script(f"return {page}.clientWidth") <= width
     background = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
     assert background == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 24, 29)"}[scheme]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_label_of_a_chart_lies_on_another_and_none_is_cut(
+    browser: Any, pages: dict[str, Path], kind: str
+) -> None:
+    browser.get(pages[kind].as_uri())
+    found = browser.execute_script(
+        """
+        const wrong = [];
+        for (const svg of document.querySelectorAll('svg[role=img]')) {
+          const frame = svg.getBoundingClientRect();
+          const texts = [...svg.querySelectorAll('text')];
+          const boxes = texts.map((each) => [each.textContent, each.getBoundingClientRect()]);
+          boxes.forEach(([words, box], place) => {
+            if (box.left < frame.left - 1 || box.right > frame.right + 1) wrong.push(words);
+            for (const [other, its] of boxes.slice(place + 1)) {
+              const beside = box.right <= its.left || its.right <= box.left;
+              const below = box.bottom <= its.top + 4 || its.bottom <= box.top + 4;
+              if (!beside && !below) wrong.push(`${words} and ${other}`);
+            }
+          });
+        }
+        return wrong;
+        """
+    )
+    assert found == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_page_fetches_nothing_and_raises_nothing(
+    browser: Any, pages: dict[str, Path], kind: str
+) -> None:
+    browser.get_log("browser")
+    browser.get(pages[kind].as_uri())
+    assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
+    assert browser.get_log("browser") == []
+
+
+def test_a_head_of_a_table_puts_its_rows_in_order_by_keyboard(browser: Any, pages: dict[str, Path]) -> None:
+    def column() -> list[str]:
+        return [row.text for row in browser.find_elements("css selector", ".sortable tbody th")]
+
+    browser.get(pages["sweep"].as_uri())
+    button = browser.find_element("css selector", ".sortable thead button")
+    head = button.find_element("xpath", "..")
+    assert column() == ["1", "2"]
+    button.send_keys(webdriver.Keys.ENTER)
+    assert (column(), head.get_attribute("aria-sort")) == (["1", "2"], "ascending")
+    button.send_keys(webdriver.Keys.ENTER)
+    assert (column(), head.get_attribute("aria-sort")) == (["2", "1"], "descending")
+
+
+def test_values_are_put_in_order_by_their_units_and_what_is_missing_comes_last(
+    browser: Any, tmp_path: Path
+) -> None:
+    cells = ["1.2 s", "-", "900 ms", "2.5K", "1,234", "3 us", "b", "a"]
+    rows = "".join(f"<tr><td>{cell}</td></tr>" for cell in cells)
+    table = (
+        f"<div class='sortable'><table><thead><tr><th>x</th></tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+    file = tmp_path / "table.html"
+    file.write_text(f"<!doctype html>{table}<script>{asset('sort.js')}</script>")
+    browser.get(file.as_uri())
+
+    def order() -> list[str]:
+        browser.find_element("tag name", "button").click()
+        return [cell.text for cell in browser.find_elements("tag name", "td")]
+
+    assert order() == ["3 us", "900 ms", "1.2 s", "1,234", "2.5K", "a", "b", "-"]
+    assert order() == ["b", "a", "2.5K", "1,234", "1.2 s", "900 ms", "3 us", "-"]
+
+
+def test_a_dot_of_a_chart_leads_to_its_row(browser: Any, pages: dict[str, Path]) -> None:
+    browser.get(pages["sweep"].as_uri())
+    browser.find_elements("css selector", "svg circle")[1].click()
+    assert browser.find_element("css selector", "tr:target th").text == "2"
+
+
+def test_a_screen_reader_hears_rows_and_columns_on_a_narrow_screen(
+    browser: Any, pages: dict[str, Path]
+) -> None:
+    show(browser, 420)
+    browser.get(pages["sweep"].as_uri())
+    nodes = browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    roles = [node["role"]["value"] for node in nodes if not node["ignored"]]
+    assert roles.count("columnheader") == browser.execute_script(
+        "return document.querySelectorAll('thead th').length"
+    )
+    assert roles.count("rowheader") == 2
+    assert {"table", "main", "navigation"} <= set(roles)
+    pictures = [node for node in nodes if not node["ignored"] and node["role"]["value"] == "image"]
+    assert all(node["name"]["value"] for node in pictures)
 
 
 def test_on_paper_decisions_are_open_and_what_is_clicked_is_not_there(browser: Any) -> None:
