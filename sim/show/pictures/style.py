@@ -203,7 +203,7 @@ def _themed(chosen: Theme) -> dict[str, Any]:
 
 def _cycle(chosen: Theme) -> Any:
     import seaborn as sns  # noqa: PLC0415
-    from cycler import cycler  # noqa: PLC0415
+    from matplotlib.rcsetup import cycler  # noqa: PLC0415
 
     return cycler(color=sns.color_palette(_DARK if chosen == "dark" else "colorblind", MANY))
 
