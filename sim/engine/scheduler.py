@@ -22,6 +22,7 @@ from sim.engine.rules.prefill_interval import prefill_interval
 from sim.engine.rules.prefill_threshold import prefill_threshold
 from sim.engine.rules.queues import queues
 from sim.engine.settings import EngineSettings
+from sim.engine.slots import Slots
 from sim.engine.speculation import Speculation
 from sim.kv.hit import NO_HIT, Hit
 from sim.kv.hybrid import KvCache
@@ -66,7 +67,7 @@ class Scheduler:
         self._queues = queues(rules.queues, by_priority=self._by_priority)
         self._preemption = preemption(rules.preemption, frees_late=self._frees_late)
         self._interval = prefill_interval(rules.prefill_interval, settings)
-        self._watermark_blocks = int(settings.watermark * cache.pool.num_blocks)
+        self._slots = Slots(cache, int(settings.watermark * cache.pool.num_blocks))
         # Plain numbers: looked at for every request of every step.
         self._step_tokens = settings.max_num_batched_tokens
         self._max_seqs = settings.max_num_active_seqs or settings.max_num_seqs
@@ -142,7 +143,7 @@ class Scheduler:
         for request in running:
             if request.ends or request.computed >= longest:
                 return None
-            if not self._grow(request, 1):
+            if not self._slots.grow(request, 1):
                 return None  # what others have taken now they find covered then
         plan = last.again(self._steps)
         self._steps += 1
@@ -168,7 +169,7 @@ class Scheduler:
             if tokens == 0:
                 index += 1
                 continue
-            while not self._grow(request, tokens):
+            while not self._slots.grow(request, tokens):
                 place = least_urgent(self.running) if self._by_priority else len(self.running) - 1
                 victim = self.running[place]
                 if self._preemption.spares(victim):
@@ -235,25 +236,21 @@ class Scheduler:
                     passed.append(queue.popleft())
                     continue
                 loading = external > 0 and not self._loads_now(request)
-                carries = False
                 start = request.computed or hit.tokens + external
                 tokens = padding = 0
                 if not loading:
-                    if interval is not None and start < request.num_tokens - 1:
-                        if interval.held:
-                            break
-                        carries = True
-                    if pads and request.num_tokens - start == 1:
-                        padding = self._drafts
-                    tokens = self._sizes.of_waiting(request, start, padding, budget - slots)
+                    tokens, padding = self._first_chunk(request, start, budget - slots, pads)
                     if tokens == 0:
                         break
-                if not self._join(request, tokens, hit, external, loading):
+                reserved = self.reserved_blocks() if loading else None
+                if not self._slots.join(
+                    request, tokens, hit, external, others_run=bool(self.running), reserved=reserved
+                ):
                     break
                 queue.popleft()
                 self._admit(request, hit, external, plan, loading)
-                if interval is not None:
-                    interval.carried |= carries
+                if interval is not None and not loading and start < request.num_tokens - 1:
+                    interval.carried = True
                 if loading:
                     passed.append(request)
                     continue
@@ -266,6 +263,17 @@ class Scheduler:
             self._queues.put_back(passed, self.skipped, self.waiting)
             if interval is not None:
                 interval.pass_over(passed)
+
+    def _first_chunk(self, request: ActiveRequest, start: int, budget: int, pads: bool) -> tuple[int, int]:
+        """Return what a waiting request computes from `start` on, and how many drafts fill it up; 0: nothing.
+
+        One that joins decodes with a single token is filled up, if `pads`.
+        """
+        left = request.num_tokens - start
+        if self._interval is not None and self._interval.held and left > 1:
+            return 0, 0
+        padding = self._drafts if pads and left == 1 else 0
+        return self._sizes.of_waiting(request, start, padding, budget), padding
 
     def _loads_now(self, request: ActiveRequest) -> bool:
         """Whether what a look-up found for a request is loaded within the step."""
@@ -331,83 +339,10 @@ class Scheduler:
         self.cache.register(request.tables, request.block_ids, request.computed)
         request.computed = min(request.computed, request.num_tokens - 1)
 
-    # -- blocks and cuts ------------------------------------------------------------------------------------
-
-    def _grow(self, request: ActiveRequest, tokens: int) -> bool:
-        """Take the blocks for `tokens` more of a running request; all or nothing.
-
-        What it reads no longer is skipped, and returned, in any case.
-        """
-        cache, tables, end = self.cache, request.tables, request.computed + tokens
-        if cache.skips:
-            cache.skip(tables, max(0, request.computed - request.in_flight))
-        known = request.prompt_tokens + request.outputs
-        return cache.grow(
-            tables,
-            request.block_ids,
-            end,
-            end if end < known else known,
-            request.computed,
-            known - 1 if request.outputs else known,
-        )
-
-    def _join(self, request: ActiveRequest, tokens: int, hit: Hit, external: int, loading: bool) -> bool:
-        """Take the blocks for the first `tokens` of a waiting request beyond its hit; all or nothing.
-
-        Its whole known sequence must fit, with a reserve if others run.
-        """
-        cache, prefill_end = self.cache, request.prefill_end
-        computed = request.computed or hit.tokens + external
-        watermark = self._watermark_blocks if self.running else 0
-        whole = cache.need(
-            request.tables,
-            request.num_tokens,
-            hit,
-            computed=computed,
-            capped=True,
-            prefill_end=prefill_end,
-        )
-        if whole is None or whole + watermark > cache.pool.free_blocks:
-            return False
-        cache.skip(request.tables, max(0, computed - request.in_flight))
-        free, ahead = cache.pool.free_blocks, cache.drafts.lookahead_tokens
-        if loading:
-            free -= self.reserved_blocks()
-            ahead = 0
-        end = computed + tokens
-        need = cache.need(
-            request.tables, end, hit, computed=computed, ahead_tokens=ahead, prefill_end=prefill_end
-        )
-        if need is None or need + watermark > free:
-            return False
-        if not request.tables:
-            cache.admit(
-                request.tables,
-                hit,
-                computed,
-                request.prompt_tokens,
-                request.boundary_tokens,
-                request.request_id,
-            )
-        if not loading:
-            cache.extend(request.tables, end, ahead, computed, prefill_end)
-            cache.register(request.tables, request.block_ids, min(end, request.num_tokens))
-        return True
-
     def reserved_blocks(self) -> int:
         """Blocks that prefills already admitted will still take: a load may not grab them."""
         prefilling = (request for request in self.running if request.prefilling)
-        total = 0
-        for request in (*prefilling, *self.loading.values()):
-            need = self.cache.need(
-                request.tables,
-                request.num_tokens,
-                computed=request.computed,
-                capped=True,
-                prefill_end=request.prefill_end,
-            )
-            total += need or 0
-        return total
+        return self._slots.reserved((*prefilling, *self.loading.values()))
 
     # -- the end of a schedule call -------------------------------------------------------------------------
 

@@ -9,8 +9,8 @@ from sim.base.bounds import MOST, Count, CountOrZero
 from sim.base.settings import Settings
 from sim.base.units import Tokens
 from sim.engine.draft_methods import ASYNC, Method
-from sim.engine.rule_choice import RuleChoice
-from sim.engine.rule_set import DEFAULT, RULES, RuleSet, Version
+from sim.engine.rule_choice import GivenVersion, RuleChoice
+from sim.engine.rule_set import DEFAULT, RULES, RuleSet
 
 
 def _without_commas(value: object) -> object:
@@ -54,7 +54,7 @@ class SpeculativeSettings(Settings):
 class EngineSettings(Settings):
     """How each vLLM engine is started: names and defaults of its server on an 80 GB H100."""
 
-    version: Version = DEFAULT
+    version: GivenVersion = DEFAULT
     """Whose rules hold where releases of vLLM differ: 0.28.0's or 0.33.0's."""
     rules: RuleChoice | None = None
     """Single rules of the other release, to see what each of them does; unset: all are of `version`."""
@@ -85,9 +85,9 @@ class EngineSettings(Settings):
     """While others decode, prefill is computed in one of so many steps, unless more requests wait than a step
     takes. vLLM 0.28 ignores it but for data-parallel ranks in lock step, which are not simulated so."""
     prefix_cache_retention_interval: CountOrZero | Literal["dense"] | None = None
-    """Which recurrent states, and windows, stay findable: 0: those that a repetition of the prompt starts from
-    and those where prompts part; a number of tokens, a multiple of the block: those at its multiples too;
-    dense: all. Unset: 0 in vLLM 0.33; 0.28 has only dense."""
+    """Which recurrent states, and windows, stay findable. 0: those that a repetition of the prompt starts
+    from, and those where prompts part; a number of tokens, a multiple of the block: those at its multiples
+    too; dense: all. Unset: 0 in vLLM 0.33; 0.28 has only dense."""
     sync_load_budget_bytes: Annotated[int, Field(ge=0, le=MOST)] = 0
     """A hit in host memory of at most so many bytes, over all requests of a step, is loaded before that step
     is computed; 0: every load is waited for in the queue. vLLM 0.33 has it."""

@@ -49,7 +49,9 @@ class KvCache:
         self.pool = BlockPool(num_blocks, len(groups))
         self._aligned_tokens = aligned_tokens(groups)
         self._max_model_len = max_model_len
-        self.groups = make_groups(self.pool, groups, drafts, states, in_flight_tokens, max_model_len)
+        self.groups = make_groups(
+            self.pool, groups, drafts, states, in_flight_tokens=in_flight_tokens, max_model_len=max_model_len
+        )
         self.recurrent = [group for group in self.groups if isinstance(group, RecurrentGroup)]
         self.windows = [group for group in self.groups if isinstance(group, WindowGroup)]
         self.skips = any(spec.kind != "full" for spec in groups)
@@ -184,7 +186,7 @@ class KvCache:
         total = 0
         for spec, group in zip(self.specs, self.groups, strict=True):
             if spec.kind == "recurrent":
-                total += 2 + drafts.tokens
+                total += self.states.blocks_at_most + drafts.tokens
             else:
                 total += group.need(None, slots, 0, (), 0, capped=True, prefill_end=maxsize) or 0
         return total
@@ -212,6 +214,7 @@ class KvCache:
         tables: list[Table],
         hit: Hit,
         covered_tokens: int,
+        *,
         prompt_tokens: int = 0,
         junction_tokens: int = 0,
         request_id: int = -1,
@@ -238,6 +241,7 @@ class KvCache:
         tables: list[Table],
         tokens: int,
         ahead_tokens: int = 0,
+        *,
         computed: int = 0,
         prefill_end: int = maxsize,
     ) -> None:
@@ -255,6 +259,7 @@ class KvCache:
         block_ids: BlockRuns,
         tokens: int,
         known_tokens: int,
+        *,
         computed: int = 0,
         prefill_end: int = maxsize,
     ) -> bool:
@@ -267,7 +272,7 @@ class KvCache:
             need = self.need(tables, tokens, computed=computed, ahead_tokens=ahead, prefill_end=prefill_end)
             if need is None or need > self.pool.free_blocks:
                 return False
-            self.extend(tables, tokens, ahead, computed, prefill_end)
+            self.extend(tables, tokens, ahead, computed=computed, prefill_end=prefill_end)
             self.register(tables, block_ids, known_tokens)
             return True
         table, size = tables[lead], self.block_tokens
@@ -275,7 +280,7 @@ class KvCache:
             need = self.need(tables, tokens, computed=computed, prefill_end=prefill_end)
             if need is None or need > self.pool.free_blocks:
                 return False
-            self.extend(tables, tokens, 0, computed, prefill_end)
+            self.extend(tables, tokens, computed=computed, prefill_end=prefill_end)
         if known_tokens // size > table.registered:
             self.register(tables, block_ids, known_tokens)
         return True

@@ -17,6 +17,7 @@ def make_groups(
     specs: Sequence[GroupSpec],
     drafts: DraftRules,
     states: StateRules,
+    *,
     in_flight_tokens: int,
     max_model_len: int,
 ) -> list[Group]:

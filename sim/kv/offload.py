@@ -48,7 +48,7 @@ class OffloadTier(ABC):
         """A request offers keys that are absent, for the first time."""
         self.touch(keys)
 
-    def accessed(self, access: Access, keys: Sequence[Key]) -> None:
+    def accessed(self, access: Access, keys: Sequence[Key]) -> None:  # noqa: B027 - most ignore it
         """A request sees these keys for the first time: it loads them, or offers them to be stored."""
 
     def settled(self, access: Access) -> None:

@@ -23,7 +23,7 @@ class RankedTier(OffloadTier):
         super().__init__(capacity_blocks, name)
         self._ranks: dict[Key, Rank] = {}
         self._heap: list[tuple[Rank, int, Key]] = []
-        """Idle keys by rank; an entry whose key has another rank by now, or is not idle, counts for nothing."""
+        """Idle keys by rank; entries whose key has another rank by now, or is not idle, count for nothing."""
         self._next_rank = 0
         self._idle_keys = 0
 

@@ -16,6 +16,12 @@ class StateRules(NamedTuple):
     saves_inside: bool = False
     """Whether the kernel can save a state inside a chunk, in a block of its own."""
 
+    @property
+    def blocks_at_most(self) -> int:
+        """Blocks that vLLM counts for one sequence in a group: a chunk has the state that it starts from, the
+        one it makes, and one that it saves on the way."""
+        return 3 if self.saves_inside else 2
+
     def retirement(self) -> Retirement:
         """Return who takes states back."""
         return WholeRetirement() if self.retires_all else Retirement()

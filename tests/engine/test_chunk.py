@@ -64,8 +64,8 @@ class TestStatesSavedInsideAChunk:
     def test_a_chunk_that_begins_inside_a_block_saves_nothing_and_stops(self) -> None:
         assert chunk(6656, 100, 6556, self.INSIDE) == 732
 
-    def test_a_chunk_within_a_block_behind_its_state_saves_nothing_and_stops(self) -> None:
-        # From 832 to 1,700 the last boundary is 1,664, a block further; to 1,664 it is the start itself.
+    def test_a_state_is_saved_a_block_behind_the_one_that_it_begins_from_or_further(self) -> None:
+        # From 832 on to 1,700 that is 1,664; to 1,664 it would be the start itself.
         assert chunk(1700, 832, 868, self.INSIDE) == 868
         assert chunk(1664, 832, 832, self.INSIDE) == 832
 

@@ -25,8 +25,9 @@ _ENGINE = (
 )
 _PAIR = "num_blocks_d xfer_delay order role_p role_d stop_tick"
 _WORKLOAD = (
-    "add branch cap bytes_per_block cpu_blocks_real dup edge first gap kinds layers layers_per_group model most "
-    "name out out_other plan requests resend seed sessions shared snap snaps start strip_output turns vllm"
+    "add branch bytes_per_block cap cpu_blocks_real dup edge first gap kinds layers layers_per_group "
+    "model most name out out_other plan requests resend seed sessions shared snap snaps start "
+    "strip_output turns vllm"
 )
 """How the requests came about that were recorded, and what they are called."""
 

@@ -35,7 +35,7 @@ class PrefillInterval:
         self.held = (
             not self._capacity_bound
             and self._executed + 1 - self._last_prefill < self._steps
-            and any([not request.prefilling for request in running])
+            and not all(request.prefilling for request in running)
         )
 
     def pass_over(self, requests: Iterable[ActiveRequest]) -> None:

@@ -1,8 +1,8 @@
 """Which waiting requests are looked at first.
 
-Both releases have two queues, of which the first is served before the second. 0.28.0 puts everything into the
-first that was passed over (a load under way, "ask later"). 0.33.0 has those there that hold blocks; all others
-that were passed over go back to the front of the second.
+Both releases have two queues, of which the first is served before the second. 0.28.0 puts everything into
+the first that was passed over (a load under way, "ask later"). 0.33.0 has those there that hold blocks; all
+others that were passed over go back to the front of the second.
 """
 
 from collections import deque

@@ -43,7 +43,7 @@ class Touches:
 
     def store(self, tracked: OffloadState, keys: Sequence[Key]) -> Room:
         """Begin to write the absent ones of the keys that a request offers, all or nothing."""
-        if all([self.tier.state(key) is not None for key in keys]):
+        if all(self.tier.state(key) is not None for key in keys):
             return [], []
         return self.tier.store(keys)
 
