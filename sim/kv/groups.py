@@ -31,6 +31,7 @@ class Table:
         "prompt_tokens",
         "registered",
         "request_id",
+        "retired",
         "state_position",
     )
 
@@ -42,6 +43,8 @@ class Table:
         """End of a cached attention run that lacked a state, or a window, when the request was admitted; 0 if
         none."""
         self.request_id = -1
+        self.retired = 0
+        """Recurrent groups: the position before which states went back when that was looked at last."""
         self.length = 0
         """Positions covered, with or without a block."""
         self.registered = 0

@@ -141,9 +141,11 @@ class RecurrentGroup:
     def skip(self, table: Table, processed_tokens: int) -> None:
         """Return the states before the one that was read last, as far as they are taken."""
         end = min(max(processed_tokens - 1, 0) // self.block_tokens, table.length)
-        freed = self._retirement.take(table, end)
-        if freed:
-            self._pool.free(freed)
+        if end != table.retired:  # else nothing new stands before it
+            table.retired = end
+            freed = self._retirement.take(table, end)
+            if freed:
+                self._pool.free(freed)
         state = table.state_position
         last_processed = blocks_for(processed_tokens, self.block_tokens) - 1
         if state is not None and state in table.parts and state < last_processed:

@@ -4,30 +4,9 @@
 unless drafts are checked.
 """
 
-from sim.engine.active import ActiveRequest
 from sim.engine.rule_set import Version
 
 
-class Registering:
-    """vLLM 0.28.0."""
-
-    __slots__ = ()
-
-    def settled(self, request: ActiveRequest) -> int:
-        """Return the tokens of a running request whose full blocks are findable now."""
-        return request.computed - request.placeholders
-
-
-class RegisteringProcessed(Registering):
-    """vLLM 0.33.0."""
-
-    __slots__ = ()
-
-    def settled(self, request: ActiveRequest) -> int:
-        """Return the tokens of a running request whose full blocks are findable now."""
-        return request.computed - request.in_flight
-
-
-def registering(version: Version) -> Registering:
+def leaves_out_all_in_flight(version: Version) -> bool:
     """Return the rule of a release."""
-    return Registering() if version == "0.28" else RegisteringProcessed()
+    return version != "0.28"
