@@ -143,16 +143,15 @@ class OffloadingConnector:
 
     def start_load(self, request: ActiveRequest, local_tokens: int, external_tokens: int) -> TransferJob:
         """Read what `lookup` promised into the blocks that were allocated for it."""
-        tracked = self._track(request)
+        tracked, now = self._track(request), self.loads_now(request)
         blocks: dict[Key, int] = {}
         for group, (spec, table) in enumerate(zip(self._cache.specs, request.tables, strict=True)):
             stop = blocks_for(local_tokens + external_tokens, spec.block_tokens)
             tracked.considered[group] = stop
-            first = min(
-                local_tokens // spec.block_tokens if self.loads_now(request) else table.registered, stop
-            )
+            # What is loaded within the step has been made findable already.
+            fresh = table.first_block(local_tokens // spec.block_tokens) if now else table.registered
+            first = min(fresh, stop)
             blocks.update(zip(tracked.keys[group][first:stop], table.numbers(first, stop), strict=True))
-        now = self.loads_now(request)
         if now:
             self.tier.pin(blocks)
         else:
@@ -322,8 +321,9 @@ class OffloadingConnector:
         if aborted:
             known = min(request.computed, request.num_tokens)
         self.ended.append((request, known))
-        for job_id in tracked.jobs:
-            self._guard(self.jobs[job_id], self.jobs[job_id].blocks.values())
+        for job in [self.jobs[job_id] for job_id in tracked.jobs]:
+            if not job.load:  # one within a step may not have been reported yet
+                self._guard(job, job.blocks.values())
 
     def complete(self, job_id: int, order: Sequence[Key] | None = None) -> TransferJob:
         """A job is done. `order` is the order in which its keys become idle; by default the planned one.

@@ -61,6 +61,13 @@ class Table:
         """Blocks in the table: covered positions may have none."""
         return sum(stop - start for _, start, stop in self.parts.values())
 
+    def first_block(self, position: int) -> int:
+        """Return the first position from this one on that has a block; the length if none has."""
+        for _, start, stop in self.parts.values():
+            if stop > position:
+                return max(start, position)
+        return self.length
+
     def from_the_end(self) -> list[Part]:
         """Return what is held, the deepest first."""
         return [*reversed(self.parts.values())]
