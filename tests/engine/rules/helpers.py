@@ -61,5 +61,8 @@ def build(
 def chunks(driver: Driver, request_id: int = 0) -> list[int]:
     """Run an engine to its end; return what each step that computes a request computes of it."""
     return [
-        tokens for plan in driver.run() for request, tokens in plan.scheduled if request.request_id == request_id
+        tokens
+        for plan in driver.run()
+        for request, tokens in plan.scheduled
+        if request.request_id == request_id
     ]

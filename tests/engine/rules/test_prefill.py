@@ -51,7 +51,9 @@ def interval_steps(version: str) -> list[int]:
     while late.outputs == 0:
         plans.append(driver.turn())
     return [
-        sum(tokens for request, tokens in plan.scheduled if request is late) for plan in plans if plan is not None
+        sum(tokens for request, tokens in plan.scheduled if request is late)
+        for plan in plans
+        if plan is not None
     ]
 
 
@@ -74,7 +76,11 @@ def test_an_engine_that_cannot_take_all_that_wait_holds_nothing() -> None:
     for name in "bcd":
         driver.engine.add(prompts.request((name, 100)))
     plans = driver.run()
-    first = {name: i for i, plan in reversed([*enumerate(plans)]) for name in (r.request_id for r, _ in plan.scheduled)}
+    first = {
+        name: i
+        for i, plan in reversed([*enumerate(plans)])
+        for name in (r.request_id for r, _ in plan.scheduled)
+    }
     # Two run; the third waits for room, so that its prefill is not held when the second has ended.
     assert [first[i] for i in range(4)] == [0, 0, 1, 2]
 

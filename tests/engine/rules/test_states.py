@@ -24,12 +24,7 @@ def turn(driver: Driver, prompts: Prompts, *content: tuple[str, int], output: in
     """Serve one request; return its hit and its chunks of prefill."""
     request = prompts.request(*content, output=output)
     driver.engine.add(request)
-    steps = [
-        tokens
-        for plan in driver.run()
-        for chunk, tokens in plan.prefills
-        if chunk is request
-    ]
+    steps = [tokens for plan in driver.run() for chunk, tokens in plan.prefills if chunk is request]
     return request.local_tokens, steps
 
 
@@ -140,7 +135,9 @@ class TestStatesSavedInsideAChunk:
 
 
 @pytest.mark.parametrize(("version", "hit"), [("0.28", 6400), ("0.33", 5600)])
-def test_a_prefill_engine_keeps_the_state_that_the_truncated_prompt_starts_from(version: str, hit: int) -> None:
+def test_a_prefill_engine_keeps_the_state_that_the_truncated_prompt_starts_from(
+    version: str, hit: int
+) -> None:
     """6,401 tokens are 6,400 when the last one is taken off: of whole blocks."""
     driver, prompts = build(version, POOL, 800, 3, kv_role="kv_producer"), Prompts(800)
     request = prompts.request(("a", 6401))
