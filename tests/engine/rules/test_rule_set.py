@@ -34,7 +34,7 @@ def test_a_release_without_quotes_is_meant_as_one() -> None:
 
 
 def test_another_release_is_refused() -> None:
-    with pytest.raises(ValidationError, match="'0.28' or '0.33'"):
+    with pytest.raises(ValidationError, match=r"'0\.28' or '0\.33'"):
         EngineSettings(version="0.30")
 
 
