@@ -69,7 +69,7 @@ def test_states_of_a_long_prefill_go_back_since_0_33(version: str, asynchronous:
 def test_the_answer_of_the_turn_before_is_computed_again_since_0_33(
     version: str, found: list[tuple[int, list[int]]]
 ) -> None:
-    """Its attention blocks are there, its states are not; where they end a state is kept for the next turn."""
+    """Its attention blocks are there, its states are not; where they end, the next turn finds a state."""
     driver, prompts = build(version, POOL, 800, 3), Prompts(800)
     first = turn(driver, prompts, ("a", 20_000), output=3000)
     then = turn(driver, prompts, ("a", 20_000), ("answer 0", 3000), ("b", 1000), output=1)
