@@ -9,6 +9,7 @@ import numpy as np
 
 from sim.cluster.build import Cluster
 from sim.cluster.checks.switch import watch_wanted
+from sim.engine.settings import EngineSettings
 from sim.results.rows import Rows
 from sim.scenario.scenario import Scenario
 from sim.workload.request import Answer, Request, Trace
@@ -252,6 +253,11 @@ class RandomCluster:
                 "per_piece_s": 0,
             },
         }
+
+    def use(self, engine: Mapping[str, Any]) -> None:
+        """Let these settings of the engine hold."""
+        given = self.scenario.engine.model_dump() | engine
+        self.scenario = self.scenario.model_copy(update={"engine": EngineSettings.model_validate(given)})
 
     def run(self, *, fast_forward=True) -> Cluster:
         """Run it to its end."""

@@ -217,6 +217,7 @@ class Cluster:
             self.frontend if self._watch is None else self._watch.outbox(self.frontend),
             self.returns,
             growth_is_seen(plan.scenario, self._trace, self.answers, plan.times.frontend),
+            servers={},
         )
         for kind in kinds:
             for _ in range(kind.ranks):

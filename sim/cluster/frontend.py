@@ -16,6 +16,7 @@ from itertools import pairwise
 from math import inf
 from typing import Final, Literal
 
+from sim.cluster.api_server import QUEUE_LIMITS
 from sim.cluster.balancer import Balancer
 from sim.cluster.bypass import Bypass
 from sim.cluster.delays import Delays, Part
@@ -265,8 +266,19 @@ class Frontend:
         if reason == CANNOT_CONNECT and self._unreachable is not None:
             self._unreachable(worker, request)
             return
+        if reason in QUEUE_LIMITS:
+            refuse = partial(self._refused, self._record(request), request, reason)
+            self._way_back.tell(worker, request, refuse)
+            return
         finish = partial(self._finish, self._record(request), request, "rejected", reason)
         self._way_back.tell(worker, request, finish)
+
+    def _refused(self, record: RequestState, active: ActiveRequest, reason: str) -> None:
+        """The server of the chosen worker has refused a request: it leaves the router's books."""
+        visit = record.visit
+        if visit is not None and record.served_as(active):
+            visit.free(self._clock.now_s)
+            self._turn_away(record, reason)
 
     def died(self, worker: int) -> None:
         """A worker's engine is no more, nor is what it kept for others: nothing goes there any longer."""

@@ -1,8 +1,9 @@
 """The GPU of a worker: steps strictly one after another, and the copies that go with them.
 
 Copies take the time of the links between tiers: a load starts with its step, a store when its step has been
-computed, a copy between two tiers at once. A step that must not run before certain copies are done (a flush)
-waits for them. No step begins while the engine's loop is busy with prompts, and no output is processed.
+computed, a copy between two tiers at once. A step that must not run before certain copies are done (a flush,
+a load within the step) waits for them. No step begins while the engine's loop is busy with prompts, and no
+output is processed.
 """
 
 from collections import deque
@@ -38,6 +39,9 @@ class Gpu:
             start_s = self._flush(plan, start_s)
         for job in plan.loads:
             self._links.submit(job, start_s)
+        if plan.loads_now:
+            done_s = self._links.done_s
+            start_s = max([start_s, *(done_s.get(job_id, start_s) for job_id in plan.loads_now)])
         law_s = self._step_s(plan)
         if self._loop is not None:
             law_s += self._loop.handoff_s(plan)

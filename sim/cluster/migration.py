@@ -111,7 +111,7 @@ class Migration:
 
     def send_again(self, record: RequestState) -> None:
         """A client sends a request again that was refused: from the beginning, wherever it was by then."""
-        if record.prefilled_s is not None:
+        if record.prefilled_s is not None or record.visit is not None:
             if self._pulls is not None:
                 self._pulls.over(record.request_id)
             if self._retried is not None:

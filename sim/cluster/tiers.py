@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from sim.hardware.capacity import Capacity
 from sim.kv.events import Tier as RouterTier
-from sim.kv.offload import POLICIES, OffloadTier
+from sim.kv.offload import OffloadTier
+from sim.kv.request_order import tier_class
 from sim.links.tier import Tier
 from sim.scenario.scenario import Scenario
 
@@ -20,7 +21,7 @@ def tiers_of(scenario: Scenario, capacity: Capacity) -> tuple[Tier, ...]:
     pcie = scenario.host_link().of_gpus(capacity.host_links)
     host = Tier(
         HOST,
-        POLICIES[offload.eviction_policy],
+        tier_class(offload.eviction_policy, by_request=scenario.engine.rule_set.tier_recency != "0.28"),
         capacity.host[0].blocks,
         down=pcie,
         up=pcie,

@@ -5,9 +5,10 @@ is computed). Copies are reported with the first output processed after their en
 nothing: they stand for the engine polling its copies.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from math import inf
 
+from sim.cluster.api_server import ApiServer
 from sim.cluster.delays import Delays
 from sim.cluster.engine_loop import EngineLoop
 from sim.cluster.fast_forward import FastForward
@@ -44,8 +45,15 @@ class Worker:
         delays: Delays,
         fast_forward: bool = True,
         loop: EngineLoop | None = None,
+        server: ApiServer | None = None,
     ) -> None:
-        """Join the parts. Where the delays see every step, nothing is fast-forwarded."""
+        """Join the parts. Where the delays see every step, nothing is fast-forwarded.
+
+        `server` admits what is added; None: everything is.
+        """
+        self._server = server
+        if server is not None:
+            server.ranks.append(self)
         self.engine = engine
         self._lazy_updates = lazy_updates
         self._env = env
@@ -88,12 +96,22 @@ class Worker:
             self._outbox.given_up(self._index, request, self._gone)
             return
         self._end_fast_forward()
+        refusal = self._server.refusal() if self._server is not None else None
+        if refusal is not None:
+            request.status = Status.FINISHED
+            self._outbox.given_up(self._index, request, refusal)
+            return
         self.engine.add(request)
         now_s = self._env.now_s
         self._observer.added(self._index, request, now_s)
         self._observer.levels(self._index, self.engine, now_s)
         if self._polling:
             self._wake(now_s, Phase.SCHEDULE, self._poll)
+
+    def unfinished(self) -> Collection[ActiveRequest]:
+        """Return what was added and has not ended, as it stands now."""
+        self._end_fast_forward()
+        return self.engine.requests
 
     def last_output_s(self, before_s: float) -> float:
         """Return when running requests had their last token before a time, of those not told to anybody yet.

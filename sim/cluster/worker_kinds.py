@@ -7,6 +7,7 @@ from sim.cluster.tiers import made
 from sim.engine.connector import OffloadingConnector
 from sim.engine.engine import Engine
 from sim.engine.nixl import NixlConnector
+from sim.engine.rules.sync_loads import SyncLoads
 from sim.engine.speculation import draft_rules, speculation_of
 from sim.hardware.capacity import Capacity
 from sim.hardware.coefficients import Coefficients
@@ -119,13 +120,22 @@ def make_engine(scenario: Scenario, kind: WorkerKind, *, tells_growth: bool) -> 
         max_model_len=scenario.max_model_len,
         in_flight_tokens=capacity.in_flight_tokens,
         drafts=draft_rules(speculation),
+        states=scenario.state_rules,
     )
+    rules = settings.rule_set
     connector = nixl = None
     if kind.tiers:
-        connector = OffloadingConnector(cache, made(kind.tiers), prompt_only=kind.prompt_only)
+        budget_bytes = settings.sync_load_budget_bytes
+        connector = OffloadingConnector(
+            cache,
+            made(kind.tiers),
+            prompt_only=kind.prompt_only,
+            rules=rules,
+            sync_loads=SyncLoads(budget_bytes, _loaded_bytes_per_token(kind)) if budget_bytes else None,
+        )
     if kind.kv_role is not None:
         producer, consumer = kind.kv_role != "kv_consumer", kind.kv_role != "kv_producer"
-        nixl = NixlConnector(cache, producer=producer, consumer=consumer)
+        nixl = NixlConnector(cache, producer=producer, consumer=consumer, truncation=rules.truncation)
     return Engine(
         cache,
         settings,
@@ -135,3 +145,8 @@ def make_engine(scenario: Scenario, kind: WorkerKind, *, tells_growth: bool) -> 
         tells_growth=tells_growth,
         speculation=speculation,
     )
+
+
+def _loaded_bytes_per_token(kind: WorkerKind) -> int:
+    """Return the bytes on one GPU that vLLM counts for a token that is loaded: those of all groups."""
+    return sum(kind.capacity.block_bytes // spec.block_tokens for spec in kind.groups)

@@ -3,6 +3,7 @@
 from functools import partial
 from typing import NamedTuple
 
+from sim.cluster.api_server import ApiServer
 from sim.cluster.blueprint import Blueprint
 from sim.cluster.engine_loop import EngineLoop, engine_loop
 from sim.cluster.faults.scene import Scene
@@ -31,6 +32,8 @@ class Workplace(NamedTuple):
     """KV that flows back; None: none does."""
     tells_growth: bool
     """As `Engine` has it."""
+    servers: dict[int, ApiServer]
+    """By the number of the engine, those that limit what is queued."""
 
 
 def make_worker(place: Workplace, index: int, kind: WorkerKind) -> Worker:
@@ -56,7 +59,23 @@ def make_worker(place: Workplace, index: int, kind: WorkerKind) -> Worker:
         delays=place.plan.delays,
         fast_forward=scenario.engine.fast_forward and not one_by_one,
         loop=_engine_loop(place.plan),
+        server=_server(place, index),
     )
+
+
+def _server(place: Workplace, index: int) -> ApiServer | None:
+    """Return what admits requests to a worker, shared by the ranks of an engine; None: all are admitted."""
+    engine, workers = place.plan.scenario.engine, place.plan.scenario.workers
+    most_reqs, most_tokens = engine.max_num_queued_reqs, engine.max_num_queued_tokens
+    if most_reqs is None and most_tokens is None:
+        return None
+    first = workers.first
+    number = index // first.parallel.data
+    if index >= first.ranks:
+        number = first.count + (index - first.ranks) // workers.then.parallel.data
+    if number not in place.servers:
+        place.servers[number] = ApiServer(most_reqs, most_tokens)
+    return place.servers[number]
 
 
 def _engine_loop(plan: Blueprint) -> EngineLoop | None:

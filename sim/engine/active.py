@@ -9,7 +9,7 @@ from sim.kv.runs import BlockRuns
 
 
 class Status(Enum):
-    """Where the request stands in the scheduler (vLLM 0.28.0's names)."""
+    """Where the request stands in the scheduler (vLLM's names)."""
 
     WAITING = "waiting"
     LOADING = "waiting_for_remote_kvs"
@@ -105,6 +105,11 @@ class ActiveRequest:
     def num_tokens(self) -> int:
         """Known tokens: the prompt and what came back."""
         return self.prompt_tokens + self.outputs
+
+    @property
+    def prefill_end(self) -> int:
+        """Where its prefill ends: that of a preempted request computes its answer once more."""
+        return max(self.prompt_tokens, self.prompt_tokens + self.outputs - 1)
 
     @property
     def uncomputed(self) -> int:

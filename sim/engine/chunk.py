@@ -1,39 +1,35 @@
-"""Where a chunk of a hybrid model's prefill ends (vLLM 0.28.0, "align" mode)."""
+"""Where a chunk of a hybrid model's prefill ends (vLLM's "align" mode)."""
 
 from sim.engine.active import ActiveRequest
+from sim.engine.rules.chunk_stops import ChunkStops
 
 
 def chunk_tokens(
     request: ActiveRequest,
     start: int,
     tokens: int,
-    block_tokens: int,
+    stops: ChunkStops,
     most_tokens: int,
-    *,
-    early: bool = False,
 ) -> int:
     """Return how many of the `tokens` on offer from `start` on are computed, so that checkpoints come about.
 
-    A state is findable only at a block boundary where a chunk ended. Wanted are the last boundary of the
-    prompt, the next one if the start is on none, and the end of a cached attention run. `most_tokens` is the
-    most that a step could give: a block larger than that cannot be computed in one. `early`: the last wanted
-    boundary lies a block before, because attention loses the last block of its hits (EAGLE, MTP).
+    A state is findable at a block boundary where a chunk ended. Wanted are the last boundary that `stops`
+    names, the next one if the start is on none, and the end of a cached attention run. `most_tokens` is the
+    most that a step could give: a block larger than that cannot be computed in one.
     """
-    num_tokens = request.num_tokens
-    prefill_end = max(request.prompt_tokens, num_tokens - 1)
+    prefill_end = request.prefill_end
     if start >= prefill_end:
         return tokens
-    end = start + tokens
+    end, block_tokens = start + tokens, stops.block_tokens
+    wanted = [] if stops.saved_inside(start, end, prefill_end) else [stops.last(request.num_tokens)]
     if end < prefill_end:
         rounded = end // block_tokens * block_tokens
         if rounded > start or block_tokens <= most_tokens:
             end = rounded
-    last = num_tokens - num_tokens % block_tokens
-    stops = [max(last - block_tokens, 0) if early else last]
     if start % block_tokens:
-        stops.append((start // block_tokens + 1) * block_tokens)
+        wanted.append((start // block_tokens + 1) * block_tokens)
     boundary = request.boundary_tokens
     if start < boundary < end:
-        stops.append(start + (boundary - start) // block_tokens * block_tokens)
-    end = min([stop for stop in stops if start < stop < end], default=end)
+        wanted.append(start + (boundary - start) // block_tokens * block_tokens)
+    end = min([stop for stop in wanted if start < stop < end], default=end)
     return max(end - start, 0)

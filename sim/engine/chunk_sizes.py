@@ -1,9 +1,11 @@
-"""How many tokens of a request one step computes (vLLM 0.28.0's scheduler)."""
+"""How many tokens of a request one step computes (vLLM's scheduler)."""
 
 from sys import maxsize
 
 from sim.engine.active import ActiveRequest
 from sim.engine.chunk import chunk_tokens
+from sim.engine.rules.chunk_stops import ChunkStops
+from sim.engine.rules.prefill_threshold import PrefillThreshold
 from sim.engine.settings import EngineSettings
 from sim.engine.speculation import Speculation
 from sim.kv.hybrid import KvCache
@@ -12,14 +14,26 @@ from sim.kv.hybrid import KvCache
 class ChunkSizes:
     """The bounds of one engine, as plain numbers: they are looked at for every request of every step."""
 
-    def __init__(self, cache: KvCache, settings: EngineSettings, speculation: Speculation | None) -> None:
-        self._long_prefill_tokens = settings.long_prefill_token_threshold
+    def __init__(
+        self,
+        cache: KvCache,
+        settings: EngineSettings,
+        speculation: Speculation | None,
+        threshold: PrefillThreshold,
+        stops: ChunkStops,
+    ) -> None:
+        self._threshold = threshold
+        self._long_prefill_tokens = threshold.tokens
+        self._stops = stops
         self._max_model_len = settings.max_model_len or maxsize
         self._prefill_lookahead = speculation.prefill_lookahead_tokens if speculation is not None else 0
         self._recurrent = bool(cache.recurrent)
-        self._block_tokens = cache.block_tokens
-        self._early = cache.drafts.drops_last_block
         self._most_tokens = self._capped(settings.max_num_batched_tokens)
+
+    def begin_step(self, requests: int) -> None:
+        """A step is planned while so many requests run or wait."""
+        if self._threshold.varies:
+            self._long_prefill_tokens = self._threshold.of_step(requests)
 
     def of_running(self, request: ActiveRequest, budget: int) -> int:
         """Tokens of a running request, its drafts among them; 0: it is passed over."""
@@ -54,7 +68,7 @@ class ChunkSizes:
     def _cut(self, request: ActiveRequest, start: int, tokens: int) -> int:
         if tokens <= 0:
             return tokens
-        return chunk_tokens(request, start, tokens, self._block_tokens, self._most_tokens, early=self._early)
+        return chunk_tokens(request, start, tokens, self._stops, self._most_tokens)
 
     def _leave_lookahead(self, request: ActiveRequest, start: int, tokens: int) -> int:
         """Shorten a chunk that would end so near to the known end that drafting lacks tokens to read."""

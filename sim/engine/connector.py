@@ -1,4 +1,4 @@
-"""vLLM 0.28.0's OffloadingConnector: what is copied to a tier, what returns, and when a copy is forced.
+"""vLLM's OffloadingConnector: what is copied to a tier, what returns, and when a copy is forced.
 
 A chunk is one engine block. Stores are planned with each step, loads at admission; both are jobs that
 somebody else carries out and reports with `complete`. Source blocks of a store are not pinned: when one is
@@ -12,6 +12,11 @@ from collections.abc import Iterable, Sequence
 from sim.engine.active import ActiveRequest
 from sim.engine.lower_tiers import LowerTiers
 from sim.engine.offload_state import OffloadState
+from sim.engine.rule_set import DEFAULT, RULES, RuleSet
+from sim.engine.rules.sync_loads import SyncLoads
+from sim.engine.rules.tier_progress import tier_progress
+from sim.engine.rules.tier_recency import tier_recency
+from sim.engine.rules.tier_stores import tier_stores
 from sim.engine.transfer_job import TransferJob, TransferJobs
 from sim.kv.events import KvEvent
 from sim.kv.groups import blocks_for
@@ -26,10 +31,19 @@ from sim.kv.tier_hit import TierSearch, read_blocks
 class OffloadingConnector:
     """The connector of one engine, whose tiers are asked in order.
 
-    `prompt_only`: blocks of generated tokens are not stored (default).
+    `prompt_only`: blocks of generated tokens are not stored (default). `sync_loads`: what may be loaded
+    within a step; None: nothing.
     """
 
-    def __init__(self, cache: KvCache, tiers: Sequence[OffloadTier], *, prompt_only: bool = True) -> None:
+    def __init__(
+        self,
+        cache: KvCache,
+        tiers: Sequence[OffloadTier],
+        *,
+        prompt_only: bool = True,
+        rules: RuleSet = RULES[DEFAULT],
+        sync_loads: SyncLoads | None = None,
+    ) -> None:
         self.tiers = [*tiers]
         self.tier = tiers[0]
         """The first."""
@@ -48,6 +62,10 @@ class OffloadingConnector:
         cache.pool.number_blocks()
         self._cache = cache
         self._prompt_only = prompt_only
+        self._sync_loads = sync_loads
+        self._recency = tier_recency(rules.tier_recency, tiers, cache.specs)
+        self._progress = tier_progress(rules.tier_progress)
+        self._stores = tier_stores(rules.tier_stores, cache)
         self._tracked: dict[int, OffloadState] = {}
         self._pending_sources: dict[int, set[int]] = {}
         """Block to the stores that read it and must be finished when it is taken."""
@@ -79,10 +97,10 @@ class OffloadingConnector:
     def lookup(self, request: ActiveRequest, local_tokens: int) -> int | None:
         """Tokens the tiers add to a local hit; None: ask again later.
 
-        Touches the request's keys, whatever the answer. "Later" is the answer, without touching, while the
-        request has transfers of its own.
+        "Later" is the answer while the request has transfers of its own.
         """
         tracked = self._track(request)
+        self._progress.looked_up(tracked)
         for blocks in tracked.blocks:
             blocks.clear()
         if tracked.jobs:
@@ -94,8 +112,15 @@ class OffloadingConnector:
         else:
             end = self._lower.hit(request.request_id, tracked.keys, local_tokens, limit)
         tracked.hit_tokens = local_tokens if end is None else end
-        self._touch(tracked)
-        return None if end is None else end - local_tokens
+        self._recency.looked_up(tracked)
+        found = None if end is None else end - local_tokens
+        if self._sync_loads is not None:
+            self._sync_loads.found(request.request_id, found or 0, request.num_tokens - local_tokens)
+        return found
+
+    def loads_now(self, request: ActiveRequest) -> bool:
+        """Whether what its look-up found is loaded within the step that admits a request."""
+        return self._sync_loads is not None and self._sync_loads.takes(request.request_id)
 
     def would_add(self, block_ids: BlockRuns, tokens: int, hashed_tokens: int, local_tokens: int) -> int:
         """Tokens that the tiers would add to a local hit of a new prompt; touches nothing.
@@ -116,25 +141,25 @@ class OffloadingConnector:
             tokens -= tokens % self._cache.block_tokens
         return tokens
 
-    def _touch(self, tracked: OffloadState) -> None:
-        for tier in self.tiers:
-            for spec, read, keys in zip(self._cache.specs, self._read, tracked.keys, strict=True):
-                if read is None:
-                    tier.touch(keys)
-                else:
-                    tier.touch(keys[max(tracked.hit_tokens // spec.block_tokens - read, 0) :])
-
     def start_load(self, request: ActiveRequest, local_tokens: int, external_tokens: int) -> TransferJob:
         """Read what `lookup` promised into the blocks that were allocated for it."""
-        tracked = self._track(request)
+        tracked, now = self._track(request), self.loads_now(request)
         blocks: dict[Key, int] = {}
         for group, (spec, table) in enumerate(zip(self._cache.specs, request.tables, strict=True)):
             stop = blocks_for(local_tokens + external_tokens, spec.block_tokens)
             tracked.considered[group] = stop
-            first = min(table.registered, stop)
+            # What is loaded within the step has been made findable already.
+            fresh = table.first_block(local_tokens // spec.block_tokens) if now else table.registered
+            first = min(fresh, stop)
             blocks.update(zip(tracked.keys[group][first:stop], table.numbers(first, stop), strict=True))
-        self.tier.load(blocks)
-        return self._new_job(request, True, blocks, {})
+        if now:
+            self.tier.pin(blocks)
+        else:
+            self.tier.load(blocks)
+        self._recency.loads(tracked, [*blocks])
+        job = self._new_job(request, True, blocks, {})
+        job.now = now
+        return job
 
     # -- each step ------------------------------------------------------------------------------------------
 
@@ -153,7 +178,7 @@ class OffloadingConnector:
         flushes = self._readers_of(taken)
         for request in preempted:
             flushes |= self._track(request).jobs
-        stores: list[TransferJob] = []
+        stores = self._store_states()
         for request, tokens in scheduled:
             job = self._store_scheduled(request, tokens)
             if job is not None:
@@ -163,8 +188,40 @@ class OffloadingConnector:
             if job is not None:
                 stores.append(job)
                 flushes |= self._readers_of(taken) & {job.job_id}
+        for request, _ in self.ended:
+            tracked = self._track(request)
+            self._recency.ended(tracked)
+            tracked.ended = True
+            self._forget_if_over(request.request_id)
         self.ended.clear()
+        if self._sync_loads is not None:
+            self._sync_loads.begin_step()
         return stores, sorted(flushes)
+
+    def _store_states(self) -> list[TransferJob]:
+        """Store states by themselves that have become findable, of requests that still have their blocks."""
+        jobs: list[TransferJob] = []
+        for table, group, position in self._stores.take_offers():
+            tracked = self._tracked.get(table.request_id)
+            request = tracked.request if tracked is not None else None
+            if tracked is None or request is None or not request.tables or request.tables[group] is not table:
+                continue
+            storable = request.prompt_tokens if self._prompt_only else request.num_tokens
+            if (position + 1) * self._cache.specs[group].block_tokens > storable:
+                continue
+            tracked.extend_keys(request.block_ids, request.hashed_tokens)
+            job = self._offer(
+                tracked,
+                request,
+                {tracked.keys[group][position]: table.numbers(position, position + 1)[0]},
+                {},
+            )
+            if job is not None:
+                self._guard(job, job.blocks.values())
+                jobs.append(job)
+            else:
+                self.tier.changes += 1  # it is not tried again: this step is like no other
+        return jobs
 
     def _readers_of(self, taken: Iterable[int]) -> set[int]:
         """Stores that read one of these blocks and must be finished first."""
@@ -188,37 +245,56 @@ class OffloadingConnector:
     def _store_ended(self, request: ActiveRequest, tokens: int) -> TransferJob | None:
         """Store what is left of a request that ended."""
         tracked = self._track(request)
-        job = self._store(tracked, request, tokens)
+        job = self._store(tracked, request, tokens, ended=True)
         if job is not None:
             self._guard(job, job.blocks.values())
-        tracked.ended = True
-        self._forget_if_over(request.request_id)
         return job
 
-    def _store(self, tracked: OffloadState, request: ActiveRequest, tokens: int) -> TransferJob | None:
+    def _store(
+        self, tracked: OffloadState, request: ActiveRequest, tokens: int, *, ended: bool = False
+    ) -> TransferJob | None:
         """Begin to write the absent keys, all or nothing: without room the next step tries again."""
         storable = min(tokens, request.prompt_tokens) if self._prompt_only else tokens
         # While tokens are generated, drafts that are rejected write to the last block again.
-        late = self._cache.drafts.drops_last_block and storable > request.prompt_tokens
+        late = (
+            self._cache.drafts.drops_last_block
+            and storable > request.prompt_tokens
+            and self._progress.leaves_last(ended=ended)
+        )
         ends = tracked.storable_ends(storable, late=late)
         if ends is None:
             return None
         tracked.extend_keys(request.block_ids, request.hashed_tokens)
         sources = tracked.sources(
-            ends, self._cache.full_group, self._read, drops_last_block=self._cache.drafts.drops_last_block
+            ends,
+            self._cache.full_group,
+            self._read,
+            drops_last_block=self._cache.drafts.drops_last_block,
+            left_out=self._stores.left_out,
         )
-        if all(self.tier.state(key) is not None for key in sources):
+        failed = self.failed_stores
+        job = self._offer(tracked, request, sources, self._parents(tracked, ends))
+        if self.failed_stores == failed:
             tracked.consider(ends)
-            return None
-        room = self.tier.store([*sources])
+        return job
+
+    def _offer(
+        self,
+        tracked: OffloadState,
+        request: ActiveRequest,
+        sources: dict[Key, int],
+        parents: dict[Key, int | None],
+    ) -> TransferJob | None:
+        """Begin to write the absent ones of some keys; None if there is none, or no room."""
+        room = self._recency.store(tracked, [*sources]) if sources else ([], [])
         if room is None:
             self.failed_stores += 1
             return None
         fresh, evicted = room
-        parents = self._parents(tracked, ends)
-        tracked.consider(ends)
+        if not fresh:
+            return None
         self.events += removed_events(self.tier.name, evicted)
-        self._touch(tracked)
+        self._recency.stored(tracked)
         return self._new_job(request, False, {key: sources[key] for key in fresh}, parents)
 
     def _parents(self, tracked: OffloadState, ends: Sequence[int]) -> dict[Key, int | None]:
@@ -241,10 +317,13 @@ class OffloadingConnector:
         What was not stored yet is tried once more in the next step; of an aborted request, what it computed.
         """
         tracked = self._track(request)
-        known = request.num_tokens
-        self.ended.append((request, min(request.computed, known) if aborted else known))
-        for job_id in tracked.jobs:
-            self._guard(self.jobs[job_id], self.jobs[job_id].blocks.values())
+        known = self._progress.of_ended(request)
+        if aborted:
+            known = min(request.computed, request.num_tokens)
+        self.ended.append((request, known))
+        for job in [self.jobs[job_id] for job_id in tracked.jobs]:
+            if not job.load:  # one within a step may not have been reported yet
+                self._guard(job, job.blocks.values())
 
     def complete(self, job_id: int, order: Sequence[Key] | None = None) -> TransferJob:
         """A job is done. `order` is the order in which its keys become idle; by default the planned one.
@@ -260,7 +339,10 @@ class OffloadingConnector:
         self._tracked[job.request_id].jobs.discard(job_id)
         self._forget_if_over(job.request_id)
         if job.load:
-            self.tier.loaded(keys)
+            if job.now:
+                self.tier.unpin(keys)
+            else:
+                self.tier.loaded(keys)
             return job
         self.tier.stored(keys)
         self.events += stored_events(self.tier.name, keys, job.parents)
@@ -286,7 +368,7 @@ class OffloadingConnector:
     def _track(self, request: ActiveRequest) -> OffloadState:
         tracked = self._tracked.get(request.request_id)
         if tracked is None:
-            tracked = self._tracked[request.request_id] = OffloadState(self._cache.specs)
+            tracked = self._tracked[request.request_id] = OffloadState(self._cache.specs, request)
         return tracked
 
     def _forget_if_over(self, request_id: int) -> None:

@@ -127,6 +127,7 @@ def allocate(engine: Engine, run: DecodeRun, pairs: int) -> None:
 def commit(engine: Engine, run: DecodeRun, steps: int) -> None:
     """Carry out the first `steps` pairs of a run, at least those that were given their blocks."""
     allocate(engine, run, steps)
+    engine.scheduler.decoded(steps)
     for request in run.requests:
         request.outputs += steps
         request.computed += steps

@@ -1,4 +1,4 @@
-"""One vLLM 0.28.0 engine without its clock: scheduler, KV cache and tiers joined.
+"""One vLLM engine without its clock: scheduler, KV cache and tiers joined.
 
 `schedule` plans a step, `complete` processes its output. With asynchronous scheduling two steps are in
 flight: step k+1 is planned before the output of step k is processed. KV events happen when a step is planned
@@ -259,6 +259,7 @@ class Engine:
 
     def _take_out(self, request: ActiveRequest) -> None:
         scheduler = self.scheduler
+        scheduler.forget(request)
         if request.status is Status.RUNNING:
             scheduler.running.remove(request)
         elif request in scheduler.waiting:
@@ -281,5 +282,5 @@ class Engine:
     def _job_done(self, job_id: int, order: Sequence[Key] | None) -> None:
         assert self.offload is not None
         job = self.offload.complete(job_id, order)
-        if job.load and job.of_gpu:
+        if job.load and job.of_gpu and not job.now:
             self._arrived(job.request_id)

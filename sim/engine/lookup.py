@@ -1,4 +1,4 @@
-"""What a waiting request need not compute: its GPU hit, and what the connectors add (vLLM 0.28.0)."""
+"""What a waiting request need not compute: its GPU hit, and what the connectors add."""
 
 from sim.engine.active import ActiveRequest
 from sim.engine.connector import OffloadingConnector
@@ -35,6 +35,7 @@ class Lookup:
         self._cache = cache
         self._offload = offload
         self._takes_last_token = nixl is not None and bool(cache.recurrent)
+        self._takes_it_early = nixl is not None and nixl.truncates_on_arrival
         # A pull always brings the state, a load from a tier only together with attention blocks.
         self._stateless_hits = nixl is not None and offload is None
         self._dies_on_full_hit = dies_on_full_hit
@@ -67,7 +68,8 @@ class Lookup:
         tokens = prompt_tokens
         if for_remote and self._takes_last_token and tokens > 1:
             tokens -= 1
-        local = self._cache.lookup(block_ids, prompt_tokens).tokens
+        known = tokens if self._takes_it_early else prompt_tokens
+        local = self._cache.lookup(block_ids, known).tokens
         external = 0
         if self._offload is not None:
             external = self._offload.would_add(block_ids, tokens, prompt_tokens, local)

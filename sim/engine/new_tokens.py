@@ -1,11 +1,11 @@
-"""What requests receive of a step's output: a token, with drafts those that were accepted too (vLLM
-0.28.0)."""
+"""What requests receive of a step's output: a token, with drafts those that were accepted too."""
 
 from collections.abc import Callable
 from sys import maxsize
 
 from sim.engine.active import ActiveRequest, Status
 from sim.engine.plan import Chunk, StepPlan
+from sim.engine.rules.registering import leaves_out_all_in_flight
 from sim.engine.settings import EngineSettings
 from sim.engine.speculation import DraftCounts, Speculation
 from sim.kv.hybrid import KvCache
@@ -26,6 +26,7 @@ class NewTokens:
         self._speculation = speculation
         self._ended = ended
         self._async_scheduling = settings.asynchronous
+        self._leaves_out_in_flight = leaves_out_all_in_flight(settings.rule_set.registering)
         self._max_model_len = settings.max_model_len or maxsize
 
     def receive(self, plan: StepPlan) -> tuple[list[Chunk], list[ActiveRequest]]:
@@ -89,7 +90,8 @@ class NewTokens:
         request.outputs += tokens
         request.placeholders -= tokens
         if self._async_scheduling and request.status is Status.RUNNING:
-            self._cache.register(request.tables, request.block_ids, request.computed - request.placeholders)
+            unsettled = request.in_flight if self._leaves_out_in_flight else request.placeholders
+            self._cache.register(request.tables, request.block_ids, request.computed - unsettled)
         if request.outputs < request.output_tokens and request.num_tokens < self._max_model_len:
             return False
         self._ended(request)

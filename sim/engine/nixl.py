@@ -1,4 +1,4 @@
-"""vLLM 0.28.0's NixlConnector in pull mode: what a prefill engine keeps, and what a decode engine pulls.
+"""vLLM's NixlConnector in pull mode: what a prefill engine keeps, and what a decode engine pulls.
 
 The prefill engine computes a prompt (of a hybrid model all but its last token: the decode engine then
 computes one token and has the state) and keeps its blocks until they were read or the lease ends. The decode
@@ -9,6 +9,8 @@ recurrent state of every group.
 from sys import maxsize
 
 from sim.engine.active import ActiveRequest, RemoteBlocks
+from sim.engine.rule_set import DEFAULT, Version
+from sim.engine.rules.truncation import truncates_on_arrival
 from sim.kv.group_spec import GroupSpec
 from sim.kv.groups import blocks_for
 from sim.kv.hybrid import KvCache
@@ -36,7 +38,11 @@ class NixlConnector:
     vLLM's kv_both is both, kv_producer and kv_consumer one of them.
     """
 
-    def __init__(self, cache: KvCache, *, producer: bool, consumer: bool) -> None:
+    def __init__(
+        self, cache: KvCache, *, producer: bool, consumer: bool, truncation: Version = DEFAULT
+    ) -> None:
+        self.truncates_on_arrival = truncates_on_arrival(truncation)
+        """Whether a prompt loses its last token when it comes, not when it is looked up first."""
         self.producer = producer
         self.consumer = consumer
         self.held: dict[int, ActiveRequest] = {}
@@ -45,10 +51,20 @@ class NixlConnector:
         """Requests of whose remote blocks none is needed: the other side is only told."""
         self._cache = cache
 
+    def arrives(self, request: ActiveRequest) -> None:
+        """A request comes."""
+        if self.truncates_on_arrival:
+            self._truncate(request)
+
     def lookup(self, request: ActiveRequest, local_tokens: int) -> int:
-        """Tokens to pull beyond a local hit; a prefill request loses its last token at the first call."""
+        """Tokens to pull beyond a local hit."""
         if request.remote is not None:
             return max(0, request.remote.tokens - local_tokens)
+        self._truncate(request)
+        return 0
+
+    def _truncate(self, request: ActiveRequest) -> None:
+        """Take the last token off the prompt of a prefill request, unless that has been done."""
         if (
             request.for_remote
             and self._cache.recurrent
@@ -57,7 +73,6 @@ class NixlConnector:
         ):
             request.truncated = True
             request.prompt_tokens -= 1
-        return 0
 
     def decline(self, request: ActiveRequest) -> None:
         """It was admitted and lacks nothing that another engine has: the blocks there can go."""

@@ -1,8 +1,10 @@
 """What the OffloadingConnector remembers of one request: keys, blocks, and how far they are stored."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import repeat
 
+from sim.engine.active import ActiveRequest
+from sim.kv.access import Access
 from sim.kv.group_spec import GroupSpec, hash_tokens
 from sim.kv.groups import Table
 from sim.kv.offload import Key
@@ -11,11 +13,26 @@ from sim.kv.runs import BlockRuns
 
 
 class OffloadState:
-    """Lists of a request by cache group and position (vLLM 0.28.0's RequestOffloadState)."""
+    """Lists of a request by cache group and position (vLLM's RequestOffloadState)."""
 
-    __slots__ = ("_scales", "_sizes", "blocks", "considered", "ended", "hit_tokens", "jobs", "keys")
+    __slots__ = (
+        "_scales",
+        "_sizes",
+        "access",
+        "blocks",
+        "considered",
+        "ended",
+        "hit_tokens",
+        "jobs",
+        "keys",
+        "request",
+    )
 
-    def __init__(self, groups: Sequence[GroupSpec]) -> None:
+    def __init__(self, groups: Sequence[GroupSpec], request: ActiveRequest | None = None) -> None:
+        self.request = request
+        """Whose state it is; None: nobody's, for a question."""
+        self.access: Access | None = None
+        """What it did with the keys of the first tier, where that counts by request."""
         self._sizes = [spec.block_tokens for spec in groups]
         self._scales = [spec.block_tokens // hash_tokens(groups) for spec in groups]
         self.keys: list[list[Key]] = [[] for _ in groups]
@@ -84,6 +101,14 @@ class OffloadState:
         for group, end in enumerate(ends):
             self.considered[group] = max(self.considered[group], end)
 
+    def ends_of(self, keys: Iterable[Key]) -> dict[Key, int]:
+        """Return where the blocks of some of its keys end, in tokens."""
+        wanted = set(keys)
+        found: dict[Key, int] = {}
+        for names, size in zip(self.keys, self._sizes, strict=True):
+            found.update({key: place * size for place, key in enumerate(names, 1) if key in wanted})
+        return found
+
     def sources(
         self,
         ends: Sequence[int],
@@ -91,8 +116,9 @@ class OffloadState:
         read_blocks: Sequence[int | None],
         *,
         drops_last_block: bool,
+        left_out: Collection[int] = (),
     ) -> dict[Key, int]:
-        """Return what can be stored up to these positions.
+        """Return what can be stored up to these positions, but for groups that are `left_out`.
 
         Where full-attention blocks are larger, a window is loaded only before the end of one: of each so many
         blocks the last that it reads are stored.
@@ -100,6 +126,8 @@ class OffloadState:
         found: dict[Key, int] = {}
         full_tokens = 0 if full_group is None else self._sizes[full_group]
         for group, end in enumerate(ends):
+            if group in left_out:
+                continue
             keys, blocks, read = self.keys[group], self.blocks[group], read_blocks[group]
             segment = full_tokens // self._sizes[group]
             start = self.considered[group]

@@ -42,6 +42,7 @@ class StepPlan:
         "flushes",
         "freed_after",
         "loads",
+        "loads_now",
         "moves",
         "number",
         "padded",
@@ -71,6 +72,8 @@ class StepPlan:
         self.preempted: list[ActiveRequest] = []
         self.admitted: list[Admission] = []
         self.loads: list[TransferJob] = []
+        self.loads_now: list[int] = []
+        """Of these, the jobs that must be finished before the step runs: it computes what they bring."""
         self.moves: list[TransferJob] = []
         """Copies between tiers, which begin when the step is planned."""
         self.pulls: list[Pull] = []

@@ -1,4 +1,4 @@
-"""Which tokens an engine computes next: vLLM 0.28.0's scheduler.
+"""Which tokens an engine computes next: vLLM's scheduler. Rules in which releases differ: `rules/`.
 
 A step has a budget of tokens. Running requests come first, in order of admission; a request that finds no
 blocks preempts the one admitted last. Then waiting requests are admitted, each only if its whole known
@@ -15,8 +15,14 @@ from sim.engine.draft_steps import check_drafts, count_on_drafts, only_decodes
 from sim.engine.lookup import Lookup
 from sim.engine.nixl import NixlConnector
 from sim.engine.plan import Admission, StepPlan
-from sim.engine.priority import insert, least_urgent, next_of
+from sim.engine.priority import insert, least_urgent
+from sim.engine.rules.chunk_stops import chunk_stops
+from sim.engine.rules.preemption import preemption
+from sim.engine.rules.prefill_interval import prefill_interval
+from sim.engine.rules.prefill_threshold import prefill_threshold
+from sim.engine.rules.queues import queues
 from sim.engine.settings import EngineSettings
+from sim.engine.slots import Slots
 from sim.engine.speculation import Speculation
 from sim.kv.hit import NO_HIT, Hit
 from sim.kv.hybrid import KvCache
@@ -49,28 +55,45 @@ class Scheduler:
         self.running: list[ActiveRequest] = []
         self.waiting: deque[ActiveRequest] = deque()
         self.skipped: deque[ActiveRequest] = deque()
-        """Passed over earlier for a transient reason (a load, a transfer): served before `waiting`."""
+        """Served before `waiting`; who is here is a rule of the release (`rules/queues.py`)."""
         self.loading: dict[int, ActiveRequest] = {}
         """Requests with blocks whose content arrives from outside, until they run."""
         self.arrived: set[int] = set()
         """Requests whose load was reported complete and that were not looked at since."""
         self.last_plan: StepPlan | None = None
         self._steps = self._arrivals = 0
+        rules = settings.rule_set
         self._by_priority = settings.scheduling_policy == "priority"
-        self._watermark_blocks = int(settings.watermark * cache.pool.num_blocks)
+        self._queues = queues(rules.queues, by_priority=self._by_priority)
+        self._preemption = preemption(rules.preemption, frees_late=self._frees_late)
+        self._interval = prefill_interval(rules.prefill_interval, settings)
+        self._slots = Slots(cache, int(settings.watermark * cache.pool.num_blocks))
         # Plain numbers: looked at for every request of every step.
         self._step_tokens = settings.max_num_batched_tokens
-        self._max_seqs = settings.max_num_seqs
+        self._max_seqs = settings.max_num_active_seqs or settings.max_num_seqs
         self._max_model_len = settings.max_model_len or maxsize
         self._async_scheduling = settings.asynchronous
         self._drafts = speculation.tokens if speculation is not None else 0
         self._draft_slots = speculation.slots if speculation is not None else 0
-        self._sizes = ChunkSizes(cache, settings, speculation)
+        self._sizes = ChunkSizes(
+            cache,
+            settings,
+            speculation,
+            prefill_threshold(rules.prefill_threshold, settings),
+            chunk_stops(
+                rules.chunk_stops,
+                cache.block_tokens,
+                early=cache.drafts.drops_last_block,
+                saves_inside=cache.states.saves_inside,
+            ),
+        )
 
     def add(self, request: ActiveRequest) -> None:
         """A request comes."""
         request.arrival = self._arrivals
         self._arrivals += 1
+        if self.nixl is not None:
+            self.nixl.arrives(request)
         if self._by_priority:
             insert(self.waiting, request)
         else:
@@ -81,9 +104,18 @@ class Scheduler:
         plan = StepPlan(self._steps)
         self._steps += 1
         self.cache.begin_step()
+        self._sizes.begin_step(len(self.running) + len(self.waiting) + len(self.skipped))
+        interval = self._interval
+        if interval is not None:
+            interval.begin(self.running)
         budget = self._schedule_running(plan, self._step_tokens)
-        if not plan.preempted and (self.waiting or self.skipped):
-            self._schedule_waiting(plan, budget)
+        if not plan.preempted:
+            if self.waiting or self.skipped:
+                self._schedule_waiting(plan, budget)
+            if interval is not None:
+                interval.scanned(len(self.waiting) + len(self.skipped))
+        if interval is not None:
+            interval.end(plan.n_tokens)
         if self.offload is not None:
             plan.stores, plan.flushes = self.offload.plan(plan.scheduled, plan.preempted)
             plan.moves = self.offload.moves()
@@ -111,10 +143,11 @@ class Scheduler:
         for request in running:
             if request.ends or request.computed >= longest:
                 return None
-            if not self._grow(request, 1):
+            if not self._slots.grow(request, 1):
                 return None  # what others have taken now they find covered then
         plan = last.again(self._steps)
         self._steps += 1
+        self.decoded(1)
         for request in running:
             request.computed += 1
             request.in_flight += 1
@@ -126,15 +159,22 @@ class Scheduler:
 
     def _schedule_running(self, plan: StepPlan, budget: int) -> int:
         index = 0
-        slots = self._draft_slots
+        slots, interval = self._draft_slots, self._interval
+        held = interval is not None and interval.held
         while index < len(self.running) and budget > slots:
             request = self.running[index]
-            tokens = self._sizes.of_running(request, budget - slots)
+            tokens = 0
+            if not (held and request.prefilling):
+                tokens = self._sizes.of_running(request, budget - slots)
             if tokens == 0:
                 index += 1
                 continue
-            while not self._grow(request, tokens):
-                victim, place = self._victim()
+            while not self._slots.grow(request, tokens):
+                place = least_urgent(self.running) if self._by_priority else len(self.running) - 1
+                victim = self.running[place]
+                if self._preemption.spares(victim):
+                    return budget
+                del self.running[place]
                 if place < index:
                     index -= 1
                     taken = plan.take_back(victim)
@@ -142,19 +182,19 @@ class Scheduler:
                         budget += taken + slots
                 self._preempt(victim, plan)
                 if victim is request:
-                    return budget
+                    break
+            if request.status is not Status.RUNNING:
+                if self._preemption.goes_on:
+                    continue
+                return budget
             plan.schedule(request, tokens)
+            if interval is not None and request.prefilling:
+                interval.carried = True
             if request.drafts:
                 check_drafts(request, tokens, plan)
             budget -= tokens + slots
             index += 1
         return budget
-
-    def _victim(self) -> tuple[ActiveRequest, int]:
-        """Take out who is to be preempted: admitted last, or least urgent; return its place too."""
-        running = self.running
-        place = least_urgent(running) if self._by_priority else len(running) - 1
-        return running.pop(place), place
 
     def _preempt(self, request: ActiveRequest, plan: StepPlan) -> None:
         if self.nixl is not None and self.nixl.producer:
@@ -182,9 +222,10 @@ class Scheduler:
         passed: list[ActiveRequest] = []
         slots = self._draft_slots
         pads = self._drafts > 0 and only_decodes(plan)
+        interval = self._interval
         try:
             while budget > slots and (self.waiting or self.skipped) and len(self.running) < self._max_seqs:
-                queue = self._next_queue()
+                queue = self._queues.next_queue(self.skipped, self.waiting)
                 request = queue[0]
                 if self._must_wait(request):
                     passed.append(queue.popleft())
@@ -194,19 +235,22 @@ class Scheduler:
                 if external is None:
                     passed.append(queue.popleft())
                     continue
-                loading = external > 0
+                loading = external > 0 and not self._loads_now(request)
                 start = request.computed or hit.tokens + external
                 tokens = padding = 0
                 if not loading:
-                    if pads and request.num_tokens - start == 1:
-                        padding = self._drafts
-                    tokens = self._sizes.of_waiting(request, start, padding, budget - slots)
+                    tokens, padding = self._first_chunk(request, start, budget - slots, pads)
                     if tokens == 0:
                         break
-                if not self._join(request, tokens, hit, external):
+                reserved = self.reserved_blocks() if loading else None
+                if not self._slots.join(
+                    request, tokens, hit, external, others_run=bool(self.running), reserved=reserved
+                ):
                     break
                 queue.popleft()
-                self._admit(request, hit, external, plan)
+                self._admit(request, hit, external, plan, loading)
+                if interval is not None and not loading and start < request.num_tokens - 1:
+                    interval.carried = True
                 if loading:
                     passed.append(request)
                     continue
@@ -216,19 +260,39 @@ class Scheduler:
                     plan.padded.append(request.request_id)
                 budget -= tokens + slots
         finally:  # an engine that dies here must still know them, to give them up
-            self._skip(passed)
+            self._queues.put_back(passed, self.skipped, self.waiting)
+            if interval is not None:
+                interval.pass_over(passed)
 
-    def _next_queue(self) -> deque[ActiveRequest]:
-        """Return the queue whose first request is looked at next; one of them is not empty."""
-        return next_of(self.skipped, self.waiting) if self._by_priority else self.skipped or self.waiting
+    def _first_chunk(self, request: ActiveRequest, start: int, budget: int, pads: bool) -> tuple[int, int]:
+        """Return what a waiting request computes from `start` on, and how many drafts fill it up; 0: nothing.
 
-    def _skip(self, passed: list[ActiveRequest]) -> None:
-        """Keep those that were passed over: in front of those from before, in their order."""
-        if self._by_priority:
-            for request in passed:
-                insert(self.skipped, request)
-        else:
-            self.skipped.extendleft(reversed(passed))
+        One that joins decodes with a single token is filled up, if `pads`.
+        """
+        left = request.num_tokens - start
+        if self._interval is not None and self._interval.held and left > 1:
+            return 0, 0
+        padding = self._drafts if pads and left == 1 else 0
+        return self._sizes.of_waiting(request, start, padding, budget), padding
+
+    def _loads_now(self, request: ActiveRequest) -> bool:
+        """Whether what a look-up found for a request is loaded within the step."""
+        return self.offload is not None and request.remote is None and self.offload.loads_now(request)
+
+    @property
+    def holds_for_a_time(self) -> bool:
+        """Whether requests wait that a later step like the last one may take."""
+        return self._interval is not None and bool(self.waiting or self.skipped)
+
+    def decoded(self, steps: int) -> None:
+        """So many steps of nothing but decoding were taken at once."""
+        if self._interval is not None:
+            self._interval.advance(steps)
+
+    def forget(self, request: ActiveRequest) -> None:
+        """A request leaves."""
+        if self._interval is not None:
+            self._interval.forget(request)
 
     def _must_wait(self, request: ActiveRequest) -> bool:
         if request.status is Status.LOADING:
@@ -237,28 +301,33 @@ class Scheduler:
             self._promote(request)
         return request.status is Status.PREEMPTED and request.in_flight > 0
 
-    def _admit(self, request: ActiveRequest, hit: Hit, external: int, plan: StepPlan) -> None:
+    def _admit(self, request: ActiveRequest, hit: Hit, external: int, plan: StepPlan, loading: bool) -> None:
         resumed = request.preemptions > 0
         arrived = request.computed > 0
         if not arrived:
             request.computed = hit.tokens + external
             if not resumed:
                 request.local_tokens, request.external_tokens = hit.tokens, external
-            plan.admitted.append(Admission(request, hit.tokens, external, external > 0, resumed))
+            plan.admitted.append(Admission(request, hit.tokens, external, loading, resumed))
         if external > 0:
-            request.status = Status.LOADING
-            self.loading[request.request_id] = request
             if request.remote is not None:
                 assert self.nixl is not None
                 plan.pulls.append(self.nixl.start_pull(request, hit.tokens))
             else:
                 assert self.offload is not None
-                plan.loads.append(self.offload.start_load(request, hit.tokens, external))
+                job = self.offload.start_load(request, hit.tokens, external)
+                plan.loads.append(job)
+                if not loading:
+                    plan.loads_now.append(job.job_id)
+        elif self.nixl is not None:
+            self.nixl.decline(request)
+        if loading:
+            request.status = Status.LOADING
+            self.loading[request.request_id] = request
         else:
-            if self.nixl is not None:
-                self.nixl.decline(request)
             request.status = Status.RUNNING
             request.prefilling = True
+            self.forget(request)
             if self.loading.pop(request.request_id, None) is not None:
                 self.cache.retake(request.tables)
             self.running.append(request)
@@ -270,52 +339,10 @@ class Scheduler:
         self.cache.register(request.tables, request.block_ids, request.computed)
         request.computed = min(request.computed, request.num_tokens - 1)
 
-    # -- blocks and cuts ------------------------------------------------------------------------------------
-
-    def _grow(self, request: ActiveRequest, tokens: int) -> bool:
-        """Take the blocks for `tokens` more of a running request; all or nothing.
-
-        What it reads no longer is skipped, and returned, in any case.
-        """
-        cache, tables, end = self.cache, request.tables, request.computed + tokens
-        if cache.skips:
-            cache.skip(tables, max(0, request.computed - request.in_flight))
-        known = request.prompt_tokens + request.outputs
-        return cache.grow(tables, request.block_ids, end, end if end < known else known)
-
-    def _join(self, request: ActiveRequest, tokens: int, hit: Hit, external: int) -> bool:
-        """Take the blocks for the first `tokens` of a waiting request beyond its hit; all or nothing.
-
-        Its whole known sequence must fit, with a reserve if others run.
-        """
-        cache = self.cache
-        computed = request.computed or hit.tokens + external
-        watermark = self._watermark_blocks if self.running else 0
-        whole = cache.need(request.tables, request.num_tokens, hit, computed=computed, capped=True)
-        if whole is None or whole + watermark > cache.pool.free_blocks:
-            return False
-        cache.skip(request.tables, max(0, computed - request.in_flight))
-        free, ahead = cache.pool.free_blocks, cache.drafts.lookahead_tokens
-        if external:
-            free -= self.reserved_blocks()
-            ahead = 0
-        need = cache.need(request.tables, computed + tokens, hit, computed=computed, ahead_tokens=ahead)
-        if need is None or need + watermark > free:
-            return False
-        if not request.tables:
-            cache.admit(request.tables, hit, computed, request.prompt_tokens)
-        if not external:
-            cache.extend(request.tables, computed + tokens, ahead)
-            cache.register(request.tables, request.block_ids, min(computed + tokens, request.num_tokens))
-        return True
-
     def reserved_blocks(self) -> int:
         """Blocks that prefills already admitted will still take: a load may not grab them."""
         prefilling = (request for request in self.running if request.prefilling)
-        total = 0
-        for request in (*prefilling, *self.loading.values()):
-            total += self.cache.need(request.tables, request.num_tokens, capped=True) or 0
-        return total
+        return self._slots.reserved((*prefilling, *self.loading.values()))
 
     # -- the end of a schedule call -------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""The engine's settings: names and defaults of vLLM 0.28.0's server on an 80 GB H100."""
+"""The engine's settings: names and defaults of vLLM's server on an 80 GB H100."""
 
 from typing import Annotated, Literal
 
@@ -9,6 +9,8 @@ from sim.base.bounds import MOST, Count, CountOrZero
 from sim.base.settings import Settings
 from sim.base.units import Tokens
 from sim.engine.draft_methods import ASYNC, Method
+from sim.engine.rule_choice import GivenVersion, RuleChoice
+from sim.engine.rule_set import DEFAULT, RULES, RuleSet
 
 
 def _without_commas(value: object) -> object:
@@ -50,8 +52,12 @@ class SpeculativeSettings(Settings):
 
 
 class EngineSettings(Settings):
-    """How each vLLM engine is started: names and defaults of vLLM 0.28.0's server on an 80 GB H100."""
+    """How each vLLM engine is started: names and defaults of its server on an 80 GB H100."""
 
+    version: GivenVersion = DEFAULT
+    """Whose rules hold where releases of vLLM differ: 0.28.0's or 0.33.0's."""
+    rules: RuleChoice | None = None
+    """Single rules of the other release, to see what each of them does; unset: all are of `version`."""
     max_num_batched_tokens: Count = 8192
     """Token budget of a step; in a scenario, unset: as vLLM's server has it on the GPU: 16,384 from 160 GiB
     on, 8,192 from 70 GiB on, else, and on an A100, 2,048."""
@@ -62,8 +68,32 @@ class EngineSettings(Settings):
     scheduling_policy: Literal["fcfs", "priority"] = "fcfs"
     """Who goes first: who came first; or by the priority of requests in the trace, which Dynamo hands to vLLM
     with its sign turned, and who came first among equals. The least urgent is preempted then."""
+    max_num_active_seqs: Count | None = None
+    """Most requests that run at once, at most `max_num_seqs`, which then only sizes the model runner; unset:
+    as many as that. vLLM 0.33 has it."""
+    max_num_queued_reqs: CountOrZero | None = None
+    """Most requests that an API server has unfinished, running ones too: one more is refused (503); unset: no
+    limit. vLLM 0.33 has it."""
+    max_num_queued_tokens: CountOrZero | None = None
+    """While requests without a first token have so many prompt tokens, an API server refuses more (503);
+    unset: no limit. vLLM 0.33 has it."""
     long_prefill_token_threshold: CountOrZero = 0
-    """Most tokens of one prefill in a step; 0: no limit."""
+    """Most tokens of one prefill in a step; 0: no limit. In vLLM 0.33 not of a request that is alone."""
+    long_prefill_token_threshold_adaptive: bool = False
+    """Whether that limit is at least a request's even share of the step's budget. vLLM 0.33 has it."""
+    prefill_schedule_interval: Count = 1
+    """While others decode, prefill is computed in one of so many steps, unless more requests wait than a step
+    takes. vLLM 0.28 ignores it but for data-parallel ranks in lock step, which are not simulated so."""
+    prefix_cache_retention_interval: CountOrZero | Literal["dense"] | None = None
+    """Which recurrent states, and windows, stay findable. 0: those that a repetition of the prompt starts
+    from, and those where prompts part; a number of tokens, a multiple of the block: those at its multiples
+    too; dense: all. Unset: 0 in vLLM 0.33; 0.28 has only dense."""
+    sync_load_budget_bytes: Annotated[int, Field(ge=0, le=MOST)] = 0
+    """A hit in host memory of at most so many bytes, over all requests of a step, is loaded before that step
+    is computed; 0: every load is waited for in the queue. vLLM 0.33 has it."""
+    gdn_prefill_backend: Literal["auto", "flashinfer", "triton"] = "auto"
+    """Kernel for prefills of gated delta nets. FlashInfer's saves states inside a chunk in vLLM 0.33, and
+    makes blocks multiples of 64 tokens; auto: FlashInfer's on Hopper and on Blackwell."""
     watermark: float = Field(default=0.0, ge=0, lt=1)
     """Share of the pool that must stay free when a request joins others that run."""
     async_scheduling: bool = True
@@ -83,6 +113,20 @@ class EngineSettings(Settings):
     fast_forward: bool = True
     """Whether steps in which nothing but decoding happens are taken together; changes no result. Engines with
     speculative decoding take each step alone."""
+
+    @property
+    def rule_set(self) -> RuleSet:
+        """The release that each rule is of."""
+        rules = RULES[self.version]
+        return rules if self.rules is None else self.rules.over(rules)
+
+    @property
+    def retention_tokens(self) -> int | None:
+        """The interval of states that stay findable; None: all do."""
+        interval = self.prefix_cache_retention_interval
+        if self.rule_set.retention == "0.28" or interval == "dense":
+            return None
+        return interval or 0
 
     @property
     def asynchronous(self) -> bool:

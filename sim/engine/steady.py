@@ -47,7 +47,7 @@ class SteadyDecode:
 
     def is_steady(self, plan: StepPlan, before: Standing) -> bool:
         """Whether a step that was planned just now, when things stood so before, is steady."""
-        return self.all_decode(plan) and self.standing() == before
+        return self.all_decode(plan) and self.standing() == before and not self._scheduler.holds_for_a_time
 
     def only_decodes(self, plan: StepPlan) -> bool:
         """Whether all that will come of a step in flight is a token for every running request."""

@@ -21,6 +21,8 @@ class TransferJob:
     """The tier whose streams carry it: of two the lower."""
     of_gpu: bool = True
     """Whether GPU memory takes part."""
+    now: bool = False
+    """A load that ends before the step in which it begins is computed."""
     peer: int | None = None
     """The number of the engine whose memory is read; None: one's own."""
 

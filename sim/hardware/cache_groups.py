@@ -70,22 +70,30 @@ class _Bucket(NamedTuple):
 
 
 def cache_groups(
-    model: ModelShape, block_size: int = KERNEL_BLOCK_TOKENS, parallel: Parallel = ONE_GPU
+    model: ModelShape,
+    block_size: int = KERNEL_BLOCK_TOKENS,
+    parallel: Parallel = ONE_GPU,
+    state_step_tokens: int = KERNEL_BLOCK_TOKENS,
 ) -> tuple[GroupSpec, ...]:
-    """Return the groups in order of group id; raises as `cache_layout`."""
-    return cache_layout(model, block_size, parallel).specs
+    """Return the groups in order of group id; arguments and errors are those of `cache_layout`."""
+    return cache_layout(model, block_size, parallel, state_step_tokens).specs
 
 
 def cache_layout(
-    model: ModelShape, block_size: int = KERNEL_BLOCK_TOKENS, parallel: Parallel = ONE_GPU
+    model: ModelShape,
+    block_size: int = KERNEL_BLOCK_TOKENS,
+    parallel: Parallel = ONE_GPU,
+    state_step_tokens: int = KERNEL_BLOCK_TOKENS,
 ) -> CacheLayout:
     """Return the groups of an engine with `--block-size block_size`.
+
+    `state_step_tokens`: what a hybrid model's block is a multiple of (`sim.hardware.gdn_kernel`).
 
     Raises:
         InputError: pages of two kinds of layers cannot be made equal.
 
     """
-    buckets, page_bytes = _buckets(model, block_size, parallel)
+    buckets, page_bytes = _buckets(model, block_size, parallel, state_step_tokens)
     sizes = [len(bucket.layers) for bucket in buckets]
     size = max(sizes) if max(sizes) < 1.5 * min(sizes) else min(sizes)
     dealt = []
@@ -111,7 +119,9 @@ def _pages(groups: list[tuple[int, ...]], of: tuple[Stage, ...], size: int) -> t
     return tuple(found)
 
 
-def _buckets(model: ModelShape, block_size: int, parallel: Parallel) -> tuple[list[_Bucket], int]:
+def _buckets(
+    model: ModelShape, block_size: int, parallel: Parallel, step_tokens: int
+) -> tuple[list[_Bucket], int]:
     """Return the kinds of layers in order of their first one, and the bytes of a page of all of them."""
     share = tensor_share(model, parallel)
     full_bytes, window_bytes = latent_or_heads_bytes(share), windowed_bytes(share)
@@ -128,7 +138,9 @@ def _buckets(model: ModelShape, block_size: int, parallel: Parallel) -> tuple[li
             "windowed": GroupSpec(model.windows.kind, windowed, model.windows.tokens),
         }
     else:
-        tokens = _holding_a_state(model, share, block_size) if model.state_layers else block_size
+        tokens = block_size
+        if model.state_layers:
+            tokens = _holding_a_state(model, share, block_size, step_tokens)
         page = tokens * full_bytes
         specs = dict.fromkeys(("linear", "mamba"), GroupSpec("recurrent", tokens)) | {
             "full": GroupSpec("full", tokens)
@@ -136,9 +148,9 @@ def _buckets(model: ModelShape, block_size: int, parallel: Parallel) -> tuple[li
     return [_Bucket(specs[name], numbers) for name, numbers in kinds.items()], page
 
 
-def _holding_a_state(model: ModelShape, share: ModelShape, block_size: int) -> int:
+def _holding_a_state(model: ModelShape, share: ModelShape, block_size: int, step_tokens: int) -> int:
     """Return the tokens of a block whose attention page holds a recurrent state."""
-    step = max(block_size, LATENT_ALIGNMENT_TOKENS) if model.latent else KERNEL_BLOCK_TOKENS
+    step = max(block_size, LATENT_ALIGNMENT_TOKENS) if model.latent else step_tokens
     needed = step * -(-state_bytes(share) // (step * latent_or_heads_bytes(share)))
     return max(block_size, needed)
 

@@ -16,6 +16,7 @@ from sim.hardware.parallel import ONE_GPU, Parallel
 from sim.hardware.runtime_memory import ACCOUNTS, RELEASE, Runtime, runtime
 from sim.hardware.session_blocks import SessionBlocks, longest_blocks, session_of
 from sim.hardware.sharding import GpuShare, Sharded, check_parallel, sharded
+from sim.kv.state_rules import ALL_KEPT, StateRules
 
 MAX_BLOCKS = 10_000_000
 """More than any GPU holds: a number above it is a slip of the pen."""
@@ -59,6 +60,8 @@ class Capacity:
     block_bytes: int
     in_flight_tokens: int
     """Tokens that may be scheduled but not yet computed."""
+    state_blocks: int
+    """Blocks that the engine counts for a sequence in each group of recurrent states."""
     longest_blocks: int
     """Blocks that the engine counts for a sequence of the model's greatest length."""
     max_concurrency: float
@@ -115,6 +118,8 @@ def capacity(
     session_tokens: int | None = None,
     parallel: Parallel = ONE_GPU,
     release: str = RELEASE,
+    states: StateRules = ALL_KEPT,
+    state_step_tokens: int = KERNEL_BLOCK_TOKENS,
 ) -> Capacity:
     """Return how the memory of an engine is divided, and how many sessions of `session_tokens` fit.
 
@@ -132,6 +137,8 @@ def capacity(
             the model if that is shorter.
         parallel: how the engine is spread over GPUs; of data-parallel ranks, one is counted.
         release: of vLLM, whose way of counting working memory applies.
+        states: what the engine does with recurrent states.
+        state_step_tokens: what a hybrid model's block is a multiple of.
 
     Raises:
         InputError: weights and runtime leave no room for the pool (says by how much and what to change), the
@@ -143,7 +150,7 @@ def capacity(
     if release not in ACCOUNTS:
         raise InputError(f"vLLM {release}: its working memory is not known; known: {', '.join(ACCOUNTS)}")
     check_parallel(model, gpu, parallel)
-    engine = sharded(model, parallel, block_size)
+    engine = sharded(model, parallel, block_size, state_step_tokens)
     taken = [
         runtime(
             *(model, gpu, parallel, stage),
@@ -172,9 +179,9 @@ def capacity(
             f"{MAX_BLOCKS:,}; check "
             "gpu.memory_bytes and engine.kv_blocks"
         )
-    session = _session(model, session_tokens, engine, max_num_batched_tokens)
+    session = _session(model, session_tokens, engine, max_num_batched_tokens, states)
     free, in_flight = num_blocks - 1, (1 + async_scheduling) * max_num_batched_tokens
-    longest = longest_blocks(layout.specs, model.max_model_len, in_flight)
+    longest = longest_blocks(layout.specs, model.max_model_len, in_flight, states.blocks_at_most)
     return Capacity(
         model=model,
         gpu=gpu,
@@ -189,6 +196,7 @@ def capacity(
         block_tokens=block_tokens,
         block_bytes=block_bytes,
         in_flight_tokens=in_flight,
+        state_blocks=states.blocks_at_most,
         longest_blocks=longest,
         max_concurrency=num_blocks / longest,
         session=session,
@@ -228,7 +236,11 @@ def _too_small(  # noqa: PLR0917 - all that the refusal says
 
 
 def _session(
-    model: ModelSettings, tokens: int | None, engine: Sharded, max_num_batched_tokens: int
+    model: ModelSettings,
+    tokens: int | None,
+    engine: Sharded,
+    max_num_batched_tokens: int,
+    states: StateRules,
 ) -> SessionBlocks:
     name, block_tokens = "session_tokens", engine.layout.block_tokens
     if tokens is None:
@@ -239,7 +251,7 @@ def _session(
             "leaves "
             "nothing in the cache to count"
         )
-    return session_of(engine.layout.specs, tokens, max_num_batched_tokens)
+    return session_of(engine.layout.specs, tokens, max_num_batched_tokens, states)
 
 
 def host_block_bytes(engine: Sharded) -> int:

@@ -1,18 +1,19 @@
-"""Pool blocks of one sequence or session, by the kinds of a model's cache groups (vLLM 0.28.0)."""
+"""Pool blocks of one sequence or session, by the kinds of a model's cache groups."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sim.kv.group_spec import GroupSpec
+from sim.kv.state_rules import ALL_KEPT, StateRules
 
 
 @dataclass(frozen=True, slots=True)
 class SessionBlocks:
     """Pool blocks of one session of `tokens` tokens.
 
-    *Cold*: its whole prompt was computed at once, every chunk left a checkpoint of the recurrent state, and
-    all that left a window is still there. *Grown*: it got there turn by turn, and only its newest checkpoint
-    or window is left. Equal for a plain model.
+    *Cold*: its whole prompt was computed at once, every chunk left a state of which the engine keeps all, or
+    those that replays start from, and all that left a window is still there. *Grown*: it got there turn by
+    turn, and only its newest checkpoint or window is left. Equal for a plain model.
     """
 
     tokens: int
@@ -23,30 +24,34 @@ class SessionBlocks:
     cold_prefill_sync: int
     """Most it holds while its prompt is computed, scheduling synchronously: two states a group."""
     cold_prefill_async: int
-    """The same with asynchronous scheduling, which holds every checkpoint until the request ends."""
+    """The same with asynchronous scheduling, which in vLLM 0.28 holds every checkpoint until the request
+    ends, in 0.33 one more."""
     cold_decode_async: int
     """What it holds while it decodes, with asynchronous scheduling."""
 
 
-def longest_blocks(groups: Sequence[GroupSpec], tokens: int, in_flight_tokens: int) -> int:
+def longest_blocks(
+    groups: Sequence[GroupSpec], tokens: int, in_flight_tokens: int, state_blocks: int = 2
+) -> int:
     """Return the blocks that vLLM counts for one running sequence of `tokens` tokens at most.
 
-    Two states in every recurrent group; of a window, what it reads and what may be scheduled but not yet
+    In every recurrent group `state_blocks`; of a window, what it reads and what may be scheduled but not yet
     computed.
 
     Args:
         groups: of the model.
         tokens: of the sequence.
         in_flight_tokens: budget of a step, times two for an engine that schedules asynchronously.
+        state_blocks: two states, and one if the kernel saves another inside a chunk.
 
     """
-    return sum(_longest(group, tokens, in_flight_tokens) for group in groups)
+    return sum(_longest(group, tokens, in_flight_tokens, state_blocks) for group in groups)
 
 
-def _longest(group: GroupSpec, tokens: int, in_flight: int) -> int:
+def _longest(group: GroupSpec, tokens: int, in_flight: int, state_blocks: int) -> int:
     match group.kind:
         case "recurrent":
-            return 2
+            return state_blocks
         case "sliding_window":
             return _blocks(min(group.window_tokens - 1 + in_flight, tokens), group) + 1
         case "chunked_local":
@@ -55,28 +60,41 @@ def _longest(group: GroupSpec, tokens: int, in_flight: int) -> int:
 
 
 def longest_tokens(
-    groups: Sequence[GroupSpec], num_blocks: int, most_tokens: int, in_flight_tokens: int
+    groups: Sequence[GroupSpec],
+    num_blocks: int,
+    most_tokens: int,
+    in_flight_tokens: int,
+    state_blocks: int = 2,
 ) -> int:
     """Return the longest sequence, `most_tokens` at most, whose `longest_blocks` are no more than
     `num_blocks`."""
     low, high = 0, most_tokens
     while low < high:
         middle = (low + high + 1) // 2
-        fits = longest_blocks(groups, middle, in_flight_tokens) <= num_blocks
+        fits = longest_blocks(groups, middle, in_flight_tokens, state_blocks) <= num_blocks
         low, high = (middle, high) if fits else (low, middle - 1)
     return low
 
 
-def session_of(groups: Sequence[GroupSpec], tokens: int, max_num_batched_tokens: int) -> SessionBlocks:
+def session_of(
+    groups: Sequence[GroupSpec],
+    tokens: int,
+    max_num_batched_tokens: int,
+    rules: StateRules = ALL_KEPT,
+) -> SessionBlocks:
     """Return the blocks of a session in all groups of a model."""
     states = sum(group.kind == "recurrent" for group in groups)
     if any(group.window_tokens for group in groups):
         return _windowed_session(groups, tokens, max_num_batched_tokens)
-    return session_blocks(tokens, groups[-1].block_tokens, states, max_num_batched_tokens)
+    return session_blocks(tokens, groups[-1].block_tokens, states, max_num_batched_tokens, rules)
 
 
 def session_blocks(
-    tokens: int, block_tokens: int, state_groups: int, max_num_batched_tokens: int
+    tokens: int,
+    block_tokens: int,
+    state_groups: int,
+    max_num_batched_tokens: int,
+    rules: StateRules = ALL_KEPT,
 ) -> SessionBlocks:
     """Return the blocks of a session of a plain or a hybrid model (align mode).
 
@@ -91,15 +109,16 @@ def session_blocks(
     full_blocks = tokens // block_tokens
     checkpoints = -(-full_blocks // chunk_blocks)
     states = checkpoints + (1 if tokens % block_tokens else 0)
-    # Chunks of one block leave no gap between states; only then does an asynchronous engine free old ones.
-    kept = checkpoints if chunk_blocks > 1 else 1
+    # Where those beyond gaps do not go back: chunks of one block leave no gap between states.
+    pinned = chunk_blocks > 1 and not rules.retires_all
+    findable = checkpoints if rules.retention_tokens is None else min(checkpoints, 1)
     return SessionBlocks(
         tokens=tokens,
         grown=attention + state_groups,
-        cold=full_blocks + checkpoints * state_groups,
+        cold=full_blocks + findable * state_groups,
         cold_prefill_sync=attention + min(states, 2) * state_groups,
-        cold_prefill_async=attention + (states if chunk_blocks > 1 else min(states, 3)) * state_groups,
-        cold_decode_async=attention + kept * state_groups,
+        cold_prefill_async=attention + (states if pinned else min(states, 3)) * state_groups,
+        cold_decode_async=attention + (checkpoints if pinned else 1) * state_groups,
     )
 
 

@@ -59,12 +59,17 @@ class Sharded(NamedTuple):
     """Whether all tensor ranks hold the same cache, so that host memory keeps it once."""
 
 
-def sharded(model: ModelSettings, parallel: Parallel, block_size: int = KERNEL_BLOCK_TOKENS) -> Sharded:
+def sharded(
+    model: ModelSettings,
+    parallel: Parallel,
+    block_size: int = KERNEL_BLOCK_TOKENS,
+    state_step_tokens: int = KERNEL_BLOCK_TOKENS,
+) -> Sharded:
     """Return what every GPU of an engine holds; check the sizes with `check_parallel` before."""
     part = tensor_share(model, parallel)
     found = stages(model, parallel.pipeline)
     shares = tuple(_share(model, part, stage, i) for i, stage in enumerate(found))
-    layout = cache_layout(model, block_size, parallel)
+    layout = cache_layout(model, block_size, parallel, state_step_tokens)
     one_copy = model.latent is not None and len(layout.groups) == 1 and parallel.tensor > 1
     return Sharded(parallel, shares, layout, one_copy and parallel.pipeline == 1)
 

@@ -5,6 +5,7 @@ Rules of vLLM 0.28.0 with prefix caching on. A group's `table` belongs to one re
 """
 
 from collections.abc import Sequence
+from sys import maxsize
 from typing import Protocol
 
 from sim.kv.events import KvEvent
@@ -21,12 +22,29 @@ def blocks_for(tokens: int, block_tokens: int) -> int:
 class Table:
     """The blocks of one request in one group."""
 
-    __slots__ = ("grown", "length", "own", "parts", "prompt_tokens", "registered", "state_position")
+    __slots__ = (
+        "grown",
+        "junction_tokens",
+        "length",
+        "own",
+        "parts",
+        "prompt_tokens",
+        "registered",
+        "request_id",
+        "retired",
+        "state_position",
+    )
 
     def __init__(self) -> None:
         self.parts: dict[int, Part] = {}
         """What is held, by the first position of each part, ascending; a state is a part of its own."""
         self.prompt_tokens = 0
+        self.junction_tokens = 0
+        """End of a cached attention run that lacked a state, or a window, when the request was admitted; 0 if
+        none."""
+        self.request_id = -1
+        self.retired = 0
+        """Recurrent groups: the position before which states went back when that was looked at last."""
         self.length = 0
         """Positions covered, with or without a block."""
         self.registered = 0
@@ -42,6 +60,13 @@ class Table:
     def held_blocks(self) -> int:
         """Blocks in the table: covered positions may have none."""
         return sum(stop - start for _, start, stop in self.parts.values())
+
+    def first_block(self, position: int) -> int:
+        """Return the first position from this one on that has a block; the length if none has."""
+        for _, start, stop in self.parts.values():
+            if stop > position:
+                return max(start, position)
+        return self.length
 
     def from_the_end(self) -> list[Part]:
         """Return what is held, the deepest first."""
@@ -73,11 +98,13 @@ class Group(Protocol):
         hit_tokens: int,
         *,
         capped: bool,
+        prefill_end: int = maxsize,
     ) -> int | None:
         """Free blocks it takes to cover `tokens`, of which `computed` have been or come from elsewhere.
 
         Without a table the local hit of `hit_tokens` is held first. `capped`: as admission
-        counts, which knows that a window lets blocks go. None if it cannot be done in this step at all.
+        counts, which knows that a window lets blocks go. `prefill_end`: where the request's prefill ends.
+        None if it cannot be done in this step at all.
         """
 
     def hold_hits(self, table: Table, hits: Sequence[Part], hit_tokens: int, covered_tokens: int) -> None:
@@ -86,8 +113,8 @@ class Group(Protocol):
     def take_external(self, table: Table, covered_tokens: int) -> None:
         """Allocate for what comes from elsewhere beyond the hit."""
 
-    def extend(self, table: Table, tokens: int) -> None:
-        """Allocate so that `tokens` are covered."""
+    def extend(self, table: Table, tokens: int, computed: int = 0, prefill_end: int = maxsize) -> None:
+        """Allocate so that `tokens` are covered, of which `computed` have been."""
 
     def skip(self, table: Table, processed_tokens: int) -> None:
         """Return the blocks that computing past `processed_tokens` no longer reads."""
@@ -114,6 +141,7 @@ class AttentionGroup:
         hit_tokens: int,
         *,
         capped: bool,
+        prefill_end: int = maxsize,
     ) -> int | None:
         """Positions not covered yet, and the hits that stand in the free queue."""
         positions = hit_tokens // self.block_tokens if table is None else table.length
@@ -130,7 +158,7 @@ class AttentionGroup:
         """A block for every position."""
         self.extend(table, covered_tokens)
 
-    def extend(self, table: Table, tokens: int) -> None:
+    def extend(self, table: Table, tokens: int, computed: int = 0, prefill_end: int = maxsize) -> None:
         """One block for every position not covered yet."""
         positions = blocks_for(tokens, self.block_tokens)
         if positions > table.length:

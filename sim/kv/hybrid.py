@@ -18,6 +18,7 @@ from sim.kv.make_groups import make_groups
 from sim.kv.pool import BlockPool
 from sim.kv.recurrent_group import RecurrentGroup
 from sim.kv.runs import BlockRuns
+from sim.kv.state_rules import ALL_KEPT, StateRules
 from sim.kv.window_group import WindowGroup
 
 
@@ -37,16 +38,20 @@ class KvCache:
         max_model_len: int = maxsize,
         in_flight_tokens: int = maxsize,
         drafts: DraftRules = NO_DRAFTS,
+        states: StateRules = ALL_KEPT,
     ) -> None:
         self.specs = tuple(groups)
         self.block_tokens = hash_tokens(groups)
         self.full_group = full_group(groups)
         """The group of full attention; None if every layer reads a window."""
         self.drafts = drafts
+        self.states = states
         self.pool = BlockPool(num_blocks, len(groups))
         self._aligned_tokens = aligned_tokens(groups)
         self._max_model_len = max_model_len
-        self.groups = make_groups(self.pool, groups, drafts, in_flight_tokens, max_model_len)
+        self.groups = make_groups(
+            self.pool, groups, drafts, states, in_flight_tokens=in_flight_tokens, max_model_len=max_model_len
+        )
         self.recurrent = [group for group in self.groups if isinstance(group, RecurrentGroup)]
         self.windows = [group for group in self.groups if isinstance(group, WindowGroup)]
         self.skips = any(spec.kind != "full" for spec in groups)
@@ -139,11 +144,13 @@ class KvCache:
         computed: int = 0,
         capped: bool = False,
         ahead_tokens: int = 0,
+        prefill_end: int = maxsize,
     ) -> int | None:
         """Free blocks it takes for `tables` to cover `tokens`; None if not possible in this step.
 
         `computed` tokens of them are computed already, or come with the hit and from elsewhere. `capped`: as
         the check of a whole sequence counts. `ahead_tokens`: slots beyond, that recurrent groups do not take.
+        `prefill_end`: where the prefill of the request ends, if the tokens may be part of it.
         """
         slots = min(tokens + ahead_tokens, self._max_model_len) if ahead_tokens else tokens
         if self._covers(tables, slots):
@@ -153,7 +160,15 @@ class KvCache:
         for number, group in enumerate(self.groups):
             table = tables[number] if tables else None
             wanted = tokens if self.specs[number].kind == "recurrent" else slots
-            need = group.need(table, wanted, computed, hits[number], hit.tokens, capped=capped)
+            need = group.need(
+                table,
+                wanted,
+                computed,
+                hits[number],
+                hit.tokens,
+                capped=capped,
+                prefill_end=prefill_end,
+            )
             if need is None:
                 return None
             total += need
@@ -171,9 +186,9 @@ class KvCache:
         total = 0
         for spec, group in zip(self.specs, self.groups, strict=True):
             if spec.kind == "recurrent":
-                total += 2 + drafts.tokens
+                total += self.states.blocks_at_most + drafts.tokens
             else:
-                total += group.need(None, slots, 0, (), 0, capped=True) or 0
+                total += group.need(None, slots, 0, (), 0, capped=True, prefill_end=maxsize) or 0
         return total
 
     def skip(self, tables: list[Table], processed_tokens: int) -> None:
@@ -194,11 +209,25 @@ class KvCache:
         ]
         return min(*ends, *[window.still_tokens(processed_tokens) for window in self.windows])
 
-    def admit(self, tables: list[Table], hit: Hit, covered_tokens: int, prompt_tokens: int = 0) -> None:
-        """Open the tables of a request: hold the hit, and blocks for what comes from outside beyond it."""
+    def admit(
+        self,
+        tables: list[Table],
+        hit: Hit,
+        covered_tokens: int,
+        *,
+        prompt_tokens: int = 0,
+        junction_tokens: int = 0,
+        request_id: int = -1,
+    ) -> None:
+        """Open the tables of a request: hold the hit, and blocks for what comes from outside beyond it.
+
+        `junction_tokens`: see `Table`.
+        """
         tables[:] = [Table() for _ in self.groups]
-        if self.full_group is not None:
-            tables[self.full_group].prompt_tokens = prompt_tokens
+        for table in tables:
+            table.prompt_tokens = prompt_tokens
+            table.junction_tokens = junction_tokens
+            table.request_id = request_id
         for group, table, blocks in zip(self.groups, tables, hit.blocks or self._no_hits, strict=True):
             group.hold_hits(table, blocks, hit.tokens, covered_tokens)
         if covered_tokens > hit.tokens:
@@ -207,33 +236,51 @@ class KvCache:
             if self.recurrent and self.drafts.tokens:
                 self.extend(tables, covered_tokens)
 
-    def extend(self, tables: list[Table], tokens: int, ahead_tokens: int = 0) -> None:
+    def extend(
+        self,
+        tables: list[Table],
+        tokens: int,
+        ahead_tokens: int = 0,
+        *,
+        computed: int = 0,
+        prefill_end: int = maxsize,
+    ) -> None:
         """Allocate, group by group, until `tokens` are covered; the caller has asked `need`."""
         slots = min(tokens + ahead_tokens, self._max_model_len) if ahead_tokens else tokens
         if self._covers(tables, slots):
             return
         for number, (group, table) in enumerate(zip(self.groups, tables, strict=True)):
-            group.extend(table, tokens if self.specs[number].kind == "recurrent" else slots)
+            wanted = tokens if self.specs[number].kind == "recurrent" else slots
+            group.extend(table, wanted, computed, prefill_end)
 
-    def grow(self, tables: list[Table], block_ids: BlockRuns, tokens: int, known_tokens: int) -> bool:
+    def grow(
+        self,
+        tables: list[Table],
+        block_ids: BlockRuns,
+        tokens: int,
+        known_tokens: int,
+        *,
+        computed: int = 0,
+        prefill_end: int = maxsize,
+    ) -> bool:
         """Cover `tokens` of a request that runs, and make the blocks of the known ones findable.
 
-        False, and nothing changed, if there is no room.
+        Of the tokens, `computed` have been. False, and nothing changed, if there is no room.
         """
         lead, ahead = self._lead, self.drafts.lookahead_tokens
         if lead is None or ahead:
-            need = self.need(tables, tokens, ahead_tokens=ahead)
+            need = self.need(tables, tokens, computed=computed, ahead_tokens=ahead, prefill_end=prefill_end)
             if need is None or need > self.pool.free_blocks:
                 return False
-            self.extend(tables, tokens, ahead)
+            self.extend(tables, tokens, ahead, computed=computed, prefill_end=prefill_end)
             self.register(tables, block_ids, known_tokens)
             return True
         table, size = tables[lead], self.block_tokens
         if tokens > table.length * size:
-            need = self.need(tables, tokens)
+            need = self.need(tables, tokens, computed=computed, prefill_end=prefill_end)
             if need is None or need > self.pool.free_blocks:
                 return False
-            self.extend(tables, tokens)
+            self.extend(tables, tokens, computed=computed, prefill_end=prefill_end)
         if known_tokens // size > table.registered:
             self.register(tables, block_ids, known_tokens)
         return True

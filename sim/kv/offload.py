@@ -1,4 +1,5 @@
-"""A tier of one engine below its pool: which keys it holds, and whom it evicts (LRU or ARC, vLLM 0.28.0).
+"""A tier of one engine below its pool: which keys it holds, and whom it evicts (LRU or ARC, vLLM 0.28.0; as
+0.33.0 has it: `sim.kv.request_order`).
 
 A key is (hash, group) and takes one block. It is being written until its store completes, then idle, and
 being read while it is copied. Only idle keys can be evicted. Asking (`state`) is not touching (`touch`).
@@ -7,6 +8,8 @@ being read while it is copied. Only idle keys can be evicted. Asking (`state`) i
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+from sim.kv.access import Access
 
 Key = tuple[int, int]
 
@@ -28,6 +31,8 @@ class OffloadTier(ABC):
         the same answer and leaves the same order."""
         self.reading: set[Key] = set()
         """Keys that are loaded into GPU memory."""
+        self.stores_for: Access | None = None
+        """The request for which keys are stored just now; None: for nobody in particular."""
         self._states: dict[Key, int] = {}
         self.state: Callable[[Key], int | None] = self._states.get
         """Return WRITING, IDLE, or how many read it, READING or more; None if the key is absent."""
@@ -36,6 +41,21 @@ class OffloadTier(ABC):
     def used_blocks(self) -> int:
         """Blocks that hold a key, ready or being written."""
         return len(self._states)
+
+    # What a request does, for rules by which it counts as one access (vLLM 0.33.0).
+
+    def missed(self, keys: Sequence[Key]) -> None:
+        """A request offers keys that are absent, for the first time."""
+        self.touch(keys)
+
+    def accessed(self, access: Access, keys: Sequence[Key]) -> None:  # noqa: B027 - most ignore it
+        """A request sees these keys for the first time: it loads them, or offers them to be stored."""
+
+    def settled(self, access: Access) -> None:
+        """A request has ended, and nothing more is stored for it."""
+        self.touch([*reversed(access.from_the_end())])
+
+    # What becomes of keys.
 
     def store(self, keys: Sequence[Key]) -> tuple[list[Key], list[Key]] | None:
         """Make room for the absent ones of `keys` and begin to write them.
@@ -179,14 +199,19 @@ class ArcTier(OffloadTier):
                     self._frequent[key] = None
             elif key in self._frequent:
                 self._frequent.move_to_end(key)
-            elif key in self._recent_ghosts:
-                step = max(1.0, len(self._frequent_ghosts) / len(self._recent_ghosts))
-                self._move_target(min(self._target + step, self.capacity_blocks))
-                self._recent_ghosts.move_to_end(key)
-            elif key in self._frequent_ghosts:
-                step = max(1.0, len(self._recent_ghosts) / len(self._frequent_ghosts))
-                self._move_target(max(self._target - step, 0.0))
-                self._frequent_ghosts.move_to_end(key)
+            else:
+                self._adapt(key)
+
+    def _adapt(self, key: Key) -> None:
+        """A ghost moves the target."""
+        if key in self._recent_ghosts:
+            step = max(1.0, len(self._frequent_ghosts) / len(self._recent_ghosts))
+            self._move_target(min(self._target + step, self.capacity_blocks))
+            self._recent_ghosts.move_to_end(key)
+        elif key in self._frequent_ghosts:
+            step = max(1.0, len(self._recent_ghosts) / len(self._frequent_ghosts))
+            self._move_target(max(self._target - step, 0.0))
+            self._frequent_ghosts.move_to_end(key)
 
     def _move_target(self, target: float) -> None:
         if target != self._target:
@@ -202,6 +227,9 @@ class ArcTier(OffloadTier):
             from_recent = key is not None
             if key is None:
                 key = next(frequent, None)
+            if key is None and self._last_resort():
+                key = next(recent, None)
+                from_recent = key is not None
             if key is None:
                 return None
             recent_size -= from_recent
@@ -218,6 +246,10 @@ class ArcTier(OffloadTier):
             while len(ghosts) > self.capacity_blocks:
                 ghosts.popitem(last=False)
         return [key for key, _ in chosen]
+
+    def _last_resort(self) -> bool:
+        """Whether the recent keys are asked once more when the frequent ones have none to give."""
+        return False
 
     def _idle_of(self, keys: Iterable[Key], spared: Collection[Key]) -> Iterator[Key]:
         for key in keys:

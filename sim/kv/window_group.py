@@ -9,6 +9,7 @@ from sim.kv.extent import Extent, Part
 from sim.kv.group_spec import GroupSpec
 from sim.kv.groups import Table, blocks_for, parent_of
 from sim.kv.pool import BlockPool
+from sim.kv.retention import Retention
 from sim.kv.runs import BlockRuns
 
 
@@ -38,6 +39,7 @@ class WindowGroup:
         *,
         scale: int = 1,
         aligned_tokens: int,
+        retention: Retention | None = None,
         in_flight_tokens: int = maxsize,
         max_model_len: int = maxsize,
     ) -> None:
@@ -54,7 +56,8 @@ class WindowGroup:
         """A hit reads the last `_needed_blocks` of each so many; 0 if it may read any block."""
         self._needed_blocks = needed
         self._shift = 1 if drafts.drops_last_block else 0
-        self._apart = segment > 1 or drafts.tokens > 0 or self._segment_blocks > 0
+        self._retention = retention or Retention()
+        self._apart = segment > 1 or drafts.tokens > 0 or self._segment_blocks > 0 or self._retention.sparse
         """Blocks may leave before they are findable: each is an extent of its own."""
         self._cap_blocks = self._admission_cap(in_flight_tokens, max_model_len)
 
@@ -91,6 +94,7 @@ class WindowGroup:
         hit_tokens: int,
         *,
         capped: bool,
+        prefill_end: int = maxsize,
     ) -> int | None:
         """Positions not covered, of the window at most when `capped`, and the hits that it holds if free."""
         required = blocks_for(tokens, self.block_tokens)
@@ -114,7 +118,7 @@ class WindowGroup:
         """A block for every position of the window."""
         self.extend(table, covered_tokens)
 
-    def extend(self, table: Table, tokens: int) -> None:
+    def extend(self, table: Table, tokens: int, computed: int = 0, prefill_end: int = maxsize) -> None:
         """One block for every position not covered yet."""
         positions = blocks_for(tokens, self.block_tokens)
         if positions <= table.length:
@@ -172,12 +176,14 @@ class WindowGroup:
         stored: list[int] = []
         for position in range(start, end):
             part = table.parts.get(position)
-            if part is not None and self._may_be_hit(position):
+            if part is not None and self._may_be_hit(table, position):
                 self._pool.register(part[0], block_ids, position + 1)
                 stored.append(block_ids[position])
         return stored
 
-    def _may_be_hit(self, position: int) -> bool:
+    def _may_be_hit(self, table: Table, position: int) -> bool:
+        if self._retention.sparse:
+            return self._retention.keeps_in_window(table, position)
         segment = self._segment_blocks
         if not segment:
             return True

@@ -80,6 +80,16 @@ WORDS: dict[str, Words] = {
         "{requests} {were} refused with status 529 by a limit of the router's queue: {reason}",
         "higher limits of that class in router.policy_config, more workers, or fewer requests at a time",
     ),
+    "max_num_queued_reqs": Words(
+        "{requests} {were} refused with status 503: the worker's server had engine.max_num_queued_reqs "
+        "requests unfinished",
+        "a higher engine.max_num_queued_reqs, replay.retries, as clients have them, or more workers",
+    ),
+    "max_num_queued_tokens": Words(
+        "{requests} {were} refused with status 503: prompts of engine.max_num_queued_tokens tokens waited "
+        "for their first token at the worker's server",
+        "a higher engine.max_num_queued_tokens, replay.retries, as clients have them, or more workers",
+    ),
     "workers_busy": Words(_BUSY.format(code=529), _LESS_BUSY),
     "workers_busy_503": Words(_BUSY.format(code=503), _LESS_BUSY),
     "session_limit": Words(

@@ -13,6 +13,7 @@ from sim.links.placement import place
 from sim.links.pull_shape import check_pull
 from sim.scenario.faults import Faults, disagreement_of
 from sim.scenario.problems import disagreement
+from sim.scenario.releases import check_release
 from sim.scenario.sections import (
     DisaggregationSettings,
     FrontendSettings,
@@ -70,6 +71,10 @@ class Parts(Protocol):
         """Tokens of one KV block."""
 
     @property
+    def state_step_tokens(self) -> int:
+        """What a hybrid model's block is a multiple of."""
+
+    @property
     def max_model_len(self) -> int:
         """Longest sequence that an engine serves."""
 
@@ -77,6 +82,7 @@ class Parts(Protocol):
 def check_agreement(scenario: Parts) -> None:
     """Raise the error of a key that is fine in itself and does not go with another section."""
     _check_gpus(scenario)
+    check_release(scenario)
     _check_lengths(scenario)
     _check_host_memory(scenario)
     _check_faults(scenario)
@@ -96,7 +102,10 @@ def _check_gpus(scenario: Parts) -> None:
         check_pull(workers.parallel, workers.decode_parallel, kv_heads=model.kv_heads, splits_heads=plain)
     except InputError as error:
         raise disagreement("workers", str(workers), str(error)) from error
-    block, there = scenario.block_tokens, cache_layout(model, scenario.block_size, workers.decode_parallel)
+    block, there = (
+        scenario.block_tokens,
+        cache_layout(model, scenario.block_size, workers.decode_parallel, scenario.state_step_tokens),
+    )
     if there.block_tokens != block:
         raise disagreement(
             "workers",
@@ -136,7 +145,10 @@ def _check_host_memory(scenario: Parts) -> None:
     offload = scenario.offload
     if offload is None:
         return
-    size = host_block_bytes(sharded(scenario.model, scenario.workers.parallel, scenario.block_size))
+    engine = sharded(
+        scenario.model, scenario.workers.parallel, scenario.block_size, scenario.state_step_tokens
+    )
+    size = host_block_bytes(engine)
     if not cpu_blocks(offload.cpu_bytes, size):
         raise disagreement(
             "offload.cpu_bytes",

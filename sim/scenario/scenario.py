@@ -15,10 +15,12 @@ from sim.base.bounds import Seed
 from sim.base.errors import InputError
 from sim.base.settings import Settings
 from sim.base.uncertainty import draw_defaults
+from sim.engine.rules.states import state_rules
 from sim.engine.settings import EngineSettings
 from sim.hardware.cache_groups import cache_layout
 from sim.hardware.capacity import Capacity, capacity
 from sim.hardware.coefficients import Coefficients, times
+from sim.hardware.gdn_kernel import saves_inside, state_step_tokens
 from sim.hardware.hosts import HostSettings
 from sim.hardware.model import KERNEL_BLOCK_TOKENS
 from sim.hardware.parallel import Parallel
@@ -26,6 +28,7 @@ from sim.hardware.presets import GpuChoice, ModelChoice
 from sim.hardware.runtime_memory import RELEASE
 from sim.hardware.server_defaults import server_defaults
 from sim.hardware.timing import TimingSettings
+from sim.kv.state_rules import StateRules
 from sim.links.of_gpu import host_link_of, network_of_gpu
 from sim.links.settings import NetworkSettings
 from sim.links.transfer import LinkSettings
@@ -121,12 +124,24 @@ class Scenario(Settings):
     @property
     def block_tokens(self) -> int:
         """Tokens of one KV block, of the engine and of the router."""
-        return cache_layout(self.model, self.block_size, self.workers.parallel).block_tokens
+        layout = cache_layout(self.model, self.block_size, self.workers.parallel, self.state_step_tokens)
+        return layout.block_tokens
 
     @property
     def block_size(self) -> int:
         """What the engine is started with as `--block-size`."""
         return self.engine.block_size or KERNEL_BLOCK_TOKENS
+
+    @property
+    def state_rules(self) -> StateRules:
+        """What engines do with recurrent states."""
+        inside = saves_inside(self.model, self.gpu, self.engine.gdn_prefill_backend)
+        return state_rules(self.engine, saves_inside=inside)
+
+    @property
+    def state_step_tokens(self) -> int:
+        """What a hybrid model's block is a multiple of."""
+        return state_step_tokens(inside=self.state_rules.saves_inside)
 
     @property
     def max_model_len(self) -> int:
@@ -178,6 +193,8 @@ class Scenario(Settings):
             offload_bytes=() if self.offload is None else (cpu_bytes or self.offload.cpu_bytes,),
             parallel=parallel,
             release=release,
+            states=self.state_rules,
+            state_step_tokens=self.state_step_tokens,
         )
 
     def coefficients(self) -> Coefficients:

@@ -1,4 +1,4 @@
-"""Whether vLLM 0.28.0 starts: a pool must hold one sequence of the greatest length, or the engine refuses.
+"""Whether vLLM starts: a pool must hold one sequence of the greatest length, or the engine refuses.
 
 `get_kv_cache_configs` of `vllm/v1/core/kv_cache_utils.py`: whole blocks for all tokens, and of a hybrid model
 two states in every group. Blocks given (`num_gpu_blocks_override`) are checked like derived ones.
@@ -48,7 +48,11 @@ def check_startup(scenario: Scenario, capacity: Capacity) -> list[str]:
 def longest_tokens(capacity: Capacity, num_blocks: int) -> int:
     """Return the longest sequence with which vLLM starts; 0 if there is none."""
     return session_blocks.longest_tokens(
-        capacity.engine.layout.specs, num_blocks, capacity.model.max_model_len, capacity.in_flight_tokens
+        capacity.engine.layout.specs,
+        num_blocks,
+        capacity.model.max_model_len,
+        capacity.in_flight_tokens,
+        capacity.state_blocks,
     )
 
 

@@ -1,4 +1,4 @@
-"""An engine core stepped without a clock: vLLM 0.28.0's loop, and copies that take a number of steps."""
+"""An engine core stepped without a clock: vLLM's loop, and copies that take a number of steps."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ class CopyEngine:
         for job in self._unsubmitted:
             self._due[job.job_id] = number + self._store_steps
         for job in plan.loads:
-            self._due[job.job_id] = number + self._load_steps
+            self._due[job.job_id] = number + (0 if job.now else self._load_steps)
         planned = {job.job_id for job in plan.stores}
         for job_id in plan.flushes:
             if job_id in self._due or job_id in planned:

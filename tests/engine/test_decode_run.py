@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim.engine.decode_run import DecodeRun, allocate, allocations, commit, decode_run, output_times
+from sim.engine.rule_set import RuleSet
 from sim.kv.offload import ArcTier
 from sim.results.metrics import to_json
 from sim.simulation.run import summary_of
@@ -43,6 +44,31 @@ def everything(cluster):
 @pytest.mark.slow
 def test_fast_forward_changes_nothing(seed):
     cluster = RandomCluster(Random(seed))
+    assert everything(cluster.run(fast_forward=True)) == everything(cluster.run(fast_forward=False))
+
+
+def of_0_33(random: Random) -> dict[str, object]:
+    """Random settings of vLLM 0.33, with some rules of 0.28."""
+    rules = {name: "0.28" for name in RuleSet._fields if random.random() < 0.1}
+    return {
+        "version": "0.33",
+        "rules": rules or None,
+        "prefix_cache_retention_interval": random.choice([None, None, "dense"]),
+        "prefill_schedule_interval": random.choice([1, 1, 2, 4]),
+        "max_num_queued_reqs": random.choice([None, None, 4]),
+        "max_num_queued_tokens": random.choice([None, None, 200]),
+        "sync_load_budget_bytes": random.choice([0, 0, 5000]),
+        "max_num_active_seqs": random.choice([None, None, 1]),
+    }
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32))
+@pytest.mark.slow
+def test_fast_forward_changes_nothing_in_0_33_and_with_single_rules_of_0_28(seed):
+    random = Random(seed)
+    cluster = RandomCluster(random)
+    cluster.use(of_0_33(random))
     assert everything(cluster.run(fast_forward=True)) == everything(cluster.run(fast_forward=False))
 
 

@@ -1,4 +1,4 @@
-"""The engine core against recordings of the real scheduler (vLLM 0.28.0); a few of them are in data/."""
+"""The engine core against recordings of the real scheduler (vLLM 0.28.0 and 0.33.0); a few are in data/."""
 
 import json
 import subprocess
@@ -35,9 +35,23 @@ def test_recorded_decisions_agree() -> None:
     assert run.stdout.splitlines()[-1] == "3756 of 3756 decisions agree"
 
 
+def test_recorded_decisions_of_0_33_agree() -> None:
+    run = command(RECORDED.parent / "vllm33")
+    assert (run.returncode, run.stderr) == (0, "")
+    agree, _, compared, *_ = run.stdout.splitlines()[-1].split()
+    assert agree == compared
+
+
+def test_rules_of_the_other_release_do_not_agree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = RECORDED.parent / "vllm33" / "hyb_interval_of_states_async.jsonl"
+    (tmp_path / path.name).write_text(path.read_text().replace('"vllm":"0.33.0"', '"vllm":"0.28.0"'))
+    assert vllm.main([str(tmp_path)]) == 1
+    assert "recorded" in capsys.readouterr().out
+
+
 @pytest.mark.skipif(not ALL_RECORDED.is_dir(), reason="../shared/vectors/vllm is not there")
 @pytest.mark.slow
-@pytest.mark.parametrize("folder", ["vllm", "vllm/fresh", "vllm-windows"])
+@pytest.mark.parametrize("folder", ["vllm", "vllm/fresh", "vllm-windows", "vllm33"])
 def test_all_recorded_decisions_agree(folder: str) -> None:
     run = command(ALL_RECORDED.parent / folder)
     assert run.returncode == 0, run.stdout

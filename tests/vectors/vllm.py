@@ -22,6 +22,7 @@ from tests.vectors.vllm_replay import Replay, expand, unknown_settings
 
 EMPTY: Row = {
     "load": [],
+    "sync": [],
     "store": [],
     "flush": [],
     "pre": [],

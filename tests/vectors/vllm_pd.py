@@ -9,13 +9,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sim.engine.active import ActiveRequest
-from sim.engine.connector import OffloadingConnector
 from sim.engine.engine import Engine
 from sim.engine.nixl import NixlConnector
 from sim.engine.plan import StepPlan
-from sim.kv.offload import POLICIES, Key
+from sim.kv.offload import Key
 from tests.engine.helpers import CopyEngine
-from tests.vectors.vllm_engine import Row, cache_of, limits, speculation_of
+from tests.vectors.vllm_engine import Row, cache_of, limits, offload_of, speculation_of
 from tests.vectors.vllm_replay import draft_counts, drafts_of, expand, recorded_events
 
 PREFILL, DECODE = "P", "D"
@@ -30,11 +29,13 @@ def build_engine(config: Row, name: str, accepted: list[list[int]]) -> Engine:
         else (config["num_blocks_d"], config.get("role_d", "kv_both"))
     )
     cache = cache_of(config, blocks, speculation)
-    nixl = NixlConnector(cache, producer=role != "kv_consumer", consumer=role != "kv_producer")
-    offload = None
-    if name == PREFILL and config.get("cpu_blocks"):
-        tier = POLICIES[config.get("policy", "lru")](config["cpu_blocks"])
-        offload = OffloadingConnector(cache, [tier], prompt_only=config.get("offload_prompt_only", True))
+    nixl = NixlConnector(
+        cache,
+        producer=role != "kv_consumer",
+        consumer=role != "kv_producer",
+        truncation=limits(config).rule_set.truncation,
+    )
+    offload = offload_of(config, cache) if name == PREFILL else None
     offload_first = config.get("order", ["nixl"])[0] == "offload"
     return Engine(cache, limits(config), offload, nixl, offload_first=offload_first, speculation=speculation)
 
@@ -141,6 +142,7 @@ class Side:
             "run": len(engine.scheduler.running),
             "wait": engine.waiting,
             "ask": [*self._asks],
+            "sync": plan.loads_now,
             "flush": plan.flushes,
             "pre": sorted(self.id_of(request.request_id) for request in plan.preempted),
             "pull": [

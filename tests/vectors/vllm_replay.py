@@ -1,4 +1,4 @@
-"""One recorded file of vLLM 0.28.0's scheduler against one engine core, step by step.
+"""One recorded file of vLLM's scheduler (0.28.0, 0.33.0) against one engine core, step by step.
 
 From the recording come its settings, the arrivals, the number of steps that each copy took, and the order in
 which the keys of a finished copy were handled. Everything else is predicted.
@@ -8,24 +8,26 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from sim.engine.active import ActiveRequest
-from sim.engine.connector import OffloadingConnector
 from sim.engine.engine import Engine
 from sim.engine.plan import StepPlan
 from sim.engine.transfer_job import TransferJob
 from sim.kv.events import KvEvent
-from sim.kv.offload import POLICIES, Key
+from sim.kv.offload import Key
 from tests.engine.helpers import Driver
-from tests.vectors.vllm_engine import Row, cache_of, limits, speculation_of
+from tests.vectors.vllm_engine import Row, cache_of, limits, offload_of, speculation_of
 
 _ENGINE = (
     "k groups block_size num_blocks max_num_batched_tokens max_num_seqs max_model_len async watermark "
     "long_prefill_token_threshold cpu_blocks policy offload_prompt_only store_delay load_delay "
-    "block_sizes windows hash_block_size spec admission_cap"
+    "block_sizes windows hash_block_size spec admission_cap "
+    "retention checkpoint_blocks long_prefill_token_threshold_adaptive prefill_schedule_interval "
+    "max_num_active_seqs offload_extra"
 )
 _PAIR = "num_blocks_d xfer_delay order role_p role_d stop_tick"
 _WORKLOAD = (
-    "add branch bytes_per_block cpu_blocks_real dup edge first gap kinds layers layers_per_group model most "
-    "name out out_other plan requests resend seed sessions shared snap snaps start strip_output turns vllm"
+    "add branch bytes_per_block cap cpu_blocks_real dup edge first gap kinds layers layers_per_group "
+    "model most name out out_other plan requests resend seed sessions shared snap snaps start "
+    "strip_output turns vllm"
 )
 """How the requests came about that were recorded, and what they are called."""
 
@@ -45,11 +47,7 @@ def build_engine(config: Row, accepted: list[list[int]]) -> Engine:
     """Return the engine that a recording's first line describes; `accepted` drafts by request."""
     speculation = speculation_of(config, accepted)
     cache = cache_of(config, config["num_blocks"], speculation)
-    offload = None
-    if config.get("cpu_blocks"):
-        tier = POLICIES[config.get("policy", "lru")](config["cpu_blocks"])
-        offload = OffloadingConnector(cache, [tier], prompt_only=config.get("offload_prompt_only", True))
-    return Engine(cache, limits(config), offload, speculation=speculation)
+    return Engine(cache, limits(config), offload_of(config, cache), speculation=speculation)
 
 
 class Replay:
@@ -116,6 +114,7 @@ class Replay:
             "run": len(engine.scheduler.running),
             "wait": len(engine.scheduler.waiting) + len(engine.scheduler.skipped),
             "load": [self._job(job) for job in plan.loads],
+            "sync": plan.loads_now,
             "store": [self._job(job) for job in plan.stores],
             "flush": plan.flushes,
             "pre": sorted(self._name(request.request_id) for request in plan.preempted),

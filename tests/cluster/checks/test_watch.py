@@ -63,6 +63,8 @@ def random_pair(random, *, fast_forward):
     }
     if random.random() < 0.4:
         sections["offload"] = {"cpu_bytes": HOST_BLOCK_BYTES * random.choice([5, 50])}
+    if random.random() < 0.5:
+        sections["engine"] |= {"version": "0.33", "max_num_queued_reqs": random.choice([None, 5])}
     return scenario(random.choice([0, 0, 3]), **sections)
 
 
