@@ -233,7 +233,7 @@ class Watch:
     def given_up(self, worker: int, request: ActiveRequest, reason: str) -> None:
         """See `Outbox`."""
         now_s = self._env.now
-        if worker not in self._dead and reason not in (CANNOT_CONNECT, *QUEUE_LIMITS):
+        if worker not in self._dead and reason != CANNOT_CONNECT and reason not in QUEUE_LIMITS:
             self._queues[worker].left(request, self._records[request.request_id], now_s)
         self._left(request, now_s)
         self._frontend.given_up(worker, request, reason)
