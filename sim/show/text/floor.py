@@ -7,7 +7,6 @@ from rich.text import Text
 
 from sim.base import words
 from sim.base.limits import Limit
-from sim.base.units import plural
 from sim.results.quantities import label, unit
 from sim.results.refusals import refusals
 from sim.runs.floor import Floor
@@ -45,9 +44,8 @@ def floor_sentences(floor: Floor, limits: Sequence[Limit]) -> Iterator[str]:
     """Yield what no number of GPUs can do, and what one can; "about" where the floor is not exact."""
     if floor.lost:
         summaries = [run.summary for run in floor.warm if run.summary is not None]
-        n = words.count(floor.lost)
         why = "; ".join(refusals(summaries[:1]))
-        yield f"{n} {plural(floor.lost, 'request')} complete on no number of GPUs: {why}."
+        yield f"{words.counted(floor.lost, 'request')} complete on no number of GPUs: {why}."
     for limit in limits:
         value = floor.least(limit.metric, below=limit.below)
         if value is None or limit.metric not in floor.rows(limits) or limit.margin(value) >= 0:
@@ -91,7 +89,5 @@ def _because(floor: Floor, limit: Limit) -> str:
     cached = "" if hit < _FEW_CACHED else f", {words.percent(hit)} of them cached"
     later = floor.least(f"{_LATER}{limit.metric}")
     reach = "" if later is None else f"; later turns can reach {words.seconds(later)}"
-    return (
-        f": {words.percent(first / total)} of requests are {cold} of {words.count(tokens / completed)} tokens"
-        f"{cached}{reach}"
-    )
+    each = words.counted(tokens / completed, "token")
+    return f": {words.percent(first / total)} of requests are {cold} of {each}{cached}{reach}"

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from sim.base import words
 from sim.base.limits import Limit
-from sim.base.units import plural
+from sim.base.words import exactly
 from sim.results.quantities import Unit, label, unit, written_limit
 from sim.results.refusals import nothing_served
 from sim.runs.paired import Estimate
@@ -25,8 +25,8 @@ def render_tuned(tuned: Tuned) -> RenderableType:
     goal, seeds = tuned.goal, tuned.check.seeds
     limits = " and ".join(map(written_limit, goal.limits))
     aim = f"{'highest' if goal.maximise else 'lowest'} {label(goal.metric)}{limits and f' with {limits}'}"
-    settings = f"{len(tuned.trials)} {plural(len(tuned.trials), 'setting')}"
-    each = f"{len(tuned.seeds)} {plural(len(tuned.seeds), 'seed')}"
+    settings = exactly(len(tuned.trials), "setting")
+    each = exactly(len(tuned.seeds), "seed")
     head = heading(f"{tuned.scenario}: {aim}", f"{settings}, {each} each")
     warnings = warnings_of(tuned.check)
     if nothing_served(tuned.check.summaries):
@@ -124,7 +124,7 @@ def _notes(tuned: Tuned) -> Iterator[str]:
         yield "nothing that was tried is better than the default"
     losing = sum(bool(trial.more_lost) for trial in tuned.trials)
     if losing:
-        some = f"{losing} of {len(tuned.trials)} {plural(len(tuned.trials), 'setting')}"
+        some = f"{losing} of {exactly(len(tuned.trials), 'setting')}"
         yield (
             f"{some} completed fewer requests than the default and could not win; a --constraint on a number "
             "of requests, such as requests.completed, takes the place of this rule"
