@@ -11,6 +11,7 @@ from sim.results.quantities import label, unit
 from sim.results.refusals import refusals
 from sim.runs.floor import Floor
 from sim.show.text.page_parts import table
+from sim.show.text.prose import Prose
 
 _FEW_CACHED = 0.1
 """Prompts of which less is cached are called cold."""
@@ -32,7 +33,7 @@ def render_floor(floor: Floor, limits: Sequence[Limit], *, searched: bool) -> Re
             Text(f"{shown(warm)}{' !' if broken else '  '}", style="bold red" if broken else ""),
             shown(floor.least_cold(name, below=below)),
         )
-    says = [Text(line, style="bold") for line in floor_sentences(floor, limits)]
+    says = [Prose(line, style="bold") for line in floor_sentences(floor, limits)]
     if floor.exact and any("ttft_s" in limit.metric for limit in floor.broken(limits)):
         says.append(Text("A prompt is computed faster by engines of more GPUs: --tensor-parallel 1,2,4."))
     if not searched:
@@ -54,7 +55,7 @@ def floor_sentences(floor: Floor, limits: Sequence[Limit]) -> Iterator[str]:
         than = f"{'under' if limit.below else 'over'} {'' if floor.exact else 'about '}{shown(value)}"
         yield f"No number of GPUs gets {label(limit.metric)} {than}{_because(floor, limit)}."
     kept = [limit.margin(value) >= 0 for limit in limits if (value := _value(floor, limit)) is not None]
-    if kept and all(kept):
+    if kept and all(kept) and not floor.stops(limits):
         yield "An idle worker keeps every limit on latencies: what clusters cost is found by trying."
 
 

@@ -19,6 +19,7 @@ from sim.show.text.comparison import folded
 from sim.show.text.floor import floor_notes, render_floor
 from sim.show.text.page_parts import footnotes, heading, table
 from sim.show.text.page_table import PageTable
+from sim.show.text.prose import Prose
 from sim.show.text.repeats import trace_note
 
 _MOST_ROWS = 12
@@ -47,7 +48,7 @@ def render_sized(sized: Sized) -> RenderableType:
         _clusters(sized),
         Text(),
         *_bindings(sized),
-        *([Text(_next(sized), style="bold"), Text()] if _next(sized) else []),
+        *([Prose(_next(sized), style="bold"), Text()] if _next(sized) else []),
         _tried(sized),
         footnotes(_notes(sized), warnings=sized.warnings()),
     )
@@ -115,7 +116,9 @@ def _bindings(sized: Sized) -> Iterator[RenderableType]:
         binds = sized.binding(tried)
         if binds is not None:
             kind, gpus = _named(tried.configuration), tried.configuration.layout.gpus
-            lines.add_row(f"{exactly(gpus, 'GPU')}, {kind}", Text(binds.what, style="bold"), binds.evidence)
+            lines.add_row(
+                f"{exactly(gpus, 'GPU')}, {kind}", Text(binds.what, style="bold"), Prose(binds.evidence)
+            )
     if lines.row_count:
         yield Text("What binds", style="bold")
         yield lines
