@@ -15,8 +15,8 @@ from sim.published.show_printed import median_errors, misses, wrong_signs
 from sim.published.static import StaticScore
 from sim.published.verdicts import ABVerdict, Counted, counted, judged
 from sim.show.text.page_parts import footnotes, table
-from sim.show.text.prose import Prose
 from sim.show.text.page_table import PageTable
+from sim.show.text.prose import Prose
 
 SCHEMA_VERSION = 1
 
