@@ -35,9 +35,9 @@ def render_floor(floor: Floor, limits: Sequence[Limit], *, searched: bool) -> Re
         )
     says = [Prose(line, style="bold") for line in floor_sentences(floor, limits)]
     if floor.exact and any("ttft_s" in limit.metric for limit in floor.broken(limits)):
-        says.append(Text("A prompt is computed faster by engines of more GPUs: --tensor-parallel 1,2,4."))
+        says.append(Prose("A prompt is computed faster by engines of more GPUs: --tensor-parallel 1,2,4."))
     if not searched:
-        says.append(Text("So no cluster was tried; --anyway searches all the same.", style="bold"))
+        says.append(Prose("So no cluster was tried; --anyway searches all the same.", style="bold"))
     return Group(rows, Text(), *says)
 
 
