@@ -15,8 +15,6 @@ from pydantic import BeforeValidator, WithJsonSchema
 
 from sim.base.bounds import LONGEST_S, MOST
 from sim.base.errors import shown
-from sim.base.words import format_bytes as format_bytes  # noqa: PLC0414 - its old home
-from sim.base.words import plural as plural  # noqa: PLC0414
 
 _NUMBER_AND_UNIT = re.compile(r"\s*([+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\D\S*)?\s*")
 

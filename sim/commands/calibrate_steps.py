@@ -34,7 +34,7 @@ def aic(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Read step times from the kernel tables of NVIDIA's AIConfigurator (extra [aic])."""
+    """Read step times from the kernel tables of NVIDIA's AIConfigurator (extra aic)."""
     from contextlib import nullcontext
 
     from sim.base.shown import WIDTH

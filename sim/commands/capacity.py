@@ -9,7 +9,7 @@ from sim.commands.options import Overrides
 
 def capacity(  # noqa: PLR0917 - options, which typer passes by name
     scenario: Annotated[
-        str, typer.Argument(metavar="[SCENARIO]", help="A TOML file, or the name of a shipped scenario.")
+        str, typer.Argument(metavar="SCENARIO", help="A TOML file, or the name of a shipped scenario.")
     ] = "agg8",
     model: Annotated[
         str | None,

@@ -42,7 +42,7 @@ Rows = Annotated[
 def validate(
     cluster: Annotated[
         str | None,
-        typer.Argument(metavar="[CLUSTER]", help=f"{_CLUSTER_HELP} Without one, those that are shipped."),
+        typer.Argument(metavar="CLUSTER", help=f"{_CLUSTER_HELP} Without one, those that are shipped."),
     ] = None,
     *,
     everything: Annotated[

@@ -98,6 +98,7 @@ def size(
         typer.echo(to_json(sized.to_dict()), nl=False)
     else:
         console(WIDTH).print(render_sized(sized))
-    summaries = [run.summary for tried in sized.tried for run in tried.runs if run.summary is not None]
+    runs = [run for tried in sized.tried for run in tried.runs] or (sized.floor.warm if sized.floor else [])
+    summaries = [run.summary for run in runs if run.summary is not None]
     if summaries and nothing_served(summaries):
         raise typer.Exit(UNFINISHED)

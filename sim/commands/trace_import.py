@@ -13,7 +13,7 @@ def import_logs(
     log: Annotated[str, typer.Argument(metavar="LOG", help="What wrote it: claude-code, or another log.")],
     folders: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[DIR]...", help="Its folders or files; where it writes to, if absent."),
+        typer.Argument(metavar="DIR", help="Its folders or files; where it writes to, if absent."),
     ] = None,
     *,
     out: Annotated[

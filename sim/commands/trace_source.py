@@ -32,7 +32,7 @@ TraceKeys = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="A key of [workload] that says how to read it: workload.chunk_tokens=512. Repeatable.",
+        help="A key of section workload that says how to read it: workload.chunk_tokens=512. Repeatable.",
     ),
 ]
 

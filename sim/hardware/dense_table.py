@@ -19,6 +19,7 @@ from pydantic import Field, model_validator
 
 from sim.base.bounds import Count
 from sim.base.settings import Settings
+from sim.base.words import exactly
 
 Factor = Annotated[float, Field(gt=0, le=1e3)]
 
@@ -39,8 +40,8 @@ class DenseTable(Settings):
             raise ValueError("tokens must ascend from 1 on")
         if not len(self.tokens) == len(self.prefill) == len(self.decode):
             raise ValueError(
-                f"{len(self.tokens)} tokens need as many factors, not {len(self.prefill)} of prefill and "
-                f"{len(self.decode)} of decode"
+                f"{exactly(len(self.tokens), 'token')} need as many factors, not {len(self.prefill)} of "
+                f"prefill and {len(self.decode)} of decode"
             )
         return self
 

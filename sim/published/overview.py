@@ -16,6 +16,7 @@ from sim.published.static import StaticScore
 from sim.published.verdicts import ABVerdict, Counted, counted, judged
 from sim.show.text.page_parts import footnotes, table
 from sim.show.text.page_table import PageTable
+from sim.show.text.prose import Prose
 
 SCHEMA_VERSION = 1
 
@@ -71,7 +72,7 @@ def render(standings: Sequence[Standing], notes: Sequence[str] = ()) -> Renderab
             parts += [Text(), Text(f"{one.name}: {one.cluster.settings.heading}", style="bold")]
             missed = PageTable.grid(padding=(0, 1, 0, 0))
             for text in one.misses:
-                missed.add_row(Text("·"), Text(text))
+                missed.add_row(Text("·"), Prose(text))
             parts.append(missed)
     legend = [
         "a row with a range of places is within if it is at every place; without a number it is outside",

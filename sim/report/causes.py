@@ -88,9 +88,9 @@ def _by_worker(requests: pd.DataFrame, causes: Sequence[str], names: WorkerNames
     sums = requests.groupby("worker")[_columns(causes)].sum()
     totals = sums.sum(axis=1).sort_values(ascending=False, kind="stable")
     sums = sums.loc[sorted(totals.index[:MOST_WORKERS])]
-    says = f"Most by {names.long(totals.index[0])}: {words.count(totals.iloc[0])} tokens."
+    says = f"Most by {names.long(totals.index[0])}: {words.counted(totals.iloc[0], 'token')}."
     if len(totals) > len(sums):
-        says += f" Shown are the {len(sums)} of {len(totals)} workers with most."
+        says += f" Shown are the {len(sums)} of {words.exactly(len(totals), 'worker')} with most."
     shown = [(names.short(worker), names.long(worker)) for worker in sums.index]
     tokens = sums.to_numpy(dtype=np.int64).tolist()
     about = Bars("chart-causes-worker", "Recomputed tokens by worker", says, "worker")
@@ -138,4 +138,4 @@ def _table(
 
 
 def _says(where: str, cause: str, tokens: int) -> str:
-    return f"{where}, {CAUSE_LABELS[cause]}: {words.count(tokens)} tokens"
+    return f"{where}, {CAUSE_LABELS[cause]}: {words.counted(tokens, 'token')}"

@@ -55,8 +55,8 @@ def _use(row: dict[Any, Any], names: WorkerNames) -> LinkUse:
         f"{_WIRES.get(row['kind'], row['kind'])} of {owner}, {_direction(row['direction'])}",
         row["utilisation"],
         words.percent(row["utilisation"]),
-        f"{words.count(row['n_bytes'])}B",
+        words.data(row["n_bytes"]),
         words.count(row["transfers"]),
-        f"{words.count(row['bandwidth_bytes_per_s'])}B/s",
+        f"{words.data(row['bandwidth_bytes_per_s'])}/s",
         words.seconds(row["waiting_s"]),
     )

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import tomlkit
 
-from sim.base.units import plural
 from sim.base.whole_file import write_text
+from sim.base.words import exactly
 from sim.report.many import many
 from sim.report.many_charts import number_charts
 from sim.report.templates import sectioned
@@ -59,8 +59,7 @@ def render_many(comparison: Comparison, folder: Path, page: Path) -> str:
         comparison, with_lost(comparison, select_or((), (*SHOWN, *_ALSO), comparison.metrics))
     )
     found = many(comparison, metrics, folder, page)
-    n_points, n_runs = len(found.points), len(comparison.runs)
-    counts = f"{n_points} {plural(n_points, 'row')}, {n_runs} {plural(n_runs, 'run')}"
+    counts = f"{exactly(len(found.points), 'row')}, {exactly(len(comparison.runs), 'run')}"
     about = [f"{', '.join(comparison.scenarios)}: {counts}"]
     if comparison.cases > 1:
         few = f"of fewer than {LEAST_PAIRS} runs from the least to the most"

@@ -141,7 +141,7 @@ def _prompt(turn: dict[Any, Any], where: str) -> Cell:
     hit = int(turn["local_hit_tokens"] + turn["external_hit_tokens"])
     share = min(1.0, recomputed / prompt)
     says = (
-        f"{where}: {words.count(recomputed)} of {words.count(prompt)} prompt tokens recomputed "
+        f"{where}: {words.count(recomputed)} of {words.counted(prompt, 'prompt token')} recomputed "
         f"({words.percent(share)}), {words.count(hit)} hit, {words.count(first)} new."
     )
     if pd.notna(turn["ttft_s"]):
@@ -155,4 +155,4 @@ def _prompt(turn: dict[Any, Any], where: str) -> Cell:
 
 def _decode(turn: dict[Any, Any], names: WorkerNames) -> Cell:
     where = f"Turn {turn['turn']} on {names.long(turn['decode_worker'])}"
-    return Cell("decode", "D", f"{where}: decode, {words.count(turn['output_tokens'])} tokens.")
+    return Cell("decode", "D", f"{where}: decode, {words.counted(turn['output_tokens'], 'token')}.")

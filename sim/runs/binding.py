@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from sim.base import words
 from sim.base.limits import Limit
-from sim.base.units import plural
 from sim.results.labels import CAUSE_LABELS
 from sim.results.refusals import lost, refusals
 from sim.results.within import Within
@@ -143,7 +142,7 @@ def _first_token(
         return Binding(
             "recomputation",
             f"{evidence}; {words.percent(again)} computed again, most of it "
-            f"{CAUSE_LABELS[cause]} ({words.count(tokens)} tokens)",
+            f"{CAUSE_LABELS[cause]} ({words.counted(tokens, 'token')})",
             _AGAINST.get(cause, "fewer preemptions: engines with more KV memory"),
         )
     return Binding("prefill batch", evidence, f"more {more}, so that fewer prompts share their steps")
@@ -153,7 +152,7 @@ def _queue(summary: Mapping[str, Any], evidence: str, more: str) -> Binding:
     pool = summary["occupancy"]["pool"]
     if pool["max"] >= FULL and ((pool["mean"] or 0.0) >= _MOSTLY or summary["preemptions"]):
         n = summary["preemptions"]
-        lost = f", {words.count(n)} {plural(n, 'preemption')}" if n else ""
+        lost = f", {words.counted(n, 'preemption')}" if n else ""
         return Binding(
             "KV pool", f"{evidence}; {_pool(pool)}{lost}", f"more {more}, or engines with more KV memory"
         )
@@ -179,7 +178,7 @@ def _between_tokens(summary: Mapping[str, Any], layout: Layout, floor_itl: float
         n = summary["preemptions"]
         return Binding(
             "KV pool",
-            f"{evidence}; {words.count(n)} {plural(n, 'preemption')}, {_pool(pool)}",
+            f"{evidence}; {words.counted(n, 'preemption')}, {_pool(pool)}",
             "more workers, or engines with more KV memory",
         )
     if not layout.decode and floor_itl is not None and itl["p50"] is not None and itl["p50"] < 2 * floor_itl:

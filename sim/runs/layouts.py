@@ -7,7 +7,7 @@ found. Nothing here knows how a try is made.
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sim.base.units import format_bytes
+from sim.base.words import format_bytes
 from sim.hardware.parallel import ONE_GPU, Engines, Parallel, cluster_name
 
 

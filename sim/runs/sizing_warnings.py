@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from sim.base.units import format_bytes, plural
+from sim.base.words import exactly, format_bytes
 from sim.results.lateness import from_due, is_notable, late_sentence
 from sim.results.quantities import label, unit
 from sim.results.refusals import refusals
@@ -59,6 +59,6 @@ def _without_waiting(waiting: Sequence[Tried], tried: Sequence[Tried]) -> str:
 
 def _named(configuration: Configuration) -> str:
     layout, host_bytes = configuration
-    workers = f"{layout.gpus} {plural(layout.gpus, 'worker')}"
+    workers = exactly(layout.gpus, "worker")
     kind = str(layout) if layout.decode or layout.parallel.gpus > 1 else workers
     return f"{kind} with {format_bytes(host_bytes)} of host RAM each" if host_bytes else kind

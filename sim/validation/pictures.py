@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sim.base.words import exactly
 from sim.results.labels import LATENCY_LABELS
 from sim.show.pictures.pages import write_pages
 from sim.show.pictures.ratios import Ratio, plots_of_ratios
@@ -23,7 +24,7 @@ def plots_of_runs(runs: Sequence[Mapping[str, Any]], scenario: str) -> "list[Fig
         for run in runs
         for ratio in _of_run(run)
     ]
-    title = f"{len(runs)} runs" if several else str(runs[0]["title"])
+    title = exactly(len(runs), "run") if several else str(runs[0]["title"])
     return plots_of_ratios(ratios, f"{title}, validated on {scenario}")
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from math import inf
 
 from sim.base.uniform import uniform
-from sim.base.units import plural
+from sim.base.words import plural
 from sim.workload.groups import session_groups
 from sim.workload.recycled import Recycled
 from sim.workload.request import Request, Trace

@@ -16,17 +16,7 @@ THINGS = re.compile(
 NUMBER_AND_PLURAL = re.compile(r"\{(?:words\.count\()?([^{}]+?)\)?(?::,)?\} \{plural\(\1, ")
 COUNTS = re.compile(r"(len|words\.count|count)\(")
 UNIT = re.compile(r" ?[KMGT]?i?B\b")
-EXEMPT = {
-    "checks",
-    "words.py",
-    "summary.py",
-    "report",
-    "pictures",
-    "dense_table.py",
-    "sizing.py",
-    "tuning.py",
-    "sizing_warnings.py",
-}
+EXEMPT = {"checks", "words.py"}
 """Messages about faults of the simulator, which are for us; and the one place itself."""
 
 

@@ -122,7 +122,7 @@ def test_a_picture_that_fails_costs_no_comparison(tmp_path: Path, monkeypatch: p
     def fail(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("sim.show.pictures.comparison.plot", fail)
+    monkeypatch.setattr("sim.show.pictures.comparison.plots", fail)
     result = call("compare", "agg8", "agg4", *SMALL, "--jobs", "1", "--out", tmp_path / "out")
     assert isinstance(result.exception, ZeroDivisionError)
     assert "comparison.json" in names(tmp_path / "out")

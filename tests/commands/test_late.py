@@ -91,7 +91,8 @@ def test_a_cluster_that_holds_only_because_requests_wait_is_marked(source: str, 
 
     (row,) = [line.split() for line in result.stdout.splitlines() if "aggregated   " in line and "ms" in line]
     assert row[:3] == ["1", "!", "aggregated"]
-    assert row[-2:] == ["330", "ms"]
+    assert row[3:6] == ["none", "330", "ms"]
+    assert row[-3:] == ["330", "ms", "0.0917"]
     assert (
         "! 1 worker: keeps TTFT p50 below 500 ms only because requests wait in the client: " + LATE
     ) in words(result)
@@ -106,7 +107,10 @@ def test_a_cluster_that_holds_only_because_requests_wait_is_marked(source: str, 
 
 def test_limits_may_count_from_due(source: str) -> None:
     result = call("size", source, "--slo", "from_due.ttft_s.p50<0.5", *SIZE)
-    assert "none of these clusters holds" in words(result)
+    assert "No number of GPUs gets TTFT p50 from due under 660 ms." in words(result)
+    assert "So no cluster was tried" in words(result)
+    searched = call("size", source, "--slo", "from_due.ttft_s.p50<0.5", *SIZE, "--anyway")
+    assert "none of these clusters holds" in words(searched)
     kept = call("size", source, "--slo", "from_due.ttft_s.p50<700ms", "--slo", "late_s.p95<1", *SIZE)
     assert "TTFT p50 from due < 700 ms and Sent late by, p95 < 1.00 s" in words(kept)
     assert "only because requests wait" not in words(kept)

@@ -73,9 +73,10 @@ def test_sizes_are_shown_with_what_they_refuse(source: str, tmp_path: Path) -> N
     out = tmp_path / "out"
     result = call(
         "size", source, "--slo", "ttft_s.p95<5", "--max-gpus", "2", "--repeat", "1", "--jobs", "1",
-        "--out", str(out),
+        "--anyway", "--out", str(out),
     )  # fmt: skip
     assert result.exit_code == 0
+    assert "So no cluster was tried" not in words(result)
     lines = [line.split() for line in result.stdout.splitlines()]
     header = next(line for line in lines if line[:2] == ["GPUs", "layout"])
     assert header[-2:] == ["not", "completed"]
@@ -89,6 +90,16 @@ def test_sizes_are_shown_with_what_they_refuse(source: str, tmp_path: Path) -> N
     assert [row["holds_from_due"] for row in content["tried"]] == [False] * len(content["tried"])
     assert HELPS in content["warnings"][0]
     assert pq.read_table(out / "clusters.parquet")["not_completed"][0].as_py() > 0
+
+
+def test_no_size_is_tried_where_none_completes_every_request(source: str) -> None:
+    result = call("size", source, "--slo", "ttft_s.p95<5", "--max-gpus", "2", "--repeat", "1", "--jobs", "1")
+    assert result.exit_code == 0
+    assert "requests complete on no number of GPUs: " in words(result)
+    assert LIMIT in words(result)
+    assert HELPS in words(result)
+    assert "So no cluster was tried; --anyway searches all the same." in words(result)
+    assert "what clusters cost is found by trying" not in words(result)
 
 
 @pytest.mark.parametrize("more", [(), ("--repeat", "2")])
@@ -112,6 +123,7 @@ def test_a_run_that_serves_nothing_is_a_message_with_status_3_and_is_kept(
         ("sweep", "--set", "workers.count=1,2"),
         ("compare", "--repeat", "2"),
         ("size", "--slo", "ttft_s.p95<5", "--max-gpus", "1", "--repeat", "1"),
+        ("size", "--slo", "ttft_s.p95<5", "--max-gpus", "1", "--repeat", "1", "--anyway"),
     ],
 )
 def test_commands_of_many_runs_that_serve_nothing_end_so_too(source: str, command: tuple[str, ...]) -> None:

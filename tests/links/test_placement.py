@@ -56,7 +56,7 @@ def test_lists_as_toml_has_them() -> None:
 @pytest.mark.parametrize(
     ("prefill", "decode", "message"),
     [
-        ((0,), (0, 0, 0), r"prefill_nodes = \[0\]: 1 nodes for 2 prefill workers"),
+        ((0,), (0, 0, 0), r"prefill_nodes = \[0\]: 1 node for 2 prefill workers"),
         ((0, 0), (0, 0), r"decode_nodes = \[0, 0\]: 2 nodes for 3 decode workers"),
         ((0, 0), (2, 2, 2), "node 2 has a worker and node 1 has none; .* without gaps"),
         ((1, 1), (1, 1, 2), "node 2 has a worker and node 0 has none"),

@@ -267,7 +267,7 @@ def test_the_busiest_links_come_first_and_idle_ones_are_counted() -> None:
         )
     uses = link_uses(rows.frame("links"), WorkerNames(3, prefill=1))
     assert [tuple(use) for use in uses.shown] == [
-        ("RoCE of node 0, in", 0.5, "50.0 %", "2.000GB", "2", "50.00GB/s", "2.00 ms"),
-        ("PCIe of decode worker 1, to the GPU", 0.25, "25.0 %", "3.000GB", "3", "50.00GB/s", "2.00 ms"),
+        ("RoCE of node 0, in", 0.5, "50.0 %", "2.000 GB", "2", "50.00 GB/s", "2.00 ms"),
+        ("PCIe of decode worker 1, to the GPU", 0.25, "25.0 %", "3.000 GB", "3", "50.00 GB/s", "2.00 ms"),
     ]
     assert (uses.more, uses.idle) == (0, 1)

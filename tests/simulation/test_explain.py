@@ -95,7 +95,7 @@ def test_both_legs_of_a_pair() -> None:
     lines = repr(found).splitlines()
     assert "cost = 1 x prefill, in blocks" in lines
     assert "cost = decode, in blocks" in lines
-    assert "KV pulled   3,072B in 250 ms" in lines
+    assert "KV pulled   3.072 KB in 250 ms" in lines
 
 
 def row(worker: int, cost: float, *, chosen: bool = False) -> dict[str, object]:

@@ -6,6 +6,7 @@ from itertools import pairwise
 from math import log, nan
 from typing import TYPE_CHECKING, Any
 
+from sim.base.words import exactly
 from sim.results.quantities import MILLISECONDS, SECONDS, Unit
 from sim.runs.comparison import Comparison
 from sim.runs.paired import LEAST_PAIRS
@@ -33,9 +34,9 @@ def whisker() -> dict[str, Any]:
 def runs_of(comparison: Comparison) -> str:
     """Return what points and bands are."""
     seeds = comparison.seeds
-    some = f"seed {seeds[0]}" if len(seeds) == 1 else f"{len(seeds)} seeds"
+    some = f"seed {seeds[0]}" if len(seeds) == 1 else exactly(len(seeds), "seed")
     if comparison.has_bands:
-        draws = f"medians of {len(comparison.draws)} draws of the coefficients, {some}"
+        draws = f"medians of {exactly(len(comparison.draws), 'draw')} of the coefficients, {some}"
         return f"{draws}, with {100 * COVERAGE:.0f} % bands of the draws"
     if len(seeds) == 1:
         return some

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.base.errors import InputError
-from sim.base.units import plural
+from sim.base.words import exactly
 from sim.ledger.account import CAUSES
 from sim.results.labels import CAUSE_LABELS, LATENCY_LABELS
 from sim.results.phases import counted_rows
@@ -157,8 +157,7 @@ class Pictures:
             whole(panel.xaxis)
             whole(panel.yaxis)
             panel.set(xlabel="Turn", ylabel="Worker", ylim=(-0.5, last + 0.5))
-            count = turns["worker"].nunique()
-            where = f"{count} {plural(count, 'worker')}"
+            where = exactly(turns["worker"].nunique(), "worker")
             title = f"Session {as_label(turns['session'].iloc[0])}: prefill on {where}"
             panel.set_title(fill(title, int(CHARACTERS_AN_INCH * ONE_INCHES[0])))
             return panel

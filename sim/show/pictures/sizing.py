@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sim.base.limits import Limit
-from sim.base.units import format_bytes
 from sim.base.whole_file import whole_file
+from sim.base.words import format_bytes
 from sim.results.quantities import Unit, label, unit, written_limit
 from sim.runs.sizing import Sized
 from sim.runs.tried import Tried

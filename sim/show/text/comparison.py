@@ -22,7 +22,7 @@ from sim.runs.paired import LEAST_PAIRS, Estimate
 from sim.runs.spread import CONFIDENCE
 from sim.runs.unlike import warnings_of, with_lost
 from sim.show.text.common_notes import common_notes
-from sim.show.text.page_parts import NOTHING_SERVED, footnotes, heading, thin_note
+from sim.show.text.page_parts import NOTHING_SERVED, UNEQUAL, align_unequal, footnotes, heading, thin_note
 from sim.show.text.page_table import ByWidth, PageTable
 from sim.show.text.repeats import BAND_WORDS, few_note, runs_text
 from sim.show.text.versions import rules_line
@@ -111,7 +111,7 @@ def _table(
                 grid.add_row(name, *_band_cells(comparison, row, names, against_first, marks), style="dim")
         for line in lines:
             grid.add_row(Text(line))
-    return grid
+    return align_unequal(grid)
 
 
 def _cells(
@@ -133,7 +133,7 @@ def _cells(
 
 def _band_cells(
     comparison: Comparison, row: Row, names: Sequence[str], against_first: str, marks: int
-) -> Iterator[str]:
+) -> Iterator[str | Text]:
     """Yield what stands below each of `_cells`: the band of its draws."""
     shown = unit(row.metric)
     yield from [""] * len(comparison.keys)
@@ -141,8 +141,8 @@ def _band_cells(
         yield _value_texts(comparison, row, name)[1] + " " * marks
     if against_first:
         difference, ratio = row.differences[against_first], row.ratios[against_first]
-        yield words.between(difference.low, difference.high, shown.show_difference)
-        yield words.between(ratio.low, ratio.high, words.number)
+        yield Text(words.between(difference.low, difference.high, shown.show_difference))
+        yield Text(words.between(ratio.low, ratio.high, words.number))
 
 
 def _marks(comparison: Comparison, row: Row, name: str) -> str:
@@ -152,13 +152,13 @@ def _marks(comparison: Comparison, row: Row, name: str) -> str:
 def _distance(
     estimate: Estimate, shown: Callable[[float | None], str], width: str, equal: float, plus: str = ""
 ) -> Text:
-    """Return an estimate and how wide its interval is: bold if that leaves out what equals have."""
+    """Return an estimate and how wide its interval is: marked if that leaves out what equals have."""
     if estimate.value is None:
         return Text(words.MISSING, style="dim")
     text = (plus if estimate.value > 0 else "") + shown(estimate.value)
-    if estimate.high is None:
-        return Text(text)
-    return Text(text + width, style="bold" if estimate.excludes(equal) else "dim")
+    if estimate.excludes(equal):
+        return Text(text + width + UNEQUAL, style="bold")
+    return Text(text + width, style="" if estimate.high is None else "dim")
 
 
 def _half_width(estimate: Estimate, shown: Callable[[float | None], str]) -> str:
@@ -241,14 +241,16 @@ def _paired_note(comparison: Comparison) -> list[str]:
         return [f"no intervals: they take {exactly(LEAST_PAIRS, 'seed')} or more"]
     return [
         f"± is half of a {level} interval over the seeds, paired by seed, and of ratios it is in brackets; "
-        "bold: equal is outside of it"
+        f"bold and {UNEQUAL}: equal is outside of it"
     ]
 
 
 def _band_note(comparison: Comparison) -> list[str]:
     notes = [f"below each number: {BAND_WORDS}"]
     if len(comparison.scenarios) > 1:
-        notes.append("differences and ratios are paired by draw; bold: equal is outside of the band")
+        notes.append(
+            f"differences and ratios are paired by draw; bold and {UNEQUAL}: equal is outside of the band"
+        )
     return notes + few_note(comparison.draws)
 
 

@@ -7,11 +7,11 @@ from rich.text import Text
 
 from sim.base import words
 from sim.base.limits import Limit
-from sim.base.units import plural
 from sim.results.quantities import label, unit
 from sim.results.refusals import refusals
 from sim.runs.floor import Floor
 from sim.show.text.page_parts import table
+from sim.show.text.prose import Prose
 
 _FEW_CACHED = 0.1
 """Prompts of which less is cached are called cold."""
@@ -33,11 +33,11 @@ def render_floor(floor: Floor, limits: Sequence[Limit], *, searched: bool) -> Re
             Text(f"{shown(warm)}{' !' if broken else '  '}", style="bold red" if broken else ""),
             shown(floor.least_cold(name, below=below)),
         )
-    says = [Text(line, style="bold") for line in floor_sentences(floor, limits)]
+    says = [Prose(line, style="bold") for line in floor_sentences(floor, limits)]
     if floor.exact and any("ttft_s" in limit.metric for limit in floor.broken(limits)):
-        says.append(Text("A prompt is computed faster by engines of more GPUs: --tensor-parallel 1,2,4."))
+        says.append(Prose("A prompt is computed faster by engines of more GPUs: --tensor-parallel 1,2,4."))
     if not searched:
-        says.append(Text("So no cluster was tried; --anyway searches all the same.", style="bold"))
+        says.append(Prose("So no cluster was tried; --anyway searches all the same.", style="bold"))
     return Group(rows, Text(), *says)
 
 
@@ -45,9 +45,8 @@ def floor_sentences(floor: Floor, limits: Sequence[Limit]) -> Iterator[str]:
     """Yield what no number of GPUs can do, and what one can; "about" where the floor is not exact."""
     if floor.lost:
         summaries = [run.summary for run in floor.warm if run.summary is not None]
-        n = words.count(floor.lost)
         why = "; ".join(refusals(summaries[:1]))
-        yield f"{n} {plural(floor.lost, 'request')} complete on no number of GPUs: {why}."
+        yield f"{words.counted(floor.lost, 'request')} complete on no number of GPUs: {why}."
     for limit in limits:
         value = floor.least(limit.metric, below=limit.below)
         if value is None or limit.metric not in floor.rows(limits) or limit.margin(value) >= 0:
@@ -56,7 +55,7 @@ def floor_sentences(floor: Floor, limits: Sequence[Limit]) -> Iterator[str]:
         than = f"{'under' if limit.below else 'over'} {'' if floor.exact else 'about '}{shown(value)}"
         yield f"No number of GPUs gets {label(limit.metric)} {than}{_because(floor, limit)}."
     kept = [limit.margin(value) >= 0 for limit in limits if (value := _value(floor, limit)) is not None]
-    if kept and all(kept):
+    if kept and all(kept) and not floor.stops(limits):
         yield "An idle worker keeps every limit on latencies: what clusters cost is found by trying."
 
 
@@ -91,7 +90,5 @@ def _because(floor: Floor, limit: Limit) -> str:
     cached = "" if hit < _FEW_CACHED else f", {words.percent(hit)} of them cached"
     later = floor.least(f"{_LATER}{limit.metric}")
     reach = "" if later is None else f"; later turns can reach {words.seconds(later)}"
-    return (
-        f": {words.percent(first / total)} of requests are {cold} of {words.count(tokens / completed)} tokens"
-        f"{cached}{reach}"
-    )
+    each = words.counted(tokens / completed, "token")
+    return f": {words.percent(first / total)} of requests are {cold} of {each}{cached}{reach}"

@@ -8,10 +8,13 @@ from rich.text import Text
 
 from sim.base.errors import escaped
 from sim.show.text.page_table import ByWidth, Ends, PageTable
+from sim.show.text.prose import Prose
 
 _ENDLESS = 10_000
 _LEAST_REASON = 30
 """Cells below which a reason stands below its number, not beside it."""
+UNEQUAL = "≠"
+"""Behind what differs from what it is compared with, by its interval; such numbers are bold as well."""
 NOTHING_SERVED = "No request was served: there is nothing to measure."
 
 
@@ -26,6 +29,17 @@ def table(*columns: str) -> PageTable:
     grid.add_column(columns[0], no_wrap=True)
     for column in columns[1:]:
         grid.add_column(column, justify="right", no_wrap=True)
+    return grid
+
+
+def align_unequal(grid: PageTable) -> PageTable:
+    """Put blanks behind the texts of columns in which others end in `UNEQUAL`; returns the table."""
+    for column in grid.columns:
+        cells = [cell for cell in column.cells if isinstance(cell, Text)]
+        if any(cell.plain.endswith(UNEQUAL) for cell in cells):
+            for cell in cells:
+                if cell and not cell.plain.endswith(UNEQUAL):
+                    cell.append(" " * len(UNEQUAL))
     return grid
 
 
@@ -48,7 +62,7 @@ def _reckoned(lines: Sequence[tuple[str, str, str]], width: int) -> Iterator[Ren
     if width - names - values - 4 < _LEAST_REASON:
         for name, value, reason in lines:
             yield Text(f"{name:{names}}  {value:>{values}}")
-            yield Padding(Text(reason, style="dim"), (0, 0, 0, 4))
+            yield Padding(Prose(reason, style="dim"), (0, 0, 0, 4))
         return
     table = PageTable(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(no_wrap=True)
@@ -63,9 +77,9 @@ def footnotes(*groups: Iterable[str], warnings: Iterable[str] = ()) -> Renderabl
     """Return notes as a list, after an empty line if there are any; what would mislead comes first."""
     lines = PageTable.grid(padding=(0, 1))
     for warning in warnings:
-        lines.add_row(Text("!"), Text(warning), style="bold yellow")
+        lines.add_row(Text("!"), Prose(warning), style="bold yellow")
     for note in (note for group in groups for note in group):
-        lines.add_row(Text("·"), Text(note), style="dim")
+        lines.add_row(Text("·"), Prose(note), style="dim")
     return Group(Text(), lines) if lines.row_count else Text()
 
 

@@ -17,7 +17,7 @@ from sim.runs.spread import CONFIDENCE
 from sim.runs.unlike import warnings_of, with_lost
 from sim.show.text.common_notes import common_notes
 from sim.show.text.comparison import has_fewer, is_wide, key_headers, runs_line
-from sim.show.text.page_parts import NOTHING_SERVED, footnotes, heading, thin_note
+from sim.show.text.page_parts import NOTHING_SERVED, UNEQUAL, align_unequal, footnotes, heading, thin_note
 from sim.show.text.page_table import PageTable
 from sim.show.text.repeats import BAND_WORDS, few_note
 from sim.show.text.versions import rules_line
@@ -101,7 +101,7 @@ class _Table:
                 below = list(self._spreads(point, name))
                 if any(below):
                     grid.add_row(*[""] * len(where), "", *below, style="dim")
-        return grid
+        return align_unequal(grid)
 
     def missing_note(self) -> list[str]:
         """Return what the dagger means, if there is one."""
@@ -114,29 +114,30 @@ class _Table:
             marks = "†" if has_fewer(self._comparison, row, name) else ""
             marks += "*" if name in row.thin else ""
             differs = row.differences.get(name)
-            style = "bold" if differs and differs.excludes(0.0) else ""
-            yield Text(unit(metric).show(row.spreads[name].middle) + marks, style=style)
+            unequal = differs is not None and differs.excludes(0.0)
+            marks += UNEQUAL if unequal else ""
+            yield Text(unit(metric).show(row.spreads[name].middle) + marks, style="bold" if unequal else "")
         if self.has_oracle:
             away = self._distance(point, name)
             yield Text(words.MISSING if away is None else unit(DISTANCE).show_difference(away.value))
 
-    def _spreads(self, point: Point, name: str) -> Iterator[str]:
+    def _spreads(self, point: Point, name: str) -> Iterator[Text]:
         least = 2 if self._comparison.has_bands else LEAST_PAIRS
         for metric in self._metrics:
             spread = self._at[metric, point].spreads[name]
             wide = spread.n >= least and spread.low != spread.high
-            yield words.between(spread.low, spread.high, unit(metric).show) if wide else ""
+            yield Text(words.between(spread.low, spread.high, unit(metric).show) if wide else "")
         if self.has_oracle:
             away = self._distance(point, name)
             shown = unit(DISTANCE).show_difference
-            yield words.between(away.low, away.high, shown) if away is not None and is_wide(away) else ""
+            yield Text(words.between(away.low, away.high, shown) if away and is_wide(away) else "")
 
     def _distance(self, point: Point, name: str) -> Estimate | None:
         return above_oracle(self._comparison, self._policies, name, point)
 
 
 def _spread_note(comparison: Comparison) -> list[str]:
-    bold = f"bold: differs from {comparison.scenarios[0]}, paired by"
+    bold = f"bold and {UNEQUAL}: differs from {comparison.scenarios[0]}, paired by"
     if comparison.has_bands:
         return [f"below each number: {BAND_WORDS}", f"{bold} draw", *few_note(comparison.draws)]
     if len(comparison.seeds) < LEAST_PAIRS:

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from sim.base import words
 from sim.base.limits import Limit
-from sim.base.units import format_bytes, plural
+from sim.base.words import exactly, format_bytes, plural
 from sim.results.lateness import LATE
 from sim.results.phases import left_out_of
 from sim.results.quantities import label, unit, written_limit
@@ -19,6 +19,7 @@ from sim.show.text.comparison import folded
 from sim.show.text.floor import floor_notes, render_floor
 from sim.show.text.page_parts import footnotes, heading, table
 from sim.show.text.page_table import PageTable
+from sim.show.text.prose import Prose
 from sim.show.text.repeats import trace_note
 
 _MOST_ROWS = 12
@@ -29,7 +30,7 @@ _MOST_TOLD = 4
 def render_sized(sized: Sized) -> RenderableType:
     """Return the floor, the smallest clusters, what binds them and all that was tried, ready to print."""
     limits = " and ".join(map(written_limit, sized.limits))
-    sessions = f" at {sized.sessions} {plural(sized.sessions, 'session')}" if sized.sessions else ""
+    sessions = f" at {exactly(sized.sessions, 'session')}" if sized.sessions else ""
     head = heading(
         f"{sized.scenario}: clusters with {limits}{sessions}",
         f"{len(sized.tried)} tried, {plural(len(sized.seeds), 'seed')} {', '.join(map(str, sized.seeds))}",
@@ -47,7 +48,7 @@ def render_sized(sized: Sized) -> RenderableType:
         _clusters(sized),
         Text(),
         *_bindings(sized),
-        *([Text(_next(sized), style="bold"), Text()] if _next(sized) else []),
+        *([Prose(_next(sized), style="bold"), Text()] if _next(sized) else []),
         _tried(sized),
         footnotes(_notes(sized), warnings=sized.warnings()),
     )
@@ -116,7 +117,7 @@ def _bindings(sized: Sized) -> Iterator[RenderableType]:
         if binds is not None:
             kind, gpus = _named(tried.configuration), tried.configuration.layout.gpus
             lines.add_row(
-                f"{gpus} {plural(gpus, 'GPU')}, {kind}", Text(binds.what, style="bold"), binds.evidence
+                f"{exactly(gpus, 'GPU')}, {kind}", Text(binds.what, style="bold"), Prose(binds.evidence)
             )
     if lines.row_count:
         yield Text("What binds", style="bold")
@@ -136,7 +137,7 @@ def _next(sized: Sized) -> str:
     if tried is None or not binds:
         return ""
     layout = tried.configuration.layout
-    name = f"{layout.gpus} {plural(layout.gpus, 'GPU')} ({_named(tried.configuration)})"
+    name = f"{exactly(layout.gpus, 'GPU')} ({_named(tried.configuration)})"
     numbers = " and ".join(
         f"{label(limit.metric)} {unit(limit.metric).show(tried.worst(limit))}" for limit in sized.limits
     )
@@ -193,6 +194,6 @@ def _of_search(sized: Sized) -> Iterator[str]:
     )
     once = sum(len(tried.runs) < len(sized.seeds) for tried in sized.tried)
     if once:
-        some = f"{once} {plural(once, 'cluster')} did not hold with seed {sized.seeds[0]}"
+        some = f"{exactly(once, 'cluster')} did not hold with seed {sized.seeds[0]}"
         yield f"{some}, and {'was' if once == 1 else 'were'} not run with the others"
     yield f"split clusters fill nodes of {sized.gpus_per_node} GPUs in order, prefill workers first"

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from sim.base import words
 from sim.base.limits import Limit
-from sim.base.units import plural
+from sim.base.words import exactly
 from sim.results.quantities import Unit, label, unit, written_limit
 from sim.results.refusals import nothing_served
 from sim.runs.paired import Estimate
@@ -16,8 +16,9 @@ from sim.runs.spread import CONFIDENCE
 from sim.runs.tuning import BEST, DEFAULT, Tuned
 from sim.runs.unlike import warnings_of
 from sim.show.text.common_notes import common_notes
-from sim.show.text.page_parts import NOTHING_SERVED, footnotes, heading, table
+from sim.show.text.page_parts import NOTHING_SERVED, UNEQUAL, align_unequal, footnotes, heading, table
 from sim.show.text.page_table import PageTable
+from sim.show.text.prose import Prose
 
 
 def render_tuned(tuned: Tuned) -> RenderableType:
@@ -25,8 +26,8 @@ def render_tuned(tuned: Tuned) -> RenderableType:
     goal, seeds = tuned.goal, tuned.check.seeds
     limits = " and ".join(map(written_limit, goal.limits))
     aim = f"{'highest' if goal.maximise else 'lowest'} {label(goal.metric)}{limits and f' with {limits}'}"
-    settings = f"{len(tuned.trials)} {plural(len(tuned.trials), 'setting')}"
-    each = f"{len(tuned.seeds)} {plural(len(tuned.seeds), 'seed')}"
+    settings = exactly(len(tuned.trials), "setting")
+    each = exactly(len(tuned.seeds), "seed")
     head = heading(f"{tuned.scenario}: {aim}", f"{settings}, {each} each")
     warnings = warnings_of(tuned.check)
     if nothing_served(tuned.check.summaries):
@@ -71,7 +72,7 @@ def _numbers(tuned: Tuned) -> Table:
     if tuned.price is not None and None not in hours:
         money = [tuned.price.show(tuned.price.amount * found) for found in hours if found is not None]
         rows.add_row("Cost of 1,000 requests", *([""] if limits else []), *money)
-    return rows
+    return align_unequal(rows)
 
 
 def _beside_limit(value: float | None, limit: Limit | None, shown: Unit) -> Text:
@@ -88,7 +89,7 @@ def _bindings(tuned: Tuned) -> Iterator[RenderableType]:
         return
     lines = PageTable.grid(padding=(0, 2, 0, 0))
     for name, binds in found:
-        lines.add_row(name, Text(binds.what, style="bold"), binds.evidence)
+        lines.add_row(name, Text(binds.what, style="bold"), Prose(binds.evidence))
     yield Text()
     yield Text(f"What binds {label(tuned.goal.metric)}", style="bold")
     yield lines
@@ -98,11 +99,13 @@ def _bindings(tuned: Tuned) -> Iterator[RenderableType]:
 
 
 def _difference(estimate: Estimate, shown: Unit) -> tuple[str, Text]:
-    """Return a difference and its interval, bold if that leaves out 0."""
+    """Return a difference and its interval, marked if that leaves out 0."""
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return _signed(estimate.value, shown), Text(words.MISSING, style="dim")
     between = f"{_signed(estimate.low, shown)} to {_signed(estimate.high, shown)}"
-    return _signed(estimate.value, shown), Text(between, style="bold" if estimate.excludes(0.0) else "dim")
+    unequal = estimate.excludes(0.0)
+    marked = Text(f"{between}{UNEQUAL if unequal else ''}", style="bold" if unequal else "dim")
+    return _signed(estimate.value, shown), marked
 
 
 def _signed(value: float | None, shown: Unit) -> str:
@@ -124,7 +127,7 @@ def _notes(tuned: Tuned) -> Iterator[str]:
         yield "nothing that was tried is better than the default"
     losing = sum(bool(trial.more_lost) for trial in tuned.trials)
     if losing:
-        some = f"{losing} of {len(tuned.trials)} {plural(len(tuned.trials), 'setting')}"
+        some = f"{losing} of {exactly(len(tuned.trials), 'setting')}"
         yield (
             f"{some} completed fewer requests than the default and could not win; a --constraint on a number "
             "of requests, such as requests.completed, takes the place of this rule"
@@ -140,4 +143,4 @@ def _notes(tuned: Tuned) -> Iterator[str]:
         f"default, {shown.show(tuned.best.value)} at best; the best of many is partly luck, so it ran again "
         "with other seeds"
     )
-    yield "interval: BCa bootstrap of the mean difference, paired by seed; bold: 0 is outside of it"
+    yield f"interval: BCa bootstrap of the mean difference, paired by seed; bold and {UNEQUAL}: 0 is outside"

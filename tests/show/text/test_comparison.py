@@ -24,18 +24,18 @@ Compared with fast                                                             m
 fast  The fast one
 slow  The slow one
 
-                    sessions    fast    slow         slow - fast           slow / fast
-TTFT p50                  12  2.00 s  4.00 s    +2.00 s ± 2.48 s                  2.00
-                          20  2.00 s  3.00 s    +1.00 s ± 1.24 s  1.50 (0.991 to 2.27)
+                    sessions    fast    slow         slow - fast            slow / fast
+TTFT p50                  12  2.00 s  4.00 s    +2.00 s ± 2.48 s                  2.00≠
+                          20  2.00 s  3.00 s    +1.00 s ± 1.24 s   1.50 (0.991 to 2.27)
 
-Recomputation             12  20.0 %  40.0 %  +20.0 pp ± 24.8 pp                  2.00
-                          20  20.0 %  30.0 %  +10.0 pp ± 12.4 pp  1.50 (0.991 to 2.27)
+Recomputation             12  20.0 %  40.0 %  +20.0 pp ± 24.8 pp                  2.00≠
+                          20  20.0 %  30.0 %  +10.0 pp ± 12.4 pp   1.50 (0.991 to 2.27)
 
-Requests completed        12     240     240                   0                  1.00
-                          20     240     240                   0                  1.00
+Requests completed        12     240     240                   0                   1.00
+                          20     240     240                   0                   1.00
 
-· ± is half of a 95 % interval over the seeds, paired by seed, and of ratios it is in brackets;
-  bold: equal is outside of it
+· ± is half of a 95 % interval over the seeds, paired by seed, and of ratios it is in brackets; bold
+  and ≠: equal is outside of it
 · [workload] of slow is not that of fast: what was sent differs
 · a trace is the same with every seed: seeds move only the router's ties and other draws, and an
   interval says nothing of other traffic
@@ -173,7 +173,8 @@ def test_only_what_leaves_out_equality_is_bold():
     console.print(render_comparison(Comparison(["a", "b", "c"], runs), METRICS[:1]))
     text = console.file.getvalue()
 
-    assert "\x1b[1m+1.00 s" in text
+    assert "\x1b[1m+1.00 s≠" in text
+    assert text.count("≠") == 2
     assert "\x1b[2m0 s ± " in text
 
 
@@ -184,12 +185,12 @@ fast  The fast one
 slow  The slow one
 
                      fast          slow   slow - fast  slow / fast
-TTFT p50           3.00 s        6.00 s       +3.00 s         2.00
+TTFT p50           3.00 s        6.00 s      +3.00 s≠        2.00≠
            1.10 to 4.90 s  2.20 to 9.80 s  1.10 to 4.90 s         2.00
 
 · below each number: the 95 % band of the draws, 2.5th to 97.5th percentile of runs over the ranges
   of the coefficients; no interval of a mean
-· differences and ratios are paired by draw; bold: equal is outside of the band
+· differences and ratios are paired by draw; bold and ≠: equal is outside of the band
 """
 
 
