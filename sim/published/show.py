@@ -9,9 +9,9 @@ from rich.text import Text
 from sim.base.words import exactly
 from sim.published.result import Result
 from sim.published.scores import RowScore
+from sim.published.settings import ClusterSettings
 from sim.published.show_printed import ab_table, counted_lines, printed_table, where
 from sim.published.show_rows import band, interval, quantity, shown_share
-from sim.published.settings import ClusterSettings
 from sim.published.static import StaticScore
 from sim.published.study import Workload
 from sim.published.targets import Target

@@ -142,7 +142,7 @@ def wrong_signs(settings: ClusterSettings, verdicts: Sequence[ABVerdict]) -> Ite
 
 
 def where(settings: ClusterSettings, row: RowScore) -> str:
-    """Return the place that decides: "8 workers, KV router at 40 requests/s", "2p6d less agg8 at 20 sessions"."""
+    """Return the place that decides: "8 workers at 40 requests/s", "2p6d less agg8 at 20 sessions"."""
     cell = row.deciding.cell
     names = list(dict.fromkeys(settings.called(point.configuration) for point in cell.points))
     name = " less ".join(names[::-1]) if row.target.combine == "difference" else " / ".join(names)
