@@ -1,13 +1,18 @@
 """The notebooks, run from clean. `python -m tests.notebooks [NAME ...]` stores what they give."""
 
 import sys
+from base64 import b64decode, b64encode
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
+from PIL import Image
 
 FOLDER = Path(__file__).resolve().parents[1] / "notebooks"
+COLOURS = 128
+"""Of a stored picture."""
 NAMES = sorted(path.stem for path in FOLDER.glob("*.ipynb"))
 
 
@@ -40,8 +45,19 @@ def _text(output: Any) -> str:
     return "" if "image/png" in data else str(data.get("text/plain", ""))
 
 
+def of_few_colours(notebook: Any) -> Any:
+    """The notebook with pictures that need a third of the bytes: lines and letters have few colours."""
+    for output in (one for cell in notebook.cells for one in cell.get("outputs", [])):
+        if png := output.get("data", {}).get("image/png"):
+            written = BytesIO()
+            whole = Image.open(BytesIO(b64decode(png))).convert("RGB")
+            whole.quantize(COLOURS, dither=Image.Dither.NONE).save(written, "PNG", optimize=True)
+            output["data"]["image/png"] = b64encode(written.getvalue()).decode()
+    return notebook
+
+
 if __name__ == "__main__":
     for asked in sys.argv[1:] or NAMES:
-        ran = executed(asked)
+        ran = of_few_colours(executed(asked))
         ran.metadata = read(asked).metadata
         nbformat.write(ran, FOLDER / f"{asked}.ipynb")

@@ -240,7 +240,7 @@ def calibrate(
             found = Search(rows, moved, plans, maker, times.file).run(rounds)
         toml = to_toml(content(found, times.file, prior_name, read, workloads), [head])
         fitted.write_bytes(to_utf8(toml))
-    console(WIDTH).print(render(found, times.file))
+    console(WIDTH).print(render(found, times.file, read.settings))
 
 
 Answering = Callable[["PublishedCluster", "Plans", "Maker", Path | None], "Answer"]

@@ -65,4 +65,4 @@ def assumed(
     found = score_assumed(rows, sets, plans, maker, without=without)
     if out is not None:
         write(found, out)
-    return to_dict(found), render(found)
+    return to_dict(found), render(found, cluster.settings)

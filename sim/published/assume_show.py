@@ -11,7 +11,9 @@ from rich.text import Text
 from sim.base.whole_file import whole_file
 from sim.published.assume import Assumed, hangs_on
 from sim.published.scores import RowScore
-from sim.published.show_rows import band, place, quantity, shown_share
+from sim.published.settings import ClusterSettings
+from sim.published.show_printed import where
+from sim.published.show_rows import band, quantity, shown_share
 from sim.show.text.page_parts import footnotes, table
 
 ASSUMED = "assumed.csv"
@@ -36,7 +38,7 @@ COLUMNS = (
 """Of the table file: a line for each place of each row, by set of assumptions and workload."""
 
 
-def render(found: Sequence[Assumed]) -> RenderableType:
+def render(found: Sequence[Assumed], settings: ClusterSettings) -> RenderableType:
     """Return a line for each row, a column for each set of assumptions, and what rows hang on."""
     whole = [each for each in found if each.left_out is None]
     lines = table("Row", "target", *(each.heading for each in whole))
@@ -44,7 +46,7 @@ def render(found: Sequence[Assumed]) -> RenderableType:
         lines.add_row(
             row.target.name + ("*" if row.target.fitted else ""),
             band(row.target),
-            *(_cell(each.rows[at]) for each in whole),
+            *(_cell(settings, each.rows[at]) for each in whole),
         )
     lines.add_section()
     lines.add_row("rows that hold", "", *(f"{each.held} of {len(each.rows)}" for each in whole))
@@ -127,10 +129,10 @@ def _written(value: object) -> object:
     return f"{value:.6g}" if isinstance(value, float) else "" if value is None else value
 
 
-def _cell(row: RowScore) -> Text:
+def _cell(settings: ClusterSettings, row: RowScore) -> Text:
     score = row.deciding
     held = sum(cell.holds for cell in row.cells)
-    number = f"{quantity(row.target, score.median)} at {place(score)}"
+    number = f"{quantity(row.target, score.median)} , {where(settings, row)}"
     text = f"{number}, {shown_share(score)}; {held}/{len(row.cells)}"
     return Text(text, style="" if row.holds else "red")
 

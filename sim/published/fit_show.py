@@ -7,11 +7,13 @@ from sim.hardware.coefficient_file import CoefficientFile
 from sim.hardware.coefficient_toml import written
 from sim.published.fit import Fit, row_loss
 from sim.published.scores import RowScore
-from sim.published.show_rows import band, place, quantity
+from sim.published.settings import ClusterSettings
+from sim.published.show_printed import where
+from sim.published.show_rows import band, quantity
 from sim.show.text.page_parts import table
 
 
-def render(fit: Fit, prior: CoefficientFile) -> RenderableType:
+def render(fit: Fit, prior: CoefficientFile, settings: ClusterSettings) -> RenderableType:
     """Return coefficients and rows, before and after, ready to print."""
     coefficients = table("Coefficient", "prior", "fitted", "sigma", "range")
     for name in fit.names:
@@ -23,12 +25,12 @@ def render(fit: Fit, prior: CoefficientFile) -> RenderableType:
             written(fit.sigmas[name]),
             " to ".join(map(written, known.range)),
         )
-    rows = table("Fitted row", "target", "at", "prior", "loss", "fitted", "loss")
+    rows = table("Fitted row", "target", "where", "prior", "loss", "fitted", "loss")
     for before, after in zip(fit.prior.rows, fit.best.rows, strict=True):
         rows.add_row(
             after.target.name,
             band(after.target),
-            place(after.deciding),
+            where(settings, after),
             *_numbers(before),
             *_numbers(after),
         )

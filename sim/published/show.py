@@ -9,8 +9,9 @@ from rich.text import Text
 from sim.base.words import exactly
 from sim.published.result import Result
 from sim.published.scores import RowScore
-from sim.published.show_printed import ab_table, counted_lines, printed_table
-from sim.published.show_rows import band, interval, place, quantity, shown_share
+from sim.published.settings import ClusterSettings
+from sim.published.show_printed import ab_table, counted_lines, printed_table, where
+from sim.published.show_rows import band, interval, quantity, shown_share
 from sim.published.static import StaticScore
 from sim.published.study import Workload
 from sim.published.targets import Target
@@ -45,7 +46,7 @@ def _rows(found: Result, workload: str) -> Iterator[RenderableType]:
     if printed:
         yield printed_table(found.cluster.settings, printed)
     if others or not printed:
-        yield _dynamic(others)
+        yield _dynamic(found.cluster.settings, others)
         yield _counted(others)
 
 
@@ -74,8 +75,8 @@ def _static(rows: Sequence[StaticScore]) -> RenderableType:
     return Group(lines, Text(f"{held} of {len(rows)} static rows hold", style="bold"))
 
 
-def _dynamic(rows: Sequence[RowScore]) -> Table:
-    lines = table("Row", "target", "median", "95 % of runs", "inside", "at", "places")
+def _dynamic(settings: ClusterSettings, rows: Sequence[RowScore]) -> Table:
+    lines = table("Row", "target", "median", "95 % of runs", "inside", "where", "places")
     for row in rows:
         score = row.deciding
         lines.add_row(
@@ -84,7 +85,7 @@ def _dynamic(rows: Sequence[RowScore]) -> Table:
             quantity(row.target, score.median),
             interval(row.target, score.interval),
             shown_share(score),
-            place(score),
+            where(settings, row),
             _verdict(row.holds, f" {sum(score.holds for score in row.cells)}/{len(row.cells)}"),
         )
     return lines

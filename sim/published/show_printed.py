@@ -142,9 +142,10 @@ def wrong_signs(settings: ClusterSettings, verdicts: Sequence[ABVerdict]) -> Ite
 
 
 def where(settings: ClusterSettings, row: RowScore) -> str:
-    """Return the place that decides: "8 workers, KV router at 40 requests/s"."""
+    """Return the place that decides: "8 workers at 40 requests/s", "2p6d less agg8 at 20 sessions"."""
     cell = row.deciding.cell
-    name = settings.called(cell.label)
+    names = list(dict.fromkeys(settings.called(point.configuration) for point in cell.points))
+    name = " less ".join(names[::-1]) if row.target.combine == "difference" else " / ".join(names)
     return name if cell.level is None else f"{name} at {level_text(cell.level)} {settings.scale}"
 
 

@@ -114,7 +114,7 @@ def test_tables(tmp_path: Path) -> None:
     assert [each["rows_that_hold"] for each in content["assumptions"]] == [1, 0, 1]
     console = Console(width=120, record=True, file=None, quiet=False)
     with console.capture() as captured:
-        console.print(render(found))
+        console.print(render(found, read_cluster("talk").settings))
     text = captured.get()
     assert "1 of 1" in text
     assert "0 of 1" in text

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from math import hypot, isfinite
 from typing import TYPE_CHECKING
 
+from sim.show.pictures.style import SMALL
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.transforms import Bbox
@@ -22,6 +24,8 @@ _PLACES = (
 )
 """Where a name may stand beside its point: in which direction, and how it is aligned there."""
 _POINT_PIXELS = 4
+_HALO_POINTS = 2.5
+"""Around letters, so that lines do not run through them."""
 
 
 def name_points(panel: "Axes", names: Sequence[tuple[str, tuple[float, float]]]) -> None:
@@ -51,6 +55,8 @@ def _written(
     points: Sequence[tuple[float, float]],
 ) -> "Bbox | None":
     """Write a name where it lies on none of these; return its box, None if there is no such place."""
+    from matplotlib.patheffects import withStroke  # noqa: PLC0415 - slow to import
+
     x, y = panel.transData.transform(place)
     own = float(x), float(y)
     inside = panel.bbox
@@ -62,7 +68,8 @@ def _written(
             textcoords="offset points",
             ha=across,
             va=down,
-            fontsize="small",
+            fontsize=SMALL,
+            path_effects=[withStroke(linewidth=_HALO_POINTS, foreground=panel.get_facecolor())],
         )
         box = text.get_window_extent()
         fits = inside.x0 <= box.x0 and box.x1 <= inside.x1 and inside.y0 <= box.y0 and box.y1 <= inside.y1

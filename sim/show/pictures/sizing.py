@@ -1,7 +1,8 @@
 """The picture of a search for cluster sizes: what a cluster costs, and what it keeps."""
 
-from math import isfinite, nan
+from math import ceil, isfinite, nan
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from sim.base.limits import Limit
@@ -10,24 +11,29 @@ from sim.base.words import format_bytes
 from sim.results.quantities import Unit, label, unit, written_limit
 from sim.runs.sizing import Sized
 from sim.runs.tried import Tried
-from sim.show.pictures.axes import axis_unit, set_scale
+from sim.show.pictures.axes import axis_unit, say_instead, set_scale
+from sim.show.pictures.fitting import fit_ticks
 from sim.show.pictures.labels import as_label
 from sim.show.pictures.named_points import name_points
-from sim.show.pictures.style import style
+from sim.show.pictures.style import CHARACTERS_AN_INCH, ink, palette, quiet, style
+from sim.show.pictures.ticks import logarithmic, number
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_PANEL_INCHES = (6.4, 4.6)
+_PANEL_INCHES = (5.2, 4.0)
+_LEGEND_INCHES = 2.0
+_BESIDE = 2
+"""Panels in a row."""
 _POINT_SIZE = 60
 _FAINT = 0.35
 _DECADE = 10
 """Costs that differ by this factor are drawn on a logarithmic axis."""
 _LAYOUT, _HOST = "layout", "host RAM a worker"
 _KINDS = ["aggregated", "disaggregated"]
-_KEPT: dict[str, Any] = {"color": "tab:green", "alpha": 0.08, "linewidth": 0, "zorder": 0}
+_KEPT: dict[str, Any] = {"alpha": 0.08, "linewidth": 0, "zorder": 0}
 
 
 def write_frontier(sized: Sized, folder: Path) -> None:
@@ -46,20 +52,29 @@ def plot_frontier(sized: Sized) -> "Figure":
     with style():
         from matplotlib.figure import Figure  # noqa: PLC0415 - slow to import
 
+        count = len(sized.limits)
+        columns = min(count, _BESIDE)
+        rows = ceil(count / columns)
         width, height = _PANEL_INCHES
-        figure = Figure(figsize=(width * len(sized.limits) + 1.6, height), layout="constrained")
-        panels = figure.subplots(1, len(sized.limits), squeeze=False)[0]
-        for panel, limit in zip(panels, sized.limits, strict=True):
+        inches = width * columns + _LEGEND_INCHES
+        figure = Figure(figsize=(inches, height * rows), layout="constrained")
+        panels = figure.subplots(rows, columns, squeeze=False).ravel()
+        for panel, limit in zip(panels, sized.limits, strict=False):
             _draw(panel, sized, limit)
-        handles, names = panels[0].get_legend_handles_labels()
+        for panel in panels[count:]:
+            panel.set_visible(False)
+        # Only panels with points know what points are.
+        entries = [panel.get_legend_handles_labels() for panel in panels]
+        handles, names = max(entries, key=lambda entry: len(entry[1]))
         for handle in handles:
             handle.set_alpha(1)
         figure.legend(handles, names, loc="outside right center")
         sessions = f" at {sized.sessions} sessions" if sized.sessions else ""
         faint = ": faint clusters do not hold" if sized.smallest else ": no cluster that was tried holds"
-        figure.suptitle(f"{as_label(sized.scenario)}{sessions}{faint}", fontsize="medium")
-        figure.draw_without_rendering()
-        for panel, limit in zip(panels, sized.limits, strict=True):
+        title = f"{as_label(sized.scenario)}{sessions}{faint}"
+        figure.suptitle(fill(title, int(CHARACTERS_AN_INCH * inches)))
+        fit_ticks(figure)
+        for panel, limit in zip(panels, sized.limits, strict=False):
             _name(panel, sized, limit)
         return figure
 
@@ -70,12 +85,17 @@ def _draw(panel: "Axes", sized: Sized, limit: Limit) -> None:
     data = _frame(sized, limit)
     shown = _axis(sized, limit)
     data["value"] /= shown.per_axis_unit
+    if data.empty:
+        panel.set_title(written_limit(limit))
+        say_instead(panel, "not measured")
+        return
+    kinds = [kind for kind in _KINDS if kind in set(data[_LAYOUT])]
     look: dict[str, Any] = {
         "x": "gpu_hours",
         "y": "value",
         "hue": _LAYOUT,
-        "hue_order": _KINDS,
-        "palette": sns.color_palette("colorblind", len(_KINDS)),
+        "hue_order": kinds,
+        "palette": dict(zip(_KINDS, palette(len(_KINDS)), strict=True)),
         "style": _HOST,
         "style_order": list(dict.fromkeys(data[_HOST])),
         "s": _POINT_SIZE,
@@ -87,7 +107,7 @@ def _draw(panel: "Axes", sized: Sized, limit: Limit) -> None:
     if legend := panel.get_legend():
         legend.remove()
     points = [_point(tried, limit, shown) for tried in sized.frontier(limit.metric)]
-    panel.plot(*zip(*points, strict=True), color="0.5", linewidth=1, zorder=0)
+    panel.plot(*zip(*points, strict=True), color=quiet(), linewidth=1, zorder=1)
     _scale(panel, sized, limit, shown, data)
 
 
@@ -102,20 +122,21 @@ def _scale(panel: "Axes", sized: Sized, limit: Limit, shown: Unit, data: "pd.Dat
     set_scale(panel.yaxis, shown, pd.Series(values), logarithmic=True)
     hours = data["gpu_hours"]
     if 0 < hours.min() * _DECADE < hours.max():
-        panel.set_xscale("log")
-        panel.xaxis.set_major_formatter("{x:g}")
+        logarithmic(panel.xaxis)
     else:
-        panel.set_xlim(0, 1.08 * hours.max() if len(hours) else 1)
+        panel.set_xlim(0, 1.08 * hours.max() or 1)
+        number(panel.xaxis)
     low, high = panel.get_ylim()
     if panel.get_yscale() == "log":
         low, high = min(low, 0.8 * min(values)), max(high, 1.25 * max(values))
     panel.set_ylim(low, high)
-    panel.axhspan(*((low, bound) if limit.below else (bound, high)), **_KEPT)
-    panel.axhline(bound, color="0.3", linestyle="--", linewidth=1, label="limit; shaded: kept")
+    *_, kept, least = palette(4)
+    panel.axhspan(*((low, bound) if limit.below else (bound, high)), color=kept, **_KEPT)
+    panel.axhline(bound, color=ink(), linestyle="--", linewidth=1, label="limit; shaded: kept")
     if floor is not None:
         panel.axhline(
             floor / shown.per_axis_unit,
-            color="tab:red",
+            color=least,
             linestyle=":",
             linewidth=1,
             label="each request alone",

@@ -14,32 +14,29 @@ from numpy.typing import NDArray
 from sim.show.pictures.style import style
 
 LEAST_POINTS = 8
-_DPI = (100, 200)
 _TOUCH = 0.015
 """Inches by which boxes may run into each other: they are a little larger than the letters in them."""
 
 
-def problems(figure: Figure) -> list[str]:
+def problems(figure: Figure, dpi: float = 100) -> list[str]:
     """Return what cannot be read, in words."""
-    found: list[str] = []
     with style():
         before = figure.dpi
-        for dpi in _DPI:
-            figure.dpi = dpi
-            found += [f"at {dpi} dpi: {one}" for one in _problems(figure, dpi)]
+        figure.dpi = dpi
+        found = [f"at {dpi:g} dpi: {one}" for one in _problems(figure, dpi)]
         figure.dpi = before
     return found
 
 
-def assert_legible(figure: Figure) -> None:
+def assert_legible(figure: Figure, dpi: float = 100) -> None:
     """Fail with all that cannot be read."""
-    assert not (found := problems(figure)), "\n".join(found)
+    assert not (found := problems(figure, dpi)), "\n".join(found)
 
 
 def _problems(figure: Figure, dpi: float) -> Iterator[str]:
     canvas = FigureCanvasAgg(figure)
     with _drawn() as texts:
-        canvas.draw()
+        figure.draw_without_rendering()
     boxes = {text: _box(text, canvas.get_renderer(), _TOUCH * dpi) for text in dict.fromkeys(texts)}
     size = np.array([figure.bbox.width, figure.bbox.height])
     for text, box in boxes.items():
