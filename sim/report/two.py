@@ -31,7 +31,7 @@ def number_table(first: Mapping[str, Any], second: Mapping[str, Any]) -> DataTab
     """Return the numbers that runs are compared by, of two summaries, and how far B is from A."""
     numbers = [flat(summary) for summary in (first, second)]
     known = {**numbers[0], **numbers[1]}
-    names = [name for name in (*USUAL, *_ALSO) if known.get(name) is not None]
+    names = [name for name in dict.fromkeys((*USUAL, *_ALSO)) if known.get(name) is not None]
     rows = [_row(name, numbers[0].get(name), numbers[1].get(name)) for name in select_or((), names, known)]
     return DataTable(("number", *MARKS, "B less A", "B less A, of A"), rows)
 

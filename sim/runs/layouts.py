@@ -133,8 +133,9 @@ def _fewest(
 ) -> Generator[Configuration, bool, int | None]:
     """Find the fewest workers by bisection, starting with a guess if there is one (not 0).
 
-    That more workers are better is likely but not certain: one and two fewer than what was found are tried as
-    well, and half of `most` where that does not hold.
+    That more workers are better is likely but not certain: caches are split among more of them. One and two
+    fewer than what was found are tried as well, then the least; where `most` does not hold, half of it, half
+    of that, and so on to the least.
     """
     if most < least:
         return None
@@ -149,16 +150,25 @@ def _fewest(
             probe = (fails + holds) // 2
         probe = max(probe, fails + 1)
     if holds > most:
-        holds = most // 2
-        if holds < least or not (yield Configuration(layout(holds), host_bytes)):
+        for holds in _halves(most, least):
+            if (yield Configuration(layout(holds), host_bytes)):
+                break
+        else:
             return None
-    while True:
-        for fewer in (holds - 1, holds - 2):
-            if fewer >= least and (yield Configuration(layout(fewer), host_bytes)):
+    while holds > least:
+        for fewer in dict.fromkeys((holds - 1, max(least, holds - 2), least)):
+            if (yield Configuration(layout(fewer), host_bytes)):
                 holds = fewer
                 break
         else:
-            return holds
+            break
+    return holds
+
+
+def _halves(most: int, least: int) -> list[int]:
+    """Return half of `most`, half of that, and so on; `least` last."""
+    halves = [most >> step for step in range(1, most.bit_length()) if most >> step > least]
+    return [*halves, least] if most > least else []
 
 
 def _without_spare_workers(start: Configuration) -> Generator[Configuration, bool, Configuration]:

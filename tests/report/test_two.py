@@ -29,6 +29,7 @@ def test_numbers_stand_side_by_side_with_their_difference(runs: tuple[RunResult,
     first, second = (run.to_dict() for run in runs)
     table = number_table(first, second)
     rows = {row[0]: row[1:] for row in table.rows}
+    assert len(rows) == len(table.rows)
     assert rows["Recomputation"] == ["75.0 %", "0 %", "-75.0 pp", "-100 %"]
     assert rows["Workers a session"] == ["2.00", "1.00", "-1.00", "-50.0 %"]
     assert rows["Requests rejected"] == ["0", "0", "0", "-"]

@@ -41,9 +41,9 @@ def test_the_fewest_workers_are_found_with_few_tries(most: int, needed: int) -> 
 
 
 def test_bisection_is_checked_beside_what_it_found() -> None:
-    # 16, 8, 4, 6, 7 by bisection; then 6, known, and 5.
+    # 16, 8, 4, 6, 7 by bisection; then 6, known, 5, and the fewest.
     _, tried = go(aggregated(16, [0]), lambda c: c.layout.gpus >= 7)
-    assert gpus(tried) == [16, 8, 4, 6, 7, 6, 5]
+    assert gpus(tried) == [16, 8, 4, 6, 7, 6, 5, 1]
 
 
 def test_a_hole_of_one_below_what_was_found_is_seen_through() -> None:
@@ -56,13 +56,30 @@ def test_half_is_tried_where_the_most_do_not_hold() -> None:
     assert (gpus(found), gpus(tried)) == ([3], [8, 4, 3, 2, 1])
 
 
+@pytest.mark.parametrize("holding", [{1}, {1, 8}, {1, 2, 8}, {1, 6, 7, 8}, {1, 4, 8}])
+def test_one_gpu_that_holds_is_found_whatever_more_of_them_do(holding: set[int]) -> None:
+    found, tried = go(aggregated(8, [0]), lambda c: c.layout.gpus in holding)
+    assert gpus(found) == [1]
+    assert len(set(tried)) <= 6
+
+
+@given(most=st.integers(2, 64))
+def test_the_smallest_split_cluster_is_tried_whatever_more_workers_do(most: int) -> None:
+    found, _ = go(split(1, 1, most, [0]), lambda c: c.layout.gpus == 2)
+    assert [str(c.layout) for c in found] == ["1P1D"]
+
+
+def test_nothing_is_found_where_the_only_size_does_not_hold() -> None:
+    assert go(aggregated(1, [0]), lambda c: False) == ([], [Configuration(Layout(1), 0)])
+
+
 def test_less_host_ram_starts_from_what_more_needed() -> None:
     needed = {64 * GIB: 5, 32 * GIB: 5, 0: 7}
     found, tried = go(aggregated(16, list(needed)), lambda c: c.layout.gpus >= needed[c.host_bytes])
 
     assert [(c.host_bytes // GIB, c.layout.gpus) for c in found] == [(64, 5), (32, 5), (0, 7)]
-    # 5 holds, 4 does not, and what is beside.
-    assert gpus([c for c in tried if c.host_bytes == 32 * GIB]) == [5, 4, 4, 3]
+    # 5 holds, 4 does not, what is beside, and the fewest.
+    assert gpus([c for c in tried if c.host_bytes == 32 * GIB]) == [5, 4, 4, 3, 1]
 
 
 def test_a_split_cluster_loses_workers_as_long_as_it_holds() -> None:

@@ -37,7 +37,8 @@ class Schedule:
             raise InputError(
                 f"{self._trace.place(request.index)}request {request.index} (session {request.session}, "
                 f"turn {request.turn}) has no timestamp "
-                'to leave at; replay.client = "turn-dependent" needs one only for the first turn of a session'
+                "to leave at; with replay.client=turn-dependent later turns leave when the one before is "
+                "answered, and only the first of a session needs one"
             )
         leaves_s = request.timestamp_s / self._speedup
         if leaves_s > LONGEST_S:

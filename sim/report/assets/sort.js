@@ -29,8 +29,9 @@ for (const table of document.querySelectorAll(".sortable table")) {
   [...table.tHead.rows[0].cells].forEach((head, place) => {
     const button = document.createElement("button");
     button.type = "button";
-    button.append(...head.childNodes);
+    const parts = head.textContent.split(/(?<=_)|(?<=\.)(?=[a-z])/);  // where a long key may be broken
+    button.append(...parts.flatMap((part, at) => (at ? [document.createElement("wbr"), part] : [part])));
     button.addEventListener("click", () => sort(table, place));
-    head.append(button);
+    head.replaceChildren(button);
   });
 }

@@ -188,9 +188,9 @@ def _of_search(sized: Sized) -> Iterator[str]:
         amount = sized.price.show(sized.price.amount)
         yield f"at {amount} a GPU hour: a day of all GPUs; a thousand requests at the rate of the run"
     yield (
-        "by bisection, as if more workers were always better; then one and two fewer, or half of the most if "
-        "that does not hold; of split ones also a prefill or a decode worker less; shown are those beside "
-        "which none of their kind needs no more GPUs and host RAM"
+        "by bisection, as if more workers were always better; then one and two fewer and the fewest, or half "
+        "of the most, half of that and so on if that does not hold; of split ones also a prefill or a decode "
+        "worker less; shown are those beside which none of their kind needs no more GPUs and host RAM"
     )
     once = sum(len(tried.runs) < len(sized.seeds) for tried in sized.tried)
     if once:
