@@ -1,6 +1,8 @@
 """A chart a number: over a swept key where that is a number, else a line a point."""
 
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
 from sim.report.chart import BOTTOM, LEFT, RIGHT, TOP, WIDTH, Chart, Drawing
 from sim.report.many import Many, Shown
@@ -12,6 +14,17 @@ MOST_LINES = 24
 _HEIGHT = 190.0
 _PITCH = 16.0
 _FEWEST_VALUES = 3
+_STYLES = ("level first", "level second", "level third", "level fourth")
+
+
+class Series(NamedTuple):
+    """Rows that differ in one key alone, joined by a line where there are few such lines."""
+
+    name: str
+    """What they have in common: "workload.sessions=4"."""
+    style: str
+    rows: list[int]
+    """By their numbers, along the key."""
 
 
 def number_charts(found: Many) -> list[Chart]:
@@ -23,8 +36,24 @@ def number_charts(found: Many) -> list[Chart]:
         if points and key is None:
             charts.append(_lines(place, metric, points))
         elif points and key is not None:
-            charts.append(_over(place, metric, points, found.settings.index(key), key))
+            charts.append(_over(place, metric, points, key, found))
     return charts
+
+
+def series(found: Many) -> list[Series]:
+    """Return the lines of charts over a key; none if rows would make more lines than there are styles."""
+    key = numeric_key(found)
+    if key is None:
+        return []
+    column = found.settings.index(key)
+    rows: dict[str, list[int]] = {}
+    for point in sorted(found.points, key=lambda point: float(point.cells[column])):
+        rest = [(name, point.cells[place]) for place, name in enumerate(found.settings) if place != column]
+        name = ", ".join(text if name == "scenario" else f"{name}={text}" for name, text in rest)
+        rows.setdefault(name, []).append(point.number)
+    if len(rows) > len(_STYLES):
+        return []
+    return [Series(name, style, rows[name]) for name, style in zip(rows, _STYLES, strict=False)]
 
 
 def numeric_key(found: Many) -> str | None:
@@ -72,8 +101,9 @@ def _lines(place: int, metric: str, points: Sequence[Shown]) -> Chart:
     return drawing.chart()
 
 
-def _over(place: int, metric: str, points: Sequence[Shown], column: int, key: str) -> Chart:
-    """Draw points over the values of a key."""
+def _over(place: int, metric: str, points: Sequence[Shown], key: str, found: Many) -> Chart:
+    """Draw points over the values of a key, and lines through those that differ in nothing else."""
+    column = found.settings.index(key)
     at = [float(point.cells[column]) for point in points]
     x = spanning(min(at), max(at), LEFT, WIDTH - RIGHT)
     if not x.logarithmic:
@@ -82,11 +112,17 @@ def _over(place: int, metric: str, points: Sequence[Shown], column: int, key: st
     y = spanning(min(values), max(values), _HEIGHT - BOTTOM, TOP)
     drawing = Drawing(f"chart-{place}", f"{label(metric)} over {key}", "A dot a row of the table.", _HEIGHT)
     drawing.y_axis(y, _written(metric))
+    dots = {
+        point.number: (x(value), y(_value(point.values[place].middle)))
+        for value, point in zip(at, points, strict=True)
+    }
+    for line in series(found):
+        for first, second in pairwise(dots[row] for row in line.rows if row in dots):
+            drawing.line(*first, *second, line.style)
     for value, point in zip(at, points, strict=True):
         low, high = (y(_value(end)) for end in _ends(point, place))
         drawing.line(x(value), low, x(value), high, "axis")
-        middle = y(_value(point.values[place].middle))
-        drawing.dot(x(value), middle, _says(point, place, metric), f"#run-{point.number}")
+        drawing.dot(*dots[point.number], _says(point, place, metric), f"#run-{point.number}")
     drawing.x_axis(x, lambda value: f"{value:g}", _HEIGHT - BOTTOM)
     return drawing.chart()
 

@@ -7,7 +7,7 @@ import tomlkit
 from sim.base.whole_file import write_text
 from sim.base.words import exactly
 from sim.report.many import many
-from sim.report.many_charts import number_charts
+from sim.report.many_charts import number_charts, series
 from sim.report.templates import sectioned
 from sim.results.quantities import select_or
 from sim.runs.comparison import Comparison
@@ -76,6 +76,7 @@ def render_many(comparison: Comparison, folder: Path, page: Path) -> str:
         about=about,
         found=found,
         charts=number_charts(found),
+        series=series(found),
         commands=[line for point in found.points for run in point.runs for line in run.commands],
         again=f"sim report {folder}",
         notes=[*(f"! {warning}" for warning in warnings_of(comparison)), *common_notes(comparison)],

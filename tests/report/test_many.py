@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sim.report.many import many
-from sim.report.many_charts import MOST_LINES, number_charts, numeric_key
+from sim.report.many_charts import MOST_LINES, number_charts, numeric_key, series
 from sim.report.many_page import keep_settings, render_many
 from sim.report.run_pages import address
 from sim.runs.comparison import Comparison
@@ -120,3 +120,29 @@ def test_the_page_is_sound(summary: dict, tmp_path: Path) -> None:
     assert {link["href"][1:] for link in page.all("a")} <= set(ids)
     assert page.one("table").one("caption").text
     assert "its interval of 95 %" in page.one("header").text
+
+
+def test_rows_that_differ_in_one_key_alone_are_joined_by_a_line(summary: dict, tmp_path: Path) -> None:
+    runs = []
+    for sessions in (4, 8):
+        for scale in (4, 1, 2):
+            point = {"workload.sessions": str(sessions), "router.prefill_load_scale": str(scale)}
+            settings = {"workload": {"sessions": sessions}, "router": {"prefill_load_scale": scale}}
+            runs.append(Run("s", {"seed": 0, **settings}, point, 0, summary))
+    found = many(Sweep("s", runs), METRICS, tmp_path, tmp_path)
+    four, eight = series(found)
+    assert (four.name, eight.name) == ("workload.sessions=4", "workload.sessions=8")
+    assert (four.rows, eight.rows) == ([2, 3, 1], [5, 6, 4])
+    ttft, _ = number_charts(found)
+    lines = [line for line in parse(ttft.svg).all("line") if "level" in line["class"]]
+    assert [line["class"] for line in lines] == [four.style] * 2 + [eight.style] * 2
+
+
+def test_more_lines_than_there_are_styles_are_none(summary: dict, tmp_path: Path) -> None:
+    runs = []
+    for sessions in (4, 8, 12, 16, 20):
+        for scale in range(1, 7):
+            point = {"workload.sessions": str(sessions), "router.prefill_load_scale": str(scale)}
+            settings = {"workload": {"sessions": sessions}, "router": {"prefill_load_scale": scale}}
+            runs.append(Run("s", {"seed": 0, **settings}, point, 0, summary))
+    assert series(many(Sweep("s", runs), METRICS, tmp_path, tmp_path)) == []
