@@ -12,6 +12,7 @@ from sim.results.quantities import flat, label, unit
 
 _TURNS = {"first": "first turns", "later": "later turns"}
 _SHOWN = (
+    "requests.total",
     "requests.completed",
     "ttft_s.p50",
     "ttft_s.p95",
@@ -21,7 +22,11 @@ _SHOWN = (
     "prompt_tokens",
     "recomputation",
 )
-_LABELS = {"prompt_tokens": "prompt tokens", "recomputation": "recomputation"}
+_LABELS = {
+    "requests.completed": "Completed",
+    "prompt_tokens": "Prompt tokens",
+    "recomputation": "Recomputation",
+}
 REUSE = {"prefill.ideal_hit_share": "ideal reuse", "prefill.hit_share": "achieved reuse"}
 
 

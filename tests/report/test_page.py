@@ -195,17 +195,17 @@ def test_what_was_computed_and_not_completed_says_so() -> None:
 
 def test_turns_and_reuse_are_shown_where_a_run_has_them(page: Element) -> None:
     part = dict.fromkeys(("prompt_tokens", "recomputation"), 0.5) | {"hit_share": 0.25}
-    part |= {"requests": {"completed": 2}, "ttft_s": {"p50": 1.5, "p95": 2.5}}
+    part |= {"requests": {"total": 3, "completed": 2}, "ttft_s": {"p50": 1.5, "p95": 2.5}}
     summary = {"by_turn": {"first": part, "later": part | {"hit_share": 0.75}}}
     summary |= {"prefill": {"ideal_hit_share": 0.9, "hit_share": 0.5}, "bounds": {"oracle": 0.6}}
     found = turns(summary)
     assert found is not None
     assert found.reuse == {"ideal reuse": "90.0 %", "achieved reuse": "50.0 %", "under oracle": "60.0 %"}
     assert found.table is not None
-    assert found.table.columns[:3] == ["", "Requests completed", "TTFT p50"]
+    assert found.table.columns[:4] == ["", "Requests", "Completed", "TTFT p50"]
     first, later = found.table.rows
-    assert (first[0], first[2], first[-1]) == ("first turns", "1.50 s", "25.0 %")
-    assert (later[0], later[4], later[-1]) == ("later turns", "-", "75.0 %")
+    assert [*first[:4], first[-1]] == ["first turns", "3", "2", "1.50 s", "25.0 %"]
+    assert (later[0], later[5], later[-1]) == ("later turns", "-", "75.0 %")
     assert turns({"prefill": {"recomputation": 1.0}}) is None
 
 
