@@ -41,7 +41,7 @@ def test_scenarios_side_by_side() -> None:
         labels
     )
     (hours,) = [line.split() for line in lines if line.startswith("GPU hours")]
-    assert hours[-1] == "0.500"
+    assert hours[-1] == "0.500≠"
 
 
 def test_a_sweep_and_one_number() -> None:

@@ -41,9 +41,9 @@ def test_every_row_is_printed_with_its_verdict(rows: tuple[str, ...]) -> None:
     assert "agg4: kv_blocks 1,635 1,635 inside" in lines
     assert "1 of 1 static rows hold" in lines
     assert "Workload: generated 2 seeds" in lines
-    (easy,) = (text for text in lines if text.startswith("agg4: TTFT p50*"))
-    assert easy.endswith("agg4@4 inside 1/1")
-    (pair,) = (text for text in lines if text.startswith("1p3d less agg4: TTFT p50 "))
+    _, easy = (text for text in lines if text.startswith("agg4: TTFT p50*"))
+    assert easy.endswith("agg4 at 4 sessions inside 1/1")
+    _, pair = (text for text in lines if text.startswith("1p3d less agg4: TTFT p50 "))
     assert pair.endswith("outside 0/2")
     assert "1 of 2 dynamic rows hold: 1 of 1 that may be fitted, 0 of 1 others" in lines
 

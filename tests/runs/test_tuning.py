@@ -73,7 +73,7 @@ def test_a_person_reads_settings_numbers_and_how_sure_they_are() -> None:
         "agg8: lowest TTFT p95 with ITL p99 < 200 ms 2 settings, 3 seeds each",
         "router.credit 1 1.5",
         "With seeds 3 to 5, which the search did not see",
-        "TTFT p95 8.00 s 6.00 s -2.00 s -2.00 s to -2.00 s 0.750",
+        "TTFT p95 8.00 s 6.00 s -2.00 s -2.00 s to -2.00 s≠ 0.750",
         "ITL p99 < 200 ms 100 ms 167 ms +66.7 ms",
         "ITL p99 < 200 ms: kept with 2 of 3 seeds by the best, with 3 by the default",
         "in the search, seeds 0 to 2: 4.00 s by default, 2.00 s at best",
