@@ -14,6 +14,7 @@ from sim.base.disk_room import room_for
 from sim.base.errors import InputError, InvariantError, KeptElsewhereError, Stopped, escaped
 from sim.commands import (
     calibrate,
+    calibrate_published,
     capacity,
     compare,
     explain,
@@ -121,7 +122,7 @@ for command in (
 app.command("validate published")(published.validate)
 app.add_typer(measured.app, name="measured")
 app.add_typer(trace.app, name="trace")
-calibrate.app.command("published")(published.calibrate)
+calibrate.app.command("published")(calibrate_published.calibrate)
 app.add_typer(calibrate.app, name="calibrate")
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sim.base.errors import InputError
 from sim.base.shipped import preset_names
-from sim.hardware.aic.asked import asked, asked_by_name
+from sim.hardware.aic.asked import Asked, asked, asked_by_name
 from sim.hardware.aic.file import coefficients_of
 from sim.hardware.coefficient_file import CoefficientFile
 from sim.hardware.model import GpuSettings, ModelSettings
@@ -13,10 +13,8 @@ from sim.hardware.parallel import Parallel
 from sim.hardware.presets import resolve
 
 
-def calibrate(
-    model: str, gpu: str, parallel: Parallel, formats: Mapping[str, str | None], name: str | None
-) -> CoefficientFile:
-    """Return the coefficients of a model.
+def engine_of(model: str, gpu: str, parallel: Parallel, formats: Mapping[str, str | None]) -> Asked:
+    """Return an engine in the library's words.
 
     Args:
         model: a preset; or a name on Hugging Face ("Qwen/Qwen3-32B"), the path of a config.json or of its
@@ -24,13 +22,12 @@ def calibrate(
         gpu: a preset.
         parallel: how the engine is spread over GPUs.
         formats: "gemm", "moe" and "kv" in the library's words; only for a model that is no preset.
-        name: of the model, for the file; unset: the preset, or the last part of its name in small letters.
 
     Raises:
-        InputError: the library is not installed, has no tables for this engine, or the options disagree.
+        InputError: the library is not installed, does not know the model, or the options disagree.
 
     """
-    measured_on = GpuSettings.model_validate(resolve("gpus", gpu))
+    measured_on = _measured_on(gpu)
     if model in preset_names("models"):
         given = [key for key, value in formats.items() if value is not None]
         if given:
@@ -39,11 +36,27 @@ def calibrate(
                 "on Hugging Face"
             )
         settings = ModelSettings.model_validate(resolve("models", model))
-        return coefficients_of(asked(settings, measured_on, parallel), name or model, measured_on.name)
+        return asked(settings, measured_on, parallel)
     if "/" not in model and not Path(model).exists():
         resolve("models", model)
-    question = asked_by_name(model, measured_on.name, parallel, formats)
-    return coefficients_of(question, name or _short(model), measured_on.name)
+    return asked_by_name(model, measured_on.name, parallel, formats)
+
+
+def calibrate(engine: Asked, model: str, gpu: str, name: str | None) -> CoefficientFile:
+    """Return the coefficients of an engine.
+
+    Args:
+        engine: in the library's words.
+        model: as for `engine_of`.
+        gpu: a preset.
+        name: of the model, for the file; unset: the preset, or the last part of its name in small letters.
+
+    Raises:
+        InputError: the library is not installed, or has no tables for this engine.
+
+    """
+    usual = model if model in preset_names("models") else _short(model)
+    return coefficients_of(engine, name or usual, _measured_on(gpu).name)
 
 
 def head_lines(content: CoefficientFile) -> list[str]:
@@ -52,6 +65,10 @@ def head_lines(content: CoefficientFile) -> list[str]:
         f"Step-time coefficients of {content.model} on {content.gpu}, made by `sim calibrate aic`.",
         "From the tables of NVIDIA's AIConfigurator (aiconfigurator-core, Apache-2.0); see ../README.md.",
     ]
+
+
+def _measured_on(gpu: str) -> GpuSettings:
+    return GpuSettings.model_validate(resolve("gpus", gpu))
 
 
 def _short(model: str) -> str:

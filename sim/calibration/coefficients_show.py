@@ -5,7 +5,6 @@ from rich.text import Text
 
 from sim.hardware.coefficient_file import CoefficientFile
 from sim.hardware.coefficient_toml import shown
-from sim.hardware.step_time import StepLaw
 from sim.show.text.page_parts import heading, table
 
 
@@ -24,7 +23,7 @@ def render(content: CoefficientFile) -> RenderableType:
 
 
 def _steps(content: CoefficientFile) -> RenderableType:
-    law = StepLaw(content.step_coefficients(content.values), content.dense)
+    law = content.law
     steps = table("Step", "ms")
     for name, time_s in {
         "prompt of 8,192 tokens": law.step_s([(8192, 0)], 0, 0),

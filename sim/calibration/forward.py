@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from itertools import product
-from pathlib import Path
 
 from sim.base.errors import InputError
 from sim.calibration.forward_fit import ForwardFit, fit
@@ -10,7 +9,7 @@ from sim.hardware.coefficient_file import Coefficient, CoefficientFile, DataFile
 from sim.hardware.coefficient_toml import rounded
 from sim.hardware.frontend_priors import FRONTEND_PRIORS
 from sim.hardware.parallel import Parallel
-from sim.measured.formats.forward_json import STEADY_PERCENT, ForwardFile, read_forward
+from sim.measured.formats.forward_json import STEADY_PERCENT, ForwardFile
 
 DECODES = ((1, 2, 4, 8, 16, 32, 64, 128, 256), (256, 1024, 4096, 32_768))
 PROMPTS = (16, 64, 256, 512, 1024, 2048, 4096, 8192)
@@ -55,20 +54,20 @@ def command(model: str, parallel: Parallel) -> str:
     return " \\\n  ".join(lines)
 
 
-def calibrate(path: Path, model: str, gpu: str, parallel: Parallel) -> CoefficientFile:
+def calibrate(measured: ForwardFile, model: str, gpu: str, parallel: Parallel) -> CoefficientFile:
     """Return the coefficients that the cases of a file give.
 
     Args:
-        path: of the JSON.
+        measured: the file.
         model: name of the model that was timed.
         gpu: name of the GPU.
         parallel: sizes of the engine that was timed.
 
     Raises:
-        InputError: the file cannot be used, or is of an engine of other sizes.
+        InputError: its cases cannot be used, or are of an engine of other sizes.
 
     """
-    measured = read_forward(path)
+    path = measured.path
     if measured.gpus != parallel.gpus:
         raise InputError(
             f"{path}: was run on {measured.gpus} GPU{'s' if measured.gpus > 1 else ''}, and --tp, --pp and "

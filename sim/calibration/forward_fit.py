@@ -72,6 +72,14 @@ def fit(cases: Sequence[ForwardCase]) -> ForwardFit:
     return replace(fitted(cases), held_out=held_out)
 
 
+def compared(law: StepLaw, cases: Sequence[ForwardCase]) -> dict[str, list[tuple[int, float]]]:
+    """Return tokens and predicted / timed of each case, by what kind of step it is."""
+    return {
+        kind: [(case.tokens, _step_s(law, case) / case.time_s) for case in cases if belongs(case)]
+        for kind, belongs in _KINDS.items()
+    }
+
+
 def _check(cases: Sequence[ForwardCase]) -> None:
     if len(cases) < _LEAST_CASES:
         raise InputError(f"{len(cases)} cases: a fit takes at least {_LEAST_CASES}; see --cases")

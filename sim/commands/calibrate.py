@@ -42,7 +42,10 @@ def kernels(
         int, typer.Option(min=2, metavar="N", help="Joint draws of the coefficients for the file.")
     ] = 100,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File of coefficients to make (TOML).")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="File of coefficients to make (TOML), and a picture of its errors (.png)."
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Let --out replace a file.")] = False,
 ) -> None:
@@ -52,12 +55,14 @@ def kernels(
     from sim.calibration.kernel_file import calibrate
     from sim.calibration.kernel_show import head_lines, render_kernels
     from sim.calibration.kernel_tables import read_tables
+    from sim.calibration.pictures import plots_of_kernels
     from sim.commands.console import console
-    from sim.commands.kept import out_file
+    from sim.commands.kept import check_picture, draw_beside, out_file
     from sim.hardware.coefficient_toml import to_toml
     from sim.hardware.model import GpuSettings, ModelSettings
     from sim.hardware.presets import resolve
 
+    check_picture(out, force=force)
     with nullcontext() if out is None else out_file(out, force=force) as file:
         shape = ModelSettings.model_validate(resolve("models", model))
         measured_on = GpuSettings.model_validate(resolve("gpus", gpu))
@@ -65,3 +70,4 @@ def kernels(
         if file is not None:
             file.write_bytes(to_utf8(to_toml(found.content, head_lines(found))))
     console(WIDTH).print(render_kernels(found))
+    draw_beside(out, lambda: plots_of_kernels(found))

@@ -51,12 +51,13 @@ def requests(
     from sim.calibration.requests import FREE, Settings, calibrate
     from sim.calibration.requests_show import head_lines, render
     from sim.commands.console import console
-    from sim.commands.kept import out_file
+    from sim.commands.kept import check_picture, draw_beside, out_file
     from sim.hardware.coefficient_toml import to_toml
     from sim.measured.formats.requests_csv import read_requests
     from sim.scenario.load import load_scenario
-    from sim.validation.pictures import plots_of_requests, write_pictures
+    from sim.validation.pictures import plots_of_requests
 
+    check_picture(out, force=force)
     settings = Settings(
         free=tuple(free) or FREE,
         window=window,
@@ -73,5 +74,5 @@ def requests(
             read_requests(requests), load_scenario(scenario, overrides), fit, settings, on_simulated
         )
         file.write_bytes(to_utf8(to_toml(found.content, head_lines(found.content))))
-    write_pictures(plots_of_requests(found.accuracy, scenario), out.parent, out.stem)
     console(WIDTH).print(render(found, scenario, str(out)))
+    draw_beside(out, lambda: plots_of_requests(found.accuracy, scenario))

@@ -30,7 +30,10 @@ def aic(
     kv: Annotated[str | None, typer.Option(metavar="FORMAT", help="Of the cache: bfloat16 or fp8.")] = None,
     name: Annotated[str | None, typer.Option(help="The model's name for the file.")] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File of coefficients to make (TOML).")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="File of coefficients to make (TOML), and a picture of its errors (.png)."
+        ),
     ] = None,
     force: Force = False,
 ) -> None:
@@ -39,18 +42,26 @@ def aic(
 
     from sim.base.shown import WIDTH
     from sim.base.whole_file import to_utf8
-    from sim.calibration.aic import calibrate, head_lines
+    from sim.calibration.aic import calibrate, engine_of, head_lines
     from sim.calibration.coefficients_show import render
+    from sim.calibration.pictures import plots_of_steps
     from sim.commands.console import console
-    from sim.commands.kept import out_file
+    from sim.commands.kept import check_picture, draw_beside, out_file
+    from sim.hardware.aic.file import beside_tables
     from sim.hardware.coefficient_toml import to_toml
     from sim.hardware.parallel import Parallel
 
+    check_picture(out, force=force)
     with nullcontext() if out is None else out_file(out, force=force) as file:
-        found = calibrate(model, gpu, Parallel(tp, pp, dp, ep), {"gemm": gemm, "moe": moe, "kv": kv}, name)
+        engine = engine_of(model, gpu, Parallel(tp, pp, dp, ep), {"gemm": gemm, "moe": moe, "kv": kv})
+        found = calibrate(engine, model, gpu, name)
         if file is not None:
             file.write_bytes(to_utf8(to_toml(found, head_lines(found))))
     console(WIDTH).print(render(found))
+    draw_beside(
+        out,
+        lambda: plots_of_steps(found, beside_tables(found, engine), "steps between those it is fitted to"),
+    )
 
 
 def forward(
@@ -70,7 +81,10 @@ def forward(
         bool, typer.Option("--cases", help="Print the command that times what a fit needs, and stop.")
     ] = False,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File of coefficients to make (TOML).")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="File of coefficients to make (TOML), and a picture of its errors (.png)."
+        ),
     ] = None,
     force: Force = False,
 ) -> None:
@@ -82,10 +96,13 @@ def forward(
     from sim.base.whole_file import to_utf8
     from sim.calibration.coefficients_show import render
     from sim.calibration.forward import calibrate, command, head_lines
+    from sim.calibration.forward_fit import compared
+    from sim.calibration.pictures import plots_of_steps
     from sim.commands.console import console
-    from sim.commands.kept import out_file
+    from sim.commands.kept import check_picture, draw_beside, out_file
     from sim.hardware.coefficient_toml import to_toml
     from sim.hardware.parallel import Parallel
+    from sim.measured.formats.forward_json import read_forward
 
     parallel = Parallel(tp, pp, dp, ep)
     if cases:
@@ -95,8 +112,13 @@ def forward(
         missing = {"FILE": file, "--model": model, "--gpu": gpu}
         absent = [name for name, value in missing.items() if value is None]
         raise InputError(f"{', '.join(absent)}: missing; --cases prints what to run")
+    check_picture(out, force=force)
     with nullcontext() if out is None else out_file(out, force=force) as built:
-        found = calibrate(file, model, gpu, parallel)
+        measured = read_forward(file)
+        found = calibrate(measured, model, gpu, parallel)
         if built is not None:
             built.write_bytes(to_utf8(to_toml(found, head_lines(found))))
     console(WIDTH).print(render(found))
+    draw_beside(
+        out, lambda: plots_of_steps(found, compared(found.law, measured.cases), "batches it is fitted to")
+    )

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -12,6 +13,12 @@ from sim.base.disk_room import refusing, room_for
 from sim.base.errors import InputError, KeptElsewhereError, NoRoomError, Stopped
 from sim.base.folder import new_folder
 from sim.base.whole_file import check_regular, new_file
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+_PICTURE = ".png"
 
 
 class OutFolder:
@@ -128,6 +135,35 @@ def out_file(out: Path, *, force: bool, option: str = "--out") -> Iterator[Path]
         raise InputError(f"{option} -: nothing is written to standard output; give a file")
     with keeping_nothing(), new_file(out, replace=force, option=f"{option} ", on_removed=say_removed) as file:
         yield file
+
+
+def check_picture(out: Path | None, *, force: bool) -> None:
+    """Refuse, before the work, a file of `--out` whose picture (`draw_beside`) would replace another file.
+
+    Raises:
+        InputError: says why.
+
+    """
+    if out is None:
+        return
+    if out.suffix == _PICTURE:
+        raise InputError(f"--out {out}: a picture goes there, beside the file; give the file another ending")
+    picture = out.with_name(f"{out.stem}{_PICTURE}")
+    if picture.exists() and not force:
+        raise InputError(
+            f"--out {out}: its picture {picture} exists; give a new file, or --force to replace both"
+        )
+
+
+def draw_beside(out: Path | None, plots: "Callable[[], Sequence[Figure]]") -> None:
+    """Draw beside a file of `--out` and tell where on stderr: last, once the file is kept and shown."""
+    if out is None:
+        return
+    from sim.show.pictures.pages import write_pages
+
+    written = write_pages(plots(), out.parent, out.stem, _PICTURE.removeprefix("."))
+    if written:
+        typer.echo(f"Drawn in {', '.join(map(str, written))}", err=True)
 
 
 def check_place(file: Path) -> None:

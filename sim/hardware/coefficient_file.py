@@ -16,7 +16,7 @@ from sim.base.uncertainty import Uncertain
 from sim.base.units import Seconds
 from sim.hardware.dense_table import DenseTable
 from sim.hardware.parallel import ONE_GPU, Parallel
-from sim.hardware.step_time import StepCoefficients
+from sim.hardware.step_time import StepCoefficients, StepLaw
 
 
 class FrontendCoefficients(Settings):
@@ -173,6 +173,11 @@ class CoefficientFile(Settings):
         """
         alone = {name: entry.uncertain.drawn(name, k) for name, entry in self.entries.items()}
         return alone | {name: column[(k - 1) % len(column)] for name, column in self.draws.items()}
+
+    @property
+    def law(self) -> StepLaw:
+        """The step-time law of the values."""
+        return StepLaw(self.step_coefficients(self.values), self.dense)
 
     def step_coefficients(self, values: Mapping[str, float]) -> StepCoefficients:
         """Return those of the step-time law; raises ValidationError if one is missing or impossible."""

@@ -48,6 +48,8 @@ def _warnings(run: Mapping[str, Any]) -> Iterable[RenderableType]:
     lost = [run[step]["refused"] for step in ("forced", "free", "timed", "router_log") if run[step]]
     sentences = [str(Refused(one["of"], tuple(one["rows"]), one["by_reason"])) for one in lost if one["rows"]]
     found += [("Refused: ", sentence) for sentence in dict.fromkeys(sentences)]
+    if "examples" in run:
+        found.append(("Times of an example: ", run["examples"]))
     for head, text in found:
         yield Text.assemble((head, "bold red"), text)
     if found:

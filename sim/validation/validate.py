@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sim.base.errors import InputError
+from sim.measured.mirror.toml import still_examples
 from sim.measured.run import load_run
 from sim.validation.as_json import (
     differences_json,
@@ -80,7 +81,9 @@ def validate(
     for folder in folders:
         case, settings, differing = _case(folder, scenario, overrides, wanted)
         found = _validated(case, wanted, fitted)
-        about = {"settings": settings, "fitted_to": folder.resolve() in fitted_to}
+        about: dict[str, Any] = {"settings": settings, "fitted_to": folder.resolve() in fitted_to}
+        if wanted.step == "timed" and not fitted and (examples := _examples(case, scenario, overrides)):
+            about["examples"] = examples
         contents.append({**found, **about, "differences": differences_json(differing)})
         measured.append((case.run.title, kind_of(case.run, settings), measured_of(case)))
     for content, together in zip(contents, repeats(measured), strict=True):
@@ -117,6 +120,21 @@ def _case(
 def _fitted(wanted: Wanted, scenario: str, overrides: Sequence[str]) -> Fitted | None:
     cases = [_case(folder, scenario, overrides, wanted)[0] for folder in wanted.fit_to]
     return fit(cases) if cases else None
+
+
+def _examples(case: ValidationCase, scenario: str, overrides: Sequence[str]) -> str:
+    """Return what is to be said where times are simulated of a GPU or a model that is an example."""
+    path, timing = Path(scenario), case.scenario.timing
+    if not path.is_file() or timing.preset or timing.coefficients:
+        return ""
+    given = {override.partition("=")[0].strip() for override in overrides}
+    open_keys = [key for key in still_examples(path) if key not in given]
+    if not open_keys:
+        return ""
+    return (
+        f"{path} has no source for {' and '.join(open_keys)}, so latencies are another machine's; set the "
+        "cluster's own, or fit the times to another run of it (--fit)"
+    )
 
 
 def _validated(case: ValidationCase, wanted: Wanted, fitted: Fitted | None) -> dict[str, Any]:

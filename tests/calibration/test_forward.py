@@ -10,6 +10,7 @@ from sim.hardware.coefficient_file import read_coefficient_file
 from sim.hardware.coefficient_toml import to_toml
 from sim.hardware.parallel import ONE_GPU, Parallel
 from sim.hardware.step_time import StepCoefficients, StepLaw
+from sim.measured.formats.forward_json import read_forward
 from tests.hardware.aic.made_up import dense_ms
 from tests.measured.forward import requests_of, results, write
 
@@ -38,7 +39,7 @@ class Bent:
 
 def test_a_known_law_is_found_through_noise(tmp_path: Path) -> None:
     path = write(tmp_path / "forward.json", results(StepLaw(KNOWN), cases(), noise=0.005))
-    found = calibrate(path, "mine", "h100-80gb", ONE_GPU)
+    found = calibrate(read_forward(path), "mine", "h100-80gb", ONE_GPU)
     assert found.dense is None
     for name, allowed in {
         "t_floor_s": 0.01,
@@ -65,7 +66,7 @@ def test_a_known_law_is_found_through_noise(tmp_path: Path) -> None:
 
 def test_a_dense_part_that_jumps_gets_a_table(tmp_path: Path) -> None:
     path = write(tmp_path / "forward.json", results(Bent(), cases(), noise=0.002))  # type: ignore[arg-type]
-    found = calibrate(path, "mine", "h100-80gb", Parallel())
+    found = calibrate(read_forward(path), "mine", "h100-80gb", Parallel())
     assert found.dense is not None
     law = StepLaw(found.step_coefficients(found.values), found.dense)
     for batch in (1, 8, 16, 32, 128):
@@ -78,7 +79,7 @@ def test_unstable_cases_are_counted(tmp_path: Path) -> None:
     content = results(StepLaw(KNOWN), cases())
     for one in content[:3]:
         one["ranks"][0]["latency_us"]["sample_spread_pct"] = 0.6
-    found = calibrate(write(tmp_path / "f.json", content), "mine", "h100-80gb", ONE_GPU)
+    found = calibrate(read_forward(write(tmp_path / "f.json", content)), "mine", "h100-80gb", ONE_GPU)
     assert "forward; 3 of them unstable; GPU time alone" in found.summary
 
 
@@ -94,14 +95,14 @@ def test_too_little_to_tell_a_law_is_refused(tmp_path: Path, names: tuple[str, .
     some = [case for case in cases() if case.startswith(names)]
     path = write(tmp_path / "f.json", results(StepLaw(KNOWN), some))
     with pytest.raises(InputError, match=rf"f\.json: .*({message})"):
-        calibrate(path, "mine", "h100-80gb", ONE_GPU)
+        calibrate(read_forward(path), "mine", "h100-80gb", ONE_GPU)
 
 
 def test_another_number_of_gpus_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "f.json", results(StepLaw(KNOWN), cases(), ranks=2))
     with pytest.raises(InputError, match=r"was run on 2 GPUs, and --tp, --pp and --dp make 1"):
-        calibrate(path, "mine", "h100-80gb", ONE_GPU)
-    assert calibrate(path, "mine", "h100-80gb", Parallel(tensor=2)).parallel.tensor == 2
+        calibrate(read_forward(path), "mine", "h100-80gb", ONE_GPU)
+    assert calibrate(read_forward(path), "mine", "h100-80gb", Parallel(tensor=2)).parallel.tensor == 2
 
 
 def test_the_command_to_run() -> None:

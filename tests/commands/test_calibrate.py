@@ -62,6 +62,48 @@ def test_a_file_is_replaced_only_by_force(tmp_path: Path) -> None:
     assert "llama" in out.read_text()
 
 
+def test_a_picture_goes_beside_the_file(tmp_path: Path) -> None:
+    tables, out = write_tables(tmp_path, "bfloat16")[:3], tmp_path / "own.toml"
+    result = call(*tables, *LLAMA, "--out", out)
+    assert result.stderr == f"Drawn in {tmp_path / 'own.png'}\n"
+    assert (tmp_path / "own.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_a_file_nothing_is_drawn(tmp_path: Path) -> None:
+    tables = write_tables(tmp_path, "bfloat16")[:3]
+    before = set(tmp_path.iterdir())
+    assert call(*tables, *LLAMA).stderr == ""
+    assert set(tmp_path.iterdir()) == before
+
+
+def test_a_picture_of_something_else_is_replaced_only_by_force(tmp_path: Path) -> None:
+    tables, out, picture = write_tables(tmp_path, "bfloat16")[:3], tmp_path / "own.toml", tmp_path / "own.png"
+    picture.write_text("mine")
+    refused = call(*tables, *LLAMA, "--out", out)
+    assert (refused.exit_code, picture.read_text(), out.exists()) == (2, "mine", False)
+    assert "own.png exists; give a new file, or --force to replace both" in refused.stderr
+    assert call(*tables, *LLAMA, "--out", out, "--force").exit_code == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_file_that_is_called_like_a_picture_is_refused(tmp_path: Path) -> None:
+    refused = call(*write_tables(tmp_path, "bfloat16")[:3], *LLAMA, "--out", tmp_path / "own.png", "--force")
+    assert (refused.exit_code, (tmp_path / "own.png").exists()) == (2, False)
+    assert "give the file another ending" in refused.stderr
+
+
+def test_a_picture_that_fails_costs_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: object) -> None:
+        raise RuntimeError("no fonts")
+
+    monkeypatch.setattr("sim.show.pictures.pages.write_pages", failing)
+    out = tmp_path / "own.toml"
+    result = call(*write_tables(tmp_path, "bfloat16")[:3], *LLAMA, "--out", out)
+    assert str(result.exception) == "no fonts"
+    assert "GEMM bfloat16" in result.stdout
+    assert read_coefficient_file(out).model == "llama-3.1-8b-bf16"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

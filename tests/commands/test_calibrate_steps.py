@@ -39,6 +39,8 @@ def test_aic_prints_and_writes_the_coefficients(tmp_path: Path) -> None:
     content = read_coefficient_file(out)
     assert content.parallel.parallel == Parallel(tensor=2)
     assert content.model == "llama-3.1-8b-bf16"
+    assert result.stderr == f"Drawn in {tmp_path / 'own.png'}\n"
+    assert (tmp_path / "own.png").read_bytes().startswith(b"\x89PNG")
     assert out.read_text().startswith("# Step-time coefficients of llama-3.1-8b-bf16 on h100-80gb")
 
 
@@ -82,6 +84,8 @@ def test_forward_makes_a_file(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.stderr
     assert max(map(len, result.stdout.splitlines())) <= 100
     assert read_coefficient_file(out).origin == "fitted"
+    assert result.stderr == f"Drawn in {tmp_path / 'own.png'}\n"
+    assert (tmp_path / "own.png").read_bytes().startswith(b"\x89PNG")
     run = ("llama8b-agg2", "--set", "workload.sessions=1", "--set", "workload.turns=1")
     taken = CliRunner().invoke(app, ["run", *run, "--set", f"timing.coefficients={out}", "--draws", "2"])
     assert taken.exit_code == 0, taken.stderr

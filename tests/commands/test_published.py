@@ -187,6 +187,7 @@ def test_a_fit_writes_a_file_that_runs_take(tmp_path: Path) -> None:
     # A row that holds anyhow leaves the priors where they are.
     assert "Loss 0 with the priors, 0 fitted" in result.stdout
     assert read_coefficient_file(path).origin == "fitted"
+    assert path.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
 
     settings = (f"timing.coefficients={path}", "workload.sessions=1", "workload.turns=1")
     ran = CliRunner().invoke(app, ["run", "agg4", *(f"--set={text}" for text in settings)])

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from sim.base.shipped import scenario_path
 from sim.cli import app
 from tests.measured.small_run import SMALL, bench, copy
 
@@ -179,3 +180,39 @@ def test_out_keeps_all_numbers_and_a_picture_of_the_errors(tmp_path: Path) -> No
     again = call(*arguments, "--out", str(out))
     assert again.exit_code == 2
     assert "--force" in again.stderr
+
+
+def test_latencies_that_rest_on_an_example_are_told(tmp_path: Path) -> None:
+    mirror = tmp_path / "m.toml"
+    made = CliRunner().invoke(app, ["init", "--measured", str(SMALL), "--out", str(mirror)])
+    assert "examples stand there: gpu, model.preset" in made.stdout
+    timed = (str(mirror), "--measured", str(SMALL), "--step", "timed", "--seeds", "1")
+
+    def told(*arguments: str) -> str:
+        result = call(*arguments)
+        assert result.exit_code == 0, result.stderr
+        return " ".join(result.stdout.replace("\n", " ").split())
+
+    assert "m.toml has no source for gpu and model.preset, so latencies are another machine's" in told(*timed)
+    assert "has no source for model.preset, so" in told(*timed, "--set", "gpu=h200-141gb")
+    for without in (
+        (*timed, "--set", "gpu=h200-141gb", "--set", "model.preset=qwen3-8b-bf16"),
+        (*timed, "--set", "timing.preset=roofline"),
+        ("cpu-agg2", *timed[1:]),
+        (*timed[:3], "--step", "free", "--seeds", "1"),
+    ):
+        assert "has no source for" not in told(*without)
+
+
+def test_times_that_are_fitted_rest_on_no_example(tmp_path: Path) -> None:
+    cluster, other = tmp_path / "m.toml", copy(tmp_path / "other")
+    shipped = scenario_path("cpu-agg2")
+    text = shipped.read_text(encoding="utf-8").replace('"traces/', f'"{shipped.parent}/traces/')
+    gpu = 'gpu = "h100-80gb"'
+    assert gpu in text
+    cluster.write_text(text.replace(gpu, f"{gpu}  # not told: an example"), encoding="utf-8")
+    timed = (str(cluster), "--measured", str(SMALL), "--step", "timed", "--seeds", "1")
+    assert "has no source for gpu" in " ".join(call(*timed).stdout.split())
+    fitted = call(*timed, "--fit", str(other))
+    assert fitted.exit_code == 0, fitted.stderr
+    assert "has no source for" not in " ".join(fitted.stdout.split())

@@ -4,6 +4,7 @@ import tomllib
 from math import log
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ from sim.published.cells import Point
 from sim.published.cluster import read_cluster
 from sim.published.fit import Evaluation, Fit, Search, loss, row_loss
 from sim.published.fit_file import content
+from sim.published.fit_pictures import plots_of_fit
 from sim.published.scores import RowScore, score_values
 from sim.published.sets import replicates
 from sim.published.standard import Standard
@@ -118,3 +120,23 @@ def test_the_file_of_a_fit_is_one_of_coefficients(tmp_path: Path) -> None:
         tomllib.loads(path.read_text())["step"]["a_pair_s"]["source"]
         == "fitted to the talk; the prior has 750ps"
     )
+
+
+def test_rows_are_drawn_over_what_is_printed() -> None:
+    """Printed 4: 3 and 5 are a quarter off. Of 1 to 2, 1.5 is within and 3 half as much again."""
+    printed = target(id="printed", title="printed", may_be_fitted="yes", low="4", high="4", relation="about")
+    ranged = target(id="ranged", title="ranged", may_be_fitted="yes", low="1", high="2")
+    z = (0.0,) * len(FITTED)
+    before = Evaluation(z, (at(3.0, row=printed), at(3.0, row=ranged)), 0.0)
+    after = Evaluation(z, (at(5.0, row=printed), at(1.5, row=ranged)), 0.0)
+    (figure,) = plots_of_fit(Fit(FITTED, before, after, {}, {}, 2), TALK.settings)
+    panel = figure.axes[0]
+    assert [label.get_text() for label in panel.get_yticklabels()] == ["printed", "ranged"]
+    drawn = {str(one.get_label()): np.asarray(one.get_offsets())[:, 0].tolist() for one in panel.collections}
+    assert drawn == {"prior": [0.75, 1.5], "fitted": [1.25, 1.0]}
+
+
+def test_a_row_without_a_number_is_not_drawn() -> None:
+    nothing = score_values(FITTABLE, lambda cell: [], "made")
+    tried = Evaluation((0.0,) * len(FITTED), (nothing,), 0.0)
+    assert plots_of_fit(Fit(FITTED, tried, tried, {}, {}, 1), TALK.settings) == []

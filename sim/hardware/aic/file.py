@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sim.hardware.aic.asked import Asked, asked
 from sim.hardware.aic.cache import fingerprint, keep, kept
-from sim.hardware.aic.fit import fitted
+from sim.hardware.aic.fit import compared, fitted
 from sim.hardware.aic.library import installed_version, opened, refusing
 from sim.hardware.aic.steps import SOURCES, AicSteps, Steps, Timed
 from sim.hardware.coefficient_file import (
@@ -73,6 +73,17 @@ def coefficients_of(question: Asked, model_name: str, gpu_name: str) -> Coeffici
         # As it is read the next time: a time with its unit may differ in the last bit.
         content = checked(Path(name), text)
     return content
+
+
+def beside_tables(content: CoefficientFile, question: Asked) -> dict[str, list[tuple[int, float]]]:
+    """Return tokens and law / tables of each step between those that a file's law is fitted to, by kind.
+
+    Raises:
+        InputError: as `aic_coefficients`.
+
+    """
+    with refusing(question):
+        return compared(AicSteps(opened(question)), content.law)
 
 
 def composed(steps: Steps, question: Asked, model_name: str, gpu_name: str, release: str) -> CoefficientFile:

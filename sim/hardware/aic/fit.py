@@ -157,25 +157,34 @@ def _per_sequence_s(prefill: dict[int, float], decode: dict[int, float]) -> floa
 
 def held_out(steps: Steps, law: StepLaw) -> tuple[HeldOut, ...]:
     """Return the relative errors of a law on steps between those it is fitted to."""
-    chunks = [law.step_s([chunk], 0, 0) / steps.prefill(*chunk).s - 1 for chunk in product(*_HELD_CHUNKS)]
+    found = compared(steps, law)
+    return tuple(_errors(quantity, [ratio for _, ratio in ratios]) for quantity, ratios in found.items())
+
+
+def compared(steps: Steps, law: StepLaw) -> dict[str, list[tuple[int, float]]]:
+    """Return tokens and law / step of each step that is held out, by what kind of step it is."""
+    chunks = [
+        (new, law.step_s([(new, prefix)], 0, 0) / steps.prefill(new, prefix).s)
+        for new, prefix in product(*_HELD_CHUNKS)
+    ]
     decodes = [
-        law.step_s([], batch, batch * context) / steps.decode(batch, context).s - 1
+        (batch, law.step_s([], batch, batch * context) / steps.decode(batch, context).s)
         for batch, context in product(*_HELD_DECODES)
         if batch * context <= MOST_CONTEXT
     ]
     mixed = [
-        law.step_s([(new, 0)], batch, batch * new) / steps.mixed_s(new, batch, new) - 1
+        (new + batch, law.step_s([(new, 0)], batch, batch * new) / steps.mixed_s(new, batch, new))
         for new, batch in product(*_HELD_MIXED)
     ]
-    return (
-        _errors("prefill steps between the knots", chunks),
-        _errors("decode steps between the knots", decodes),
-        _errors("steps of both", mixed),
-    )
+    return {
+        "prefill steps between the knots": chunks,
+        "decode steps between the knots": decodes,
+        "steps of both": mixed,
+    }
 
 
-def _errors(quantity: str, errors: Sequence[float]) -> HeldOut:
-    sizes = [abs(error) for error in errors]
+def _errors(quantity: str, ratios: Sequence[float]) -> HeldOut:
+    sizes = [abs(ratio - 1) for ratio in ratios]
     return HeldOut(
         quantity=quantity,
         n=len(sizes),

@@ -6,8 +6,9 @@ from pathlib import Path
 from textwrap import wrap
 
 import tomlkit
-from tomlkit.items import Table
+from tomlkit.items import Item, Table
 
+from sim.base import reading
 from sim.base.errors import InputError
 from sim.measured.mirror.found import Found, KeyPath, Setting
 from sim.scenario.load import load_scenario
@@ -22,6 +23,7 @@ _OPEN = {
 }
 """What a scenario must have, where nothing told it."""
 _NOT_TOLD = "not told: an example"
+_NOT_THE_MODEL = "an example, NOT the cluster's model"
 _WHOLE_MODEL = ("preset", "config", "name")
 """Keys that a model starts from; the others change something of it."""
 _EXPECTED: tuple[KeyPath, ...] = (
@@ -95,9 +97,25 @@ def examples(found: Found) -> dict[KeyPath, Setting]:
     told = {path[0] for path in found.settings if path[0] != "model" or path[1] in _WHOLE_MODEL}
     shown = {path: Setting(value, _NOT_TOLD) for path, value in _OPEN.items() if path[0] not in told}
     if found.named_model and ("model", "preset") in shown:
-        source = f"an example, NOT the cluster's model, {found.named_model}"
+        source = f"{_NOT_THE_MODEL}, {found.named_model}"
         shown["model", "preset"] = Setting(_OPEN["model", "preset"], source)
     return shown
+
+
+def still_examples(path: Path) -> list[str]:
+    """Return the keys that step times rest on and that a mirror's file, by its comments, has no source of."""
+    document = tomlkit.parse(reading.text(path, reading.MOST_FILE_BYTES))
+    model = document.get("model")
+    items = {
+        "gpu": document.get("gpu"),
+        "model.preset": model.get("preset") if isinstance(model, dict) else None,
+    }
+    return [
+        key
+        for key, item in items.items()
+        if isinstance(item, Item)
+        and item.trivia.comment.removeprefix("# ").startswith((_NOT_TOLD, _NOT_THE_MODEL))
+    ]
 
 
 def _put(table: Table | tomlkit.TOMLDocument, settings: Mapping[str, Setting]) -> None:

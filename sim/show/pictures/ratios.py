@@ -1,7 +1,7 @@
 """Predictions as parts of what was measured: a line a number, a colour for each way to predict it."""
 
 from collections.abc import Sequence
-from textwrap import fill
+from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
 from sim.show.pictures.fitting import fit_legend, fit_ticks, height_inches
@@ -16,6 +16,8 @@ _LINES = 24
 """On a page."""
 _LINE_INCHES = 0.24
 _NAME_CHARACTERS = 34
+_TITLE_CHARACTERS = min(int(CHARACTERS_AN_INCH * ONE_INCHES[0]), 60)
+"""Of a line; more would be shortened as a name is."""
 _DODGE = 0.6
 """Of a line, what all colours together take."""
 
@@ -74,7 +76,7 @@ def _page(ratios: Sequence[Ratio], names: Sequence[str], series: Sequence[str], 
     above = fit_legend(
         figure,
         *panel.get_legend_handles_labels(),
-        title=fill(as_label(title), int(CHARACTERS_AN_INCH * ONE_INCHES[0])),
+        title="\n".join(map(as_label, wrap(title, _TITLE_CHARACTERS, max_lines=3, placeholder=" …"))),
         most_columns=4,
     )
     figure.set_figheight(figure.get_figheight() + height_inches(figure, above))
