@@ -219,7 +219,7 @@ class RandomCluster:
             "kv_blocks": blocks + random.randint(2, 4),
             "max_num_batched_tokens": random.choice([16, 48, 64, 200]),
             "max_num_seqs": random.choice([1, 2, 3, 100]),
-            "max_model_len": max(random.choice([longest, longest, longest - 5]), 16),
+            "max_model_len": max(random.choice([longest, longest, longest - 5]), 64 if states else 16),
             "async_scheduling": random.random() < 0.6,
             "watermark": random.choice([0, 0, 0.1, 0.3]),
         }

@@ -1,5 +1,7 @@
 """`sim report`: one page that shows a saved run, two of them, or a sweep."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -40,9 +42,9 @@ def report(
         )
     path = _default(directories) if out is None else out
     with keeping_nothing():
-        page = _page(directories, path)
+        render = _renderer(directories, path)
         with out_file(path, force=force) if out else whole_file(path, on_removed=say_removed) as file:
-            file.write_bytes(to_utf8(page))
+            file.write_bytes(to_utf8(render()))
     typer.echo(f"{path}: to open in a browser")
 
 
@@ -51,16 +53,19 @@ def _default(directories: list[Path]) -> Path:
     return first / (f"beside-{others[0].resolve().name}.html" if others else NAME)
 
 
-def _page(directories: list[Path], path: Path) -> str:
+def _renderer(directories: list[Path], path: Path) -> Callable[[], str]:
+    """Read what a page is about, and return what makes the page of it."""
     from sim.experiments.load import load_run
     from sim.report.many_page import holds_many, render_folder
     from sim.report.page import render_page
     from sim.report.run_pages import address
     from sim.report.two_page import render_two
 
-    if len(directories) == 2:
-        runs = [load_run(directory) for directory in directories]
-        pages = [address(directory / NAME, path) for directory in directories]
-        return render_two(runs[0], runs[1], pages)
-    (directory,) = directories
-    return render_folder(directory, path) if holds_many(directory) else render_page(load_run(directory))
+    if len(directories) == 1 and holds_many(directories[0]):
+        return partial(render_folder, directories[0], path)
+    runs = [load_run(directory) for directory in directories]
+    if len(runs) == 1:
+        return partial(render_page, runs[0])
+    return partial(
+        render_two, runs[0], runs[1], [address(directory / NAME, path) for directory in directories]
+    )
