@@ -1,8 +1,6 @@
 """In whom LRU and ARC evict."""
 
-import pytest
-
-from sim.kv.offload import POLICIES, ArcTier, LruTier, OffloadTier
+from sim.kv.offload import POLICIES, ArcTier, LruTier
 from tests.kv.offload_keys import filled, keys
 
 
@@ -105,8 +103,3 @@ class TestArc:
 
 def test_policies_by_name() -> None:
     assert (POLICIES["lru"], POLICIES["arc"]) == (LruTier, ArcTier)
-
-
-def test_a_tier_needs_a_policy() -> None:
-    with pytest.raises(TypeError):
-        OffloadTier(3)  # type: ignore[abstract]
