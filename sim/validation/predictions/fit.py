@@ -33,6 +33,10 @@ _STEP = 0.05
 _LEAST_S = 1e-7
 """To start from where the scenario has 0."""
 _EVALUATIONS = 40
+_LONGEST_S = 3600.0
+"""No step takes so long: a draw beyond it is of a coefficient that the runs say nothing about."""
+_REACH = 8.0
+"""Standard deviations: no draw is further out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +77,8 @@ def fit(cases: Sequence[ValidationCase]) -> Fitted:
 
     Raises:
         InputError: a run tells no latencies of its requests, or nothing to replay; its requests do not all
-            complete in the scenario's cluster, or the scenario's law has no coefficients.
+            complete in the scenario's cluster, the scenario's law has no coefficients, or the runs do not tell
+            one of them.
 
     """
     fits = [_Fit(case) for case in cases]
@@ -87,12 +92,30 @@ def fit(cases: Sequence[ValidationCase]) -> Fitted:
     spare = max(1, len(found.fun) - len(FITTED))
     covariance = np.linalg.pinv(found.jac.T @ found.jac) * 2 * found.cost / spare
     axes, variances, _ = np.linalg.svd(covariance, hermitian=True)
-    return Fitted(
+    fitted = Fitted(
         tuple(case.run.title for case in cases),
         tuple(found.x.tolist()),
         tuple(map(tuple, (axes * np.sqrt(variances)).tolist())),
         float(np.abs(found.fun).mean()),
     )
+    check_told(fitted)
+    return fitted
+
+
+def check_told(fitted: Fitted) -> None:
+    """Check that the runs tell both coefficients.
+
+    Raises:
+        InputError: a draw of one of them could be no time at all.
+
+    """
+    for name, middle, row in zip(FITTED, fitted.logs, fitted.scatter, strict=True):
+        if middle + _REACH * float(np.linalg.norm(row)) > log(_LONGEST_S):
+            raise InputError(
+                f"{', '.join(fitted.runs)}: these requests do not tell {name}: it could be any number above "
+                f"{exp(min(middle, log(_LONGEST_S))):.3g} s as well. Fit to runs with requests of other lengths, or "
+                "leave the fit out and give coefficients (timing)"
+            )
 
 
 class _Fit:

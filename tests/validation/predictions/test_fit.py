@@ -9,7 +9,7 @@ import pytest
 from sim.base.errors import InputError
 from sim.measured.run import load_run
 from sim.validation.case import ValidationCase
-from sim.validation.predictions.fit import FITTED, Fitted, fit
+from sim.validation.predictions.fit import FITTED, Fitted, check_told, fit
 from sim.validation.replay.settings import scenario_of
 from tests.measured.small_run import bench, copy
 from tests.validation.predictions.test_full_simulation import scenario
@@ -59,3 +59,10 @@ def test_requests_that_the_cluster_cannot_serve_leave_nothing_to_fit(tmp_path: P
     run = load_run(copy(tmp_path / "run"))
     with pytest.raises(InputError, match="not all of its completed requests complete"):
         fit([ValidationCase(run, scenario("engine.kv_blocks=5"))])
+
+
+def test_a_coefficient_that_the_runs_do_not_tell_is_named() -> None:
+    # 8 standard deviations of 2.1 above exp(-8) s are above an hour, of 2.0 below.
+    check_told(Fitted(("run",), (-8.0, -7.0), ((2.0, 0.0), (0.0, 0.1)), 0.5))
+    with pytest.raises(InputError, match=r"^run: these requests do not tell t_floor_s: .* give coefficients"):
+        check_told(Fitted(("run",), (-8.0, -7.0), ((2.1, 0.0), (0.0, 0.1)), 0.5))
