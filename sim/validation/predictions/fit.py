@@ -77,8 +77,8 @@ def fit(cases: Sequence[ValidationCase]) -> Fitted:
 
     Raises:
         InputError: a run tells no latencies of its requests, or nothing to replay; its requests do not all
-            complete in the scenario's cluster, the scenario's law has no coefficients, or the runs do not tell
-            one of them.
+            complete in the scenario's cluster, the scenario's law has no coefficients, or one of them cannot be
+            told from the runs.
 
     """
     fits = [_Fit(case) for case in cases]
@@ -113,8 +113,8 @@ def check_told(fitted: Fitted) -> None:
         if middle + _REACH * float(np.linalg.norm(row)) > log(_LONGEST_S):
             raise InputError(
                 f"{', '.join(fitted.runs)}: these requests do not tell {name}: it could be any number above "
-                f"{exp(min(middle, log(_LONGEST_S))):.3g} s as well. Fit to runs with requests of other lengths, or "
-                "leave the fit out and give coefficients (timing)"
+                f"{exp(min(middle, log(_LONGEST_S))):.3g} s as well. Fit to runs with requests of other "
+                "lengths, or leave the fit out and give coefficients (timing)"
             )
 
 
