@@ -77,7 +77,7 @@ def fit(cases: Sequence[ValidationCase]) -> Fitted:
 
     Raises:
         InputError: a run tells no latencies of its requests, or nothing to replay; its requests do not all
-            complete in the scenario's cluster, the scenario's law has no coefficients, or one of them cannot be
+            complete in the scenario's cluster, the scenario's law has no coefficients, or one cannot be
             told from the runs.
 
     """
