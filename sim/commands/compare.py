@@ -48,6 +48,14 @@ def compare(
     ] = None,
     draws: Draws = None,
     bounds: Bounds = False,
+    explain_versions: Annotated[
+        bool,
+        typer.Option(
+            "--explain-versions",
+            help="Say which rule of vLLM moved each number from the first engine.version to the others, by "
+            "further runs with one rule switched. Without --set engine.version: from the scenario's own.",
+        ),
+    ] = False,
     metrics: Annotated[
         list[str],
         typer.Option(
@@ -72,12 +80,16 @@ def compare(
     from sim.results.metrics import to_json
     from sim.results.quantities import USUAL, select_or
     from sim.results.refusals import nothing_served
+    from sim.runs.rule_effects import to_dict
     from sim.runs.saved import write_comparison
     from sim.show.pictures.comparison import PLOTTED, write_plot
     from sim.show.text.compared import render_compared
 
     with out_folder(out, force=force) as kept:
-        comparison = _run(plan(sources, overrides, repeat, draws, policies, bounds=bounds), metrics, jobs)
+        made = plan(
+            sources, overrides, repeat, draws, policies, bounds=bounds, explain_versions=explain_versions
+        )
+        comparison = _run(made, metrics, jobs)
         if len(comparison.failed) == len(comparison.runs):
             raise InputError("\n".join(comparison.failures()))
         chosen = select_or(metrics, USUAL, comparison.metrics)
@@ -89,12 +101,13 @@ def compare(
         )
     with kept.shown():
         if format is Format.JSON:
-            typer.echo(to_json(comparison.to_dict(chosen)), nl=False)
+            typer.echo(to_json(to_dict(comparison, chosen)), nl=False)
         else:
             console(WIDTH).print(render_compared(comparison, chosen))
-    for failure in comparison.failures():
+    failures = [*comparison.failures()]
+    for failure in failures:
         typer.echo(f"Failed: {failure}", err=True)
-    if comparison.failed:
+    if failures:
         raise typer.Exit(1)
     if nothing_served(comparison.summaries):
         raise typer.Exit(UNFINISHED)
@@ -103,6 +116,7 @@ def compare(
 def _run(plan: "Plan", metrics: Sequence[str], jobs: int | None) -> "Comparison":
     from sim.base.progress import count_bar
     from sim.experiments.compare import execute
+    from sim.experiments.rule_runs import said
     from sim.results.bounds import NAMES
     from sim.results.quantities import names_before_runs, names_in, select
 
@@ -110,6 +124,8 @@ def _run(plan: "Plan", metrics: Sequence[str], jobs: int | None) -> "Comparison"
     asked = NAMES if plan.bounds else ()
     # A misspelt name is worth a message now; in a table that only some runs have it takes the first runs.
     select(metrics, [*names_before_runs(), *names_in(numbers.values()), *asked])
+    if plan.rules:
+        typer.echo(said(plan.jobs, plan.rules), err=True)
     with count_bar("comparing", plan.n_runs) as on_one_more:
 
         def on_run(run: "Run") -> None:

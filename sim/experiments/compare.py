@@ -19,8 +19,10 @@ from sim.experiments.jobs.execute import OnRun, warned
 from sim.experiments.jobs.execute import execute as execute_jobs
 from sim.experiments.jobs.job import Job, jobs_at
 from sim.experiments.policies import asked_policies, check_overrides, under_policies
+from sim.experiments.rule_runs import RuleJob, check_explained, rule_jobs, version_axis, with_rules
 from sim.runs.run import Run
 from sim.runs.saved import is_folder, read_runs
+from sim.scenario.load import load_scenario
 from sim.scenario.overrides import Overrides, as_texts
 from sim.scenario.points import combinations, read_axes
 from sim.scenario.scenario import Scenario
@@ -42,11 +44,13 @@ class Plan:
     """Runs to make."""
     bounds: list[BoundJob]
     """Further runs to make, if bounds are asked for."""
+    rules: list[RuleJob]
+    """Further runs to make, if it is to be explained what moved numbers from one release to another."""
 
     @property
     def n_runs(self) -> int:
         """How many runs there are to make."""
-        return len(self.jobs) + len(self.bounds)
+        return len(self.jobs) + len(self.bounds) + sum(rule.job is not None for rule in self.rules)
 
 
 def compare(
@@ -57,6 +61,7 @@ def compare(
     jobs: int | None = None,
     policies: str | Sequence[str] | None = None,
     bounds: bool = False,
+    explain_versions: bool = False,
 ) -> Comparison:
     """Run scenarios with the same seeds, or take what ran already, and put them side by side.
 
@@ -76,6 +81,10 @@ def compare(
             compared with.
         bounds: whether to run every scenario under round robin and the oracle too, for what these would hit
             (`sim.results.bounds`).
+        explain_versions: whether to find which rule of vLLM moved each number from the first of the values of
+            `engine.version` to the others; without such values, from the scenario's own release to each other
+            one. Every rule that can act takes two runs more: the first release with it, the other without.
+            `Comparison.moved_by` has what came of it.
 
     Raises:
         InputError: a source or an override cannot be used, or no run came to its end. Where only some did
@@ -90,7 +99,8 @@ def compare(
     if len(named) == 0 or any(isinstance(source, Mapping) for source in sources[1:]):
         raise InputError("compare: give scenarios or results, or one mapping of them by name")
     check_counts(repeat=repeat, draws=draws, jobs=jobs)
-    made = plan(named, as_texts(overrides, points=True), repeat, draws, policies, bounds=bounds)
+    texts = as_texts(overrides, points=True)
+    made = plan(named, texts, repeat, draws, policies, bounds=bounds, explain_versions=explain_versions)
     with count_bar("comparing", made.n_runs) as on_one_more:
         comparison = execute(made, jobs, lambda _: on_one_more())
     return warned(comparison)
@@ -104,6 +114,7 @@ def plan(
     policies: str | Sequence[str] | None = None,
     *,
     bounds: bool = False,
+    explain_versions: bool = False,
 ) -> Plan:
     """Return what is to be run, and read what has been.
 
@@ -115,6 +126,7 @@ def plan(
             values if not given.
         policies: under which to run every scenario; its own if not given.
         bounds: whether to run each under the policies that bound it as well.
+        explain_versions: whether to run each with single rules of another release of vLLM as well.
 
     Raises:
         InputError: a source or an override cannot be used, or a policy has no such name.
@@ -136,12 +148,15 @@ def plan(
         "--draws": draws,
         "--policies": chosen,
         "--bounds": bounds,
+        "--explain-versions": explain_versions,
     }
     option = next((name for name, value in options.items() if value), None)
     if not scenarios and option is not None:
         raise InputError(
             f"{option}: {', '.join(map(_told, ran.values()))} ran already; give a scenario to run"
         )
+    if explain_versions:
+        check_explained(draws=draws, ran=[*map(_told, ran.values())])
     saved = {name: _runs(source, name) for name, source in ran.items()}
     _keep_apart(named, saved)
     routed = under_policies([*scenarios], chosen) if chosen else {name: (name, []) for name in scenarios}
@@ -155,8 +170,11 @@ def plan(
     fixed, axes = read_axes(overrides)
     sources = {name: scenarios[scenario] for name, (scenario, _) in routed.items()}
     own = {name: changes for name, (_, changes) in routed.items()}
+    if explain_versions:
+        axes = version_axis(axes, [load_scenario(source, fixed) for source in sources.values()])
     jobs = jobs_at(sources, fixed, combinations(axes), repeat or 1, draws, own=own) if sources else []
-    return Plan(list(order), runs, jobs, bound_jobs(jobs) if bounds else [])
+    rules = rule_jobs(jobs) if explain_versions else []
+    return Plan(list(order), runs, jobs, bound_jobs(jobs) if bounds else [], rules)
 
 
 def execute(plan: Plan, processes: int | None, on_run: OnRun) -> Comparison:
@@ -169,11 +187,17 @@ def execute(plan: Plan, processes: int | None, on_run: OnRun) -> Comparison:
 
     """
     jobs, asked = plan.jobs, plan.bounds
-    found = execute_jobs([*jobs, *(bound.job for bound in asked)], local(processes), on_run)
-    made = found[: len(jobs)]
+    switched = [rule.job for rule in plan.rules if rule.job is not None]
+    found = execute_jobs([*jobs, *(bound.job for bound in asked), *switched], local(processes), on_run)
+    made, bounds, rules = (
+        found[: len(jobs)],
+        found[len(jobs) :][: len(asked)],
+        found[len(jobs) + len(asked) :],
+    )
+    explained = with_rules(made, plan.rules, rules)
     if asked:
-        made = with_bounds(jobs, made, asked, found[len(jobs) :])
-    runs = [*made, *plan.saved]
+        made = with_bounds(jobs, made, asked, bounds)
+    runs = [*made, *explained, *plan.saved]
     return Comparison(plan.names, sorted(runs, key=lambda run: plan.names.index(run.scenario)))
 
 

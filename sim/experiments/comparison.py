@@ -132,4 +132,4 @@ def to_show(found: comparison.Comparison) -> Comparison:
     """Return a comparison or a sweep as a user holds it."""
     if isinstance(found, sweep.Sweep):
         return Sweep(found.scenarios[0], found.runs, found.sampled)
-    return Comparison(found.scenarios, found.runs)
+    return Comparison(found.scenarios, [*found.runs, *found.rule_runs])

@@ -21,7 +21,9 @@ class Comparison:
     def __init__(self, scenarios: Sequence[str], runs: Sequence[Run]) -> None:
         """Arrange the runs; `scenarios` are their names in order."""
         self.scenarios = tuple(scenarios)
-        self.runs = tuple(runs)
+        self.rule_runs = tuple(run for run in runs if run.switched)
+        """Further runs, each with one rule switched, that tell what moved the numbers of `runs`."""
+        self.runs = runs = tuple(run for run in runs if not run.switched)
         self.keys = tuple(dict.fromkeys(key for run in runs for key in run.written))
         self.points = tuple(dict.fromkeys(self.point(run) for run in runs))
         self.failed = tuple(run for run in runs if run.summary is None)
@@ -115,8 +117,10 @@ class Comparison:
     def failures(self) -> Iterator[str]:
         """Yield a line for each scenario, point and message, with the seeds and draws that failed."""
         runs: dict[tuple[str, str], list[str]] = {}
-        for run in self.failed:
-            point = ", ".join(f"{key}={value}" for key, value in run.written.items())
+        for run in (*self.failed, *self.rule_runs):
+            if run.summary is not None:
+                continue
+            point = ", ".join(filter(None, [*(f"{k}={v}" for k, v in run.written.items()), run.switched]))
             which = f"{run.seed} draw {run.draw}" if run.draw else str(run.seed)
             runs.setdefault((f"{run.scenario}{point and f' at {point}'}", run.error), []).append(which)
         for (where, error), found in runs.items():
@@ -134,20 +138,21 @@ class Comparison:
             "draws": list(self.draws),
             **({"coverage": COVERAGE} if self.has_bands else {"confidence": CONFIDENCE}),
             "rows": [self._row_to_dict(row) for row in self.rows(metrics)],
-            "runs": [
-                {
-                    "scenario": run.scenario,
-                    "point": self._named(self.point(run)),
-                    "written": dict(run.written),
-                    "seed": run.seed,
-                    "draw": run.draw,
-                    "settings": self.settings_file(run),
-                    "error": run.error or None,
-                    "notes": list(run.notes),
-                    "summary": run.summary,
-                }
-                for run in self.runs
-            ],
+            "runs": [self.run_to_dict(run) for run in self.runs],
+        }
+
+    def run_to_dict(self, run: Run) -> dict[str, Any]:
+        """Return one of its runs ready for JSON."""
+        return {
+            "scenario": run.scenario,
+            "point": self._named(self.point(run)),
+            "written": dict(run.written),
+            "seed": run.seed,
+            "draw": run.draw,
+            "settings": self.settings_file(run),
+            "error": run.error or None,
+            "notes": list(run.notes),
+            "summary": run.summary,
         }
 
     def settings_file(self, run: Run) -> str:

@@ -37,11 +37,12 @@ NO_ESTIMATE = Estimate(None, None, None, 0)
 
 def difference(first: Sequence[float], other: Sequence[float]) -> Estimate:
     """Return mean(other) - mean(first), with Student's t interval of the pairs' differences."""
-    n = len(first)
-    if not n:
-        return NO_ESTIMATE
-    differences = _differences(first, other)
-    return _estimate(_mean(differences), _half_width(differences), n)
+    return mean_of(differences(first, other))
+
+
+def mean_of(values: Sequence[float]) -> Estimate:
+    """Return the mean of what pairs came to, with Student's t interval."""
+    return _estimate(_mean(values), _half_width(values), len(values)) if values else NO_ESTIMATE
 
 
 def ratio(first: Sequence[float], other: Sequence[float]) -> Estimate:
@@ -63,7 +64,7 @@ def ratio(first: Sequence[float], other: Sequence[float]) -> Estimate:
 
 def drawn_difference(first: Sequence[float], other: Sequence[float]) -> Estimate:
     """Return the median of other - first over pairs, with the band of the draws."""
-    return _of_draws(_differences(first, other))
+    return _of_draws(differences(first, other))
 
 
 def drawn_ratio(first: Sequence[float], other: Sequence[float]) -> Estimate:
@@ -85,18 +86,19 @@ def bootstrap_difference(first: Sequence[float], other: Sequence[float]) -> Esti
     """
     from scipy.stats import bootstrap  # noqa: PLC0415 - slow to import
 
-    differences = _differences(first, other)
-    n = len(differences)
+    away = differences(first, other)
+    n = len(away)
     if n < LEAST_PAIRS:
-        return Estimate(_mean(differences) if n else None, None, None, n)
-    mean = _mean(differences)
-    if min(differences) == max(differences):
+        return Estimate(_mean(away) if n else None, None, None, n)
+    mean = _mean(away)
+    if min(away) == max(away):
         return Estimate(mean, mean, mean, n)
-    found = bootstrap((differences,), _mean_along, confidence_level=CONFIDENCE, rng=0).confidence_interval
+    found = bootstrap((away,), _mean_along, confidence_level=CONFIDENCE, rng=0).confidence_interval
     return Estimate(mean, float(found.low), float(found.high), n)
 
 
-def _differences(first: Sequence[float], other: Sequence[float]) -> list[float]:
+def differences(first: Sequence[float], other: Sequence[float]) -> list[float]:
+    """Return other - first of every pair; 0 where rounding alone sets them apart."""
     return [b - a for a, b in zip(first, _rounded(first, other), strict=True)]
 
 

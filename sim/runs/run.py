@@ -29,6 +29,8 @@ class Run:
     """Why it failed."""
     draw: int = 0
     """Of the coefficients over their ranges; 0: their values."""
+    switched: str = ""
+    """The one rule of another release beside the settings, "retention=0.33"; "": all are as set."""
 
     def value(self, key: str) -> Value:
         """Return what a dotted key is set to; None if it is not."""

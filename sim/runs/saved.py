@@ -19,6 +19,7 @@ from sim.runs.columns import long_table, wide_table
 from sim.runs.comparison import SCHEMA_VERSION, Comparison
 from sim.runs.journal import NAME as JOURNAL
 from sim.runs.journal import read_journal
+from sim.runs.rule_effects import to_dict
 from sim.runs.run import Run
 from sim.runs.sizing import Sized
 from sim.runs.stored import StoredComparison, StoredSweep
@@ -77,7 +78,7 @@ def write_comparison(comparison: Comparison, metrics: Sequence[str], folder: Pat
     """Write comparison.json (rows of these numbers), comparison.parquet (all numbers), the scenarios."""
     import tomlkit  # noqa: PLC0415
 
-    write_text(folder / COMPARISON, to_json(comparison.to_dict(metrics)))
+    write_text(folder / COMPARISON, to_json(to_dict(comparison, metrics)))
     write_parquet(long_table(comparison), folder / "comparison.parquet")
     (folder / SETTINGS).mkdir()
     for file, run in {comparison.settings_file(run): run for run in comparison.runs}.items():
@@ -140,6 +141,7 @@ def _single_run(folder: Path, name: str) -> Run:
 
 
 def _compared_runs(folder: Path) -> list[Run]:
+    stored = _read_as(StoredComparison, folder / COMPARISON)
     return [
         Run(
             run.scenario,
@@ -150,8 +152,9 @@ def _compared_runs(folder: Path) -> list[Run]:
             run.notes,
             run.error or "",
             run.draw,
+            run.switched,
         )
-        for run in _read_as(StoredComparison, folder / COMPARISON).runs
+        for run in (*stored.runs, *stored.rule_runs)
     ]
 
 

@@ -24,12 +24,14 @@ class StoredRun(_Stored):
     summary: dict[str, Any] | None
     notes: list[str]
     error: str | None
+    switched: str = ""
 
 
 class StoredComparison(_Stored):
     """comparison.json."""
 
     runs: Annotated[list[StoredRun], Field(min_length=1)]
+    rule_runs: list[StoredRun] = []
 
 
 class SweptRun(_Stored):
