@@ -22,6 +22,7 @@ _NAMES = (
     (Role.BENCH, re.compile(r"bench.*\.json$")),
     (Role.COMMANDS, re.compile(r"^(?:run|commands)\.json$")),
     (Role.ROUTER_LOG, re.compile(r"(?:router|frontend).*\.log(?:\.jsonl)?$")),
+    (Role.ENGINE_LOG, re.compile(r"(?:worker|engine|prefill|decode).*\.log(?:\.jsonl)?$")),
 )
 """How the files of a run are commonly called; the first that fits counts."""
 _ENCODINGS = (
@@ -31,7 +32,7 @@ _ENCODINGS = (
 )
 _WHOLE = (Role.BENCH, Role.COMMANDS)
 """Files that are one JSON object."""
-_TEXT = (Role.METRICS, Role.ROUTER_LOG)
+_TEXT = (Role.METRICS, Role.ROUTER_LOG, Role.ENGINE_LOG)
 
 
 def check_unknown(path: Path) -> str | None:

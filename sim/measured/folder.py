@@ -111,7 +111,7 @@ def way_out() -> Iterator[None]:
 def run_file(path: Path, settings: FileSettings) -> RunFile:
     """Return a file of a role; what the settings leave open of its target and moment, its name says."""
     moment, target = _MOMENT.search(path.name), _TARGET.search(path.name)
-    belongs = settings.role in (Role.METRICS, Role.KV_EVENTS)
+    belongs = settings.role in (Role.METRICS, Role.KV_EVENTS, Role.ENGINE_LOG)
     return RunFile(
         path,
         settings.role,

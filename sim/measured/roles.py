@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sim.base.errors import InputError
 from sim.base.reading import json_object, lines
+from sim.measured.formats.engine_log import is_engine_line
 from sim.measured.formats.log_lines import is_log_line
 
 _HEAD_LINES = 40
@@ -22,6 +23,7 @@ class Role(StrEnum):
     METRICS = "metrics"
     METRICS_SERIES = "metrics-series"
     ROUTER_LOG = "router-log"
+    ENGINE_LOG = "engine-log"
     REQUEST_TRACE = "request-trace"
     KV_EVENTS = "kv-events"
     USAGE = "usage"
@@ -35,6 +37,7 @@ ABOUT = {
     Role.METRICS: "Prometheus text",
     Role.METRICS_SERIES: "Prometheus text, a series",
     Role.ROUTER_LOG: "log of frontend and router",
+    Role.ENGINE_LOG: "log of an engine",
     Role.REQUEST_TRACE: "Dynamo's request trace",
     Role.KV_EVENTS: "vLLM's KV events",
     Role.USAGE: "usage, as the engine answered",
@@ -69,6 +72,8 @@ def sniff(path: Path) -> Role:
     # A damaged line does not make it another file: its reader says what is wrong.
     if 2 * sum(_SAMPLE.match(line) is not None for line in samples) > len(samples):
         return Role.METRICS
+    if any(map(is_engine_line, head)):
+        return Role.ENGINE_LOG
     if any(map(is_log_line, head)):
         return Role.ROUTER_LOG
     if head and head[0].startswith(b"{"):

@@ -9,6 +9,7 @@ from sim.base.errors import InputError
 from sim.measured.commands import Commands, commands
 from sim.measured.folder import Folder, RunFile, read_folder, way_out
 from sim.measured.formats.bench import Bench, read_bench
+from sim.measured.formats.engine_log import EngineLog, read_engine_log
 from sim.measured.formats.flags import Command
 from sim.measured.formats.kv_events import KvEvents, read_kv_events
 from sim.measured.formats.prometheus import Window
@@ -16,6 +17,7 @@ from sim.measured.formats.request_trace import read_request_trace
 from sim.measured.formats.router_log import LoggedDecision, read_router_log
 from sim.measured.formats.usage import read_usage
 from sim.measured.join import Sources, join
+from sim.measured.releases import Release, releases
 from sim.measured.request import MeasuredRequest
 from sim.measured.roles import Role
 from sim.measured.windows import run_windows
@@ -46,13 +48,21 @@ class MeasuredRun:
     kv_events: Mapping[str, KvEvents]
     """By engine."""
     commands: Commands
+    engine_logs: Mapping[str, EngineLog]
+    """By engine, or by the name of a file that does not say whose it is; only those that say anything."""
     notes: tuple[str, ...]
     """What was guessed, left out or could not be joined, a sentence each."""
+
+    @property
+    def releases(self) -> list[Release]:
+        """Which vLLM and which Dynamo it was made with, as far as any file says."""
+        return releases([self.commands], self.engine_logs, self.workers)
 
     @property
     def block_tokens(self) -> int | None:
         """Tokens of a KV block: as the engines say, else as the router."""
         sizes = [worker.block_tokens for worker in self.workers]
+        sizes += [size for log in self.engine_logs.values() for size in log.block_tokens]
         sizes += [request.logged.block_tokens for request in self.requests if request.logged]
         sizes += [request.traced.block_tokens for request in self.requests if request.traced]
         return next((size for size in sizes if size), None)
@@ -80,7 +90,9 @@ def load_run(path: Path) -> MeasuredRun:
 
 def _load(path: Path, folder: Folder) -> MeasuredRun:
     notes: list[str] = []
-    log = read_router_log(*(file.path for file in folder.of(Role.ROUTER_LOG)))
+    # Where Dynamo's frontend and its workers share a file, it is both.
+    written = [*folder.of(Role.ROUTER_LOG), *folder.of(Role.ENGINE_LOG)]
+    log, engine_logs = read_router_log(*(file.path for file in written)), _engine_logs(written)
     if log.n_unjoined_candidates:
         notes.append(f"{log.n_unjoined_candidates} candidates in the router's log without a choice")
     sources = Sources(
@@ -115,6 +127,7 @@ def _load(path: Path, folder: Folder) -> MeasuredRun:
         windows=windows,
         kv_events=kv_events,
         commands=started,
+        engine_logs=engine_logs,
         notes=(*notes, *folder.notes, *log.notes),
     )
 
@@ -136,6 +149,14 @@ def trace_unit_s(folder: Folder, client: Command) -> float | None:
         return None
     unit_s = client.real(TRACE_UNIT)
     return None if unit_s == _MILLISECOND else unit_s
+
+
+def _engine_logs(files: list[RunFile]) -> dict[str, EngineLog]:
+    paths: dict[str, list[Path]] = {}
+    for file in files:
+        paths.setdefault(file.target or file.path.name, []).append(file.path)
+    found = {name: read_engine_log(*of_one) for name, of_one in paths.items()}
+    return {name: log for name, log in found.items() if log != EngineLog()}
 
 
 def _kv_events(files: list[RunFile]) -> dict[str, KvEvents]:

@@ -14,6 +14,7 @@ from sim.results.distribution import PERMILLES, percentile_name
 from sim.results.labels import LATENCY_LABELS, SOURCE_LABELS
 from sim.show.text.page_parts import footnotes, heading, table, thin_note
 from sim.show.text.page_table import Beside, PageTable
+from sim.show.text.versions import rules_line
 
 _LATENCY_LABELS = {**LATENCY_LABELS, "client_wait_s": "Sent late by"}
 _PULLED = "from prefill workers"
@@ -35,6 +36,7 @@ def render(summary: Mapping[str, Any], title: str) -> RenderableType:
     spaced = [piece for part in shown for piece in (Text(), part)]
     return Group(
         heading(title, _detail(summary)),
+        *rules_line([summary]),
         *spaced,
         footnotes(thin_note(summary["thin_percentiles"]), summary["notes"]),
     )

@@ -17,6 +17,7 @@ from sim.measured.formats.kv_events import EventType, KvEvents
 from sim.measured.formats.prometheus import Histogram
 from sim.measured.formats.router_log import LoggedDecision
 from sim.measured.overlap import overlap
+from sim.measured.releases import named, strangers
 from sim.measured.run import MeasuredRun
 from sim.measured.windows import FRONTEND
 from sim.measured.workers import DURATIONS, SOURCES, MeasuredWorker
@@ -28,13 +29,14 @@ SCHEMA_VERSION = 1
 
 def summarise(run: MeasuredRun) -> dict[str, Any]:
     """Return the numbers of a run, ready for JSON: SI units, None where nothing was measured."""
-    prefill, latencies = _prefill(run), _latencies(run)
+    prefill, latencies, found = _prefill(run), _latencies(run), run.releases
     return {
         "schema_version": SCHEMA_VERSION,
         "files": [
             {"name": file.path.name, "role": file.role.value, "target": file.target, "moment": file.moment}
             for file in run.folder.files
         ],
+        "versions": named(found),
         "requests": _requests(run),
         "duration_s": run.bench.duration_s if run.bench else None,
         "max_concurrency": run.bench.max_concurrency if run.bench else None,
@@ -50,7 +52,12 @@ def summarise(run: MeasuredRun) -> dict[str, Any]:
         "queue": _queues(run.workers),
         "preemptions": _total(worker.counters.preemptions for worker in run.workers if worker.counters),
         "workers": [_worker(run, worker) for worker in run.workers],
-        "notes": [*run.notes, *_counted_otherwise(prefill), *(run.trace.notes if run.trace else ())],
+        "notes": [
+            *run.notes,
+            *strangers(found),
+            *_counted_otherwise(prefill),
+            *(run.trace.notes if run.trace else ()),
+        ],
     }
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sim.base.errors import InputError
+from sim.hardware.gdn_kernel import saves_inside
 from sim.measured.mirror.found import Found, KeyPath, Setting
 from sim.measured.mirror.model import CACHED
 from sim.measured.run import MeasuredRun
@@ -143,13 +144,22 @@ def _settings(scenario: Scenario, told: Mapping[KeyPath, Setting]) -> Iterator[E
         key = ".".join(path)
         if path[0] not in _SECTIONS or key in (*_ELSEWHERE, *_NOT_REPLAYED):
             continue
-        ours = scenario.max_model_len if key == "engine.max_model_len" else _value(scenario, path)
+        ours = _ours(scenario, path)
         theirs = tuple(setting.value) if isinstance(setting.value, list) else setting.value
         if ours != theirs:
             yield EngineDifference(key, setting.value, setting.source, ours, decisive=False)
 
 
-def _value(scenario: Scenario, path: KeyPath) -> Any:
+def _ours(scenario: Scenario, path: KeyPath) -> Any:
+    """Return a setting of the scenario, or what it comes to where it is open."""
+    engine, key = scenario.engine, ".".join(path)
+    if key == "engine.max_model_len":
+        return scenario.max_model_len
+    if key == "engine.prefix_cache_retention_interval":
+        return "dense" if engine.retention_tokens is None else engine.retention_tokens
+    if key == "engine.gdn_prefill_backend":
+        inside = saves_inside(scenario.model, scenario.gpu, engine.gdn_prefill_backend)
+        return "flashinfer" if inside else "triton"
     found: Any = scenario
     for name in path:
         found = getattr(found, name, None)

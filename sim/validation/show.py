@@ -10,6 +10,7 @@ from rich.text import Text
 from sim.base import words
 from sim.base.words import exactly
 from sim.show.text.page_parts import footnotes, heading, table
+from sim.show.text.versions import rules_line
 from sim.validation.predictions.quantities import LABELS
 from sim.validation.refused import Refused
 from sim.validation.router_log.show_log import render_log
@@ -24,7 +25,8 @@ def render(runs: Sequence[Mapping[str, Any]], scenario: str) -> RenderableType:
     """Return the results of `sim.validation.validate.validate`, ready to print."""
     parts: list[RenderableType] = []
     for run in runs:
-        parts += [heading(run["title"], f"validated on {scenario}"), Text(), *_warnings(run)]
+        head = heading(run["title"], f"validated on {scenario}")
+        parts += [head, *rules_line([run]), Text(), *_warnings(run)]
         if run["forced"]:
             parts += [*_forced(run["forced"], run["repeats"]), Text()]
         if run["free"]:

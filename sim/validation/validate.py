@@ -9,6 +9,7 @@ from typing import Any, Literal
 from sim.base.errors import InputError
 from sim.measured.mirror.toml import still_examples
 from sim.measured.run import load_run
+from sim.simulation.versions import versions_of
 from sim.validation.as_json import (
     differences_json,
     forced_json,
@@ -150,6 +151,7 @@ def _validated(case: ValidationCase, wanted: Wanted, fitted: Fitted | None) -> d
     return {
         "schema_version": SCHEMA_VERSION,
         "title": run.title,
+        "versions": versions_of(case.scenario),
         "forced": forced_json(by_force) if by_force else None,
         "free": free_json(freely) if freely else None,
         "timed": timed_json(simulated, fitted) if simulated else None,

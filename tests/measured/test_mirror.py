@@ -167,6 +167,8 @@ def test_metrics_and_log_tell_what_commands_do_not() -> None:
         "engine.kv_blocks": 320,
         "engine.block_size": 16,
         "router.policy": "kv",
+        # Dynamo 1.6 logs no costs.
+        "router.version": "1.5",
         "router.prefill_load_scale": 1.0,
         "router.overlap_score_credit": 1.0,
     }
@@ -221,7 +223,7 @@ def test_a_run_becomes_a_scenario(tmp_path: Path) -> None:
     text = out.read_text(encoding="utf-8")
     assert 'path = "run/trace.jsonl"' in text
     assert "max_num_seqs = 16     # --max-num-seqs" in text
-    assert "# Not told, so the default holds: engine.max_num_batched_tokens." in text
+    assert "# Not told, so the default holds: engine.version, engine.max_num_batched_tokens." in text
 
 
 def test_commands_given_win_over_those_of_the_run(tmp_path: Path) -> None:

@@ -87,8 +87,9 @@ def test_another_cluster_ends_with_2_unless_it_is_asked_for() -> None:
     assert "engine.block_size: recorded 16 (vllm:cache_config_info of worker0), here 80" in result.stderr
     result = call(*arguments, "--allow-differences")
     assert result.exit_code == 0
-    head = result.stdout.splitlines()[2]
-    assert head.startswith("Not the recorded engines: engine.block_size: recorded 16")
+    rules, _, first = result.stdout.splitlines()[1:4]
+    assert rules == "router Dynamo 1.5, engine vLLM 0.28"
+    assert first.startswith("Not the recorded engines: engine.block_size: recorded 16")
 
 
 def test_a_fit_to_other_engines_is_refused(tmp_path: Path) -> None:

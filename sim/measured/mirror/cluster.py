@@ -18,7 +18,9 @@ from sim.measured.mirror.metrics import (
     tell_pools,
 )
 from sim.measured.mirror.model import path_from, tell_model
+from sim.measured.mirror.releases import tell_engine_logs, tell_releases
 from sim.measured.mirror.unread import leave_unread
+from sim.measured.releases import releases
 from sim.measured.roles import Role
 from sim.measured.run import TRACE_UNIT, MeasuredRun, trace_unit_s
 from sim.measured.workers import find_workers
@@ -49,8 +51,9 @@ class MirroredCluster:
 def mirror(cluster: MirroredCluster, folder: Path | None = None) -> Found:
     """Return the settings that the sources tell; the paths among them start at `folder`, or are absolute.
 
-    What engines and frontend export of themselves wins over their command lines, and these over the router's
-    log; only how many engines there are, several command lines know better than what metrics were kept.
+    What engines and frontend export of themselves, and engines' logs, win over command lines, and these over
+    the router's log; only how many engines there are, several command lines know better than what metrics
+    were kept.
 
     Raises:
         InputError: a source contradicts itself, or an option's value is not what it must be.
@@ -64,7 +67,10 @@ def mirror(cluster: MirroredCluster, folder: Path | None = None) -> Found:
     if len(engines) == 1:
         # One command line that all engines share does not say how many they are.
         tell_pools(workers, found)
+    logs = run.engine_logs if run else {}
+    tell_releases(releases(commands, logs, workers), found)
     tell_blocks(workers, found)
+    tell_engine_logs(logs, found)
     split = is_split(engines) or any(worker.pool != "aggregated" for worker in workers)
     tell_gauges(windows, found, disaggregated=split)
     tell_engines(engines, found)

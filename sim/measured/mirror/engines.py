@@ -1,4 +1,4 @@
-"""What the command lines of vLLM engines (0.28.0), plain or Dynamo's, say of a scenario."""
+"""What the command lines of vLLM engines (0.28.0, 0.33.0), plain or Dynamo's, say of a scenario."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -8,6 +8,7 @@ from sim.base.reading import json_object
 from sim.measured.formats.flags import Command
 from sim.measured.mirror.dtypes import tell_kv_dtype, tell_state_dtype
 from sim.measured.mirror.found import Found
+from sim.measured.mirror.releases import tell_kernel, tell_newer, tell_retention
 from sim.measured.mirror.unread import leave_unread, shown
 
 _WHOLE = {
@@ -16,8 +17,15 @@ _WHOLE = {
     "max-num-batched-tokens": "engine.max_num_batched_tokens",
     "max-model-len": "engine.max_model_len",
     "long-prefill-token-threshold": "engine.long_prefill_token_threshold",
+    "max-num-active-seqs": "engine.max_num_active_seqs",
+    "max-num-queued-reqs": "engine.max_num_queued_reqs",
+    "max-num-queued-tokens": "engine.max_num_queued_tokens",
+    "prefill-schedule-interval": "engine.prefill_schedule_interval",
 }
 _BLOCKS = "num-gpu-blocks-override"
+_RETENTION = "prefix-cache-retention-interval"
+_ADAPTIVE = "long-prefill-token-threshold-adaptive"
+_KERNEL = "gdn-prefill-backend"
 _PARALLEL = ("tensor-parallel-size", "pipeline-parallel-size", "data-parallel-size")
 _MODEL = ("model", "model-path")
 _POOL = ("disaggregation-mode", "is-prefill-worker", "is-decode-worker")
@@ -28,6 +36,9 @@ READ = frozenset(
         *_MODEL,
         *_POOL,
         _BLOCKS,
+        _RETENTION,
+        _ADAPTIVE,
+        _KERNEL,
         "async-scheduling",
         "dtype",
         "enable-prefix-caching",
@@ -44,7 +55,13 @@ READ = frozenset(
 """Options that something is made of, or that are refused a setting with a word."""
 _CONNECTOR_KEYS = frozenset({"kv_connector", "kv_role", "kv_connector_extra_config"})
 _OFFLOAD_KEYS = frozenset(
-    {"cpu_bytes_to_use", "eviction_policy", "offload_prompt_only", "self_describing_kv_events"}
+    {
+        "cpu_bytes_to_use",
+        "eviction_policy",
+        "offload_prompt_only",
+        "self_describing_kv_events",
+        "sync_load_budget_bytes",
+    }
 )
 _WEIGHTS = {"fp8": "fp8"}
 _FULL_WIDTH = ("auto", "bfloat16", "half", "float16")
@@ -65,6 +82,7 @@ def tell_engines(engines: Sequence[Command], found: Found) -> None:
         raise InputError(
             "some engines have --disaggregation-mode and others have not: a scenario has one of both layouts"
         )
+    tell_newer(engines, found)
     disaggregated = bool(pools["prefill"] or pools["decode"])
     layout = ("prefill", "decode") if disaggregated else ("aggregated",)
     for pool in layout:
@@ -116,6 +134,12 @@ def _tell_engine(engine: Command, pool: str, whose: str, found: Found) -> None:
     found.tell(
         "engine.async_scheduling", engine.switch("async-scheduling"), f"--[no-]async-scheduling{whose}"
     )
+    found.tell(
+        "engine.long_prefill_token_threshold_adaptive", engine.switch(_ADAPTIVE), f"--[no-]{_ADAPTIVE}{whose}"
+    )
+    tell_retention(engine.value(_RETENTION), f"--{_RETENTION}{whose}", found)
+    if (kernel := engine.value(_KERNEL)) not in (None, "auto"):
+        tell_kernel(kernel, f"--{_KERNEL} {kernel}{whose}", found)
     _tell_formats(engine, whose, found)
     if engine.switch("enable-prefix-caching") is False:
         found.not_like("--no-enable-prefix-caching: the simulator's engines always reuse prefixes")
@@ -186,6 +210,7 @@ def _tell_offload(extra: Mapping[str, Any], pool: str, source: str, found: Found
     )
     found.tell("offload.cpu_bytes", extra.get("cpu_bytes_to_use"), source)
     found.tell("offload.eviction_policy", extra.get("eviction_policy"), source)
+    found.tell("engine.sync_load_budget_bytes", extra.get("sync_load_budget_bytes"), source)
     found.tell("offload.offload_prompt_only", extra.get("offload_prompt_only"), source)
     if "self_describing_kv_events" in extra:
         describing = "self-describing" if extra["self_describing_kv_events"] else "placeholder"

@@ -7,7 +7,9 @@ from sim.measured.formats.prometheus import Scrape, Window
 from sim.measured.formats.router_log import LoggedDecision
 from sim.measured.mirror.dtypes import tell_kv_dtype, tell_state_dtype
 from sim.measured.mirror.found import Found
+from sim.measured.mirror.releases import tell_retention
 from sim.measured.workers import MeasuredWorker
+from sim.router.rules import RULES
 
 _LIMITS = {
     "dynamo_frontend_model_kv_cache_block_size": "engine.block_size",
@@ -35,6 +37,7 @@ def tell_blocks(workers: Sequence[MeasuredWorker], found: Found) -> None:
         found.tell("engine.block_size", worker.block_tokens, source)
         tell_kv_dtype(worker.config.get("cache_dtype"), source, found)
         tell_state_dtype(worker.config.get("mamba_ssm_cache_dtype"), source, found)
+        tell_retention(worker.config.get("prefix_cache_retention_interval"), source, found)
         if worker.config.get("enable_prefix_caching") == "False":
             found.not_like(f"no prefix caching by {source}: the simulator's engines always reuse prefixes")
 
@@ -94,6 +97,8 @@ def tell_decisions(decisions: Sequence[LoggedDecision], found: Found) -> None:
         found.note("the router's log has no costs: its policy is not told")
         return
     found.tell("router.policy", "kv", source)
+    logging = [version for version, rules in RULES.items() if rules.logs_costs]
+    found.tell("router.version", logging[-1], f"costs in {source}, which no later release logs")
     scales = {candidate.prefill_load_scale for candidate in candidates} - {None}
     if len(scales) == 1:
         found.tell("router.prefill_load_scale", scales.pop(), source)

@@ -27,7 +27,10 @@ _NOT_THE_MODEL = "an example, NOT the cluster's model"
 _WHOLE_MODEL = ("preset", "config", "name")
 """Keys that a model starts from; the others change something of it."""
 _EXPECTED: tuple[KeyPath, ...] = (
-    *(("engine", key) for key in ("block_size", "kv_blocks", "max_num_seqs", "max_num_batched_tokens")),
+    *(
+        ("engine", key)
+        for key in ("version", "block_size", "kv_blocks", "max_num_seqs", "max_num_batched_tokens")
+    ),
     ("engine", "max_model_len"),
     ("router", "policy"),
     ("replay", "client"),

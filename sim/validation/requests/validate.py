@@ -10,6 +10,7 @@ from sim.base.sums import added
 from sim.hardware.coefficient_file import FittedRun
 from sim.measured.formats.requests_csv import RequestsFile, RequestsRun
 from sim.scenario.scenario import Scenario
+from sim.simulation.versions import versions_of
 from sim.validation.requests.kinds import kind_of
 from sim.validation.requests.latencies import PERCENTILES, errors, measured, predicted, request_error
 from sim.validation.requests.laws import Law, laws
@@ -76,6 +77,7 @@ def validate_requests(
     ]
     return {
         "schema_version": SCHEMA_VERSION,
+        "versions": versions_of(scenario),
         "file": {"name": file.path.name, "sha256": file.sha256},
         "step_times": times.summary,
         "laws": [{"name": law.name, "label": law.label} for law in tried],
