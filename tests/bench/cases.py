@@ -1,10 +1,12 @@
-"""What is compared with Dynamo's replay: our scenario, and the same for the replay.
+"""What is measured: cases that Dynamo's replay has too, and those of ours alone.
 
-Common to all: no time in front of the engines, steps of at most 8,192 tokens and 256 requests, Dynamo's
-router with its defaults. Requests leave at the trace's times, agents' a delay after the answer before them.
+Common to what both have: no time in front of the engines, steps of at most 8,192 tokens and 256 requests,
+Dynamo's router with its defaults. Requests leave at the trace's times, agents' a delay after the answer
+before them.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 
@@ -48,4 +50,37 @@ CASES = {
             agents=True,
         ),
     )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCase:
+    """One measurement of ours alone: a shipped scenario, and variants of it side by side."""
+
+    about: str
+    scenario: str
+    overrides: tuple[str, ...]
+    """Of all variants."""
+    variants: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: {"": ()})
+    """What each sets besides."""
+    repeat: int = 0
+    """Seeds of a sweep over the lists among the overrides; 0: one run."""
+
+
+_TALK = {"": (), "fast-forward off": ("engine.fast_forward=false",)}
+_SWEPT = ("router.overlap_score_credit=0:2:0.25", "workload.sessions=12:28:8")
+OWN_CASES = {
+    "talk": (
+        OwnCase("8 workers of the talk, 28 sessions, host RAM", "agg8", ("workload.sessions=28",), _TALK),
+        OwnCase("2P6D of the talk, 28 sessions, host RAM", "2p6d", ("workload.sessions=28",), _TALK),
+    ),
+    "sweep": (OwnCase("135 runs: 9 credits x 3 session counts x 5 seeds", "agg8", _SWEPT, repeat=5),),
+    "sweep-ninth": (
+        OwnCase(
+            "15 runs: 5 credits x 3 session counts",
+            "agg8",
+            ("router.overlap_score_credit=0:2:0.5", _SWEPT[1]),
+            repeat=1,
+        ),
+    ),
 }

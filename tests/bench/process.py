@@ -7,7 +7,6 @@ this stays small, and imports nothing but the standard library.
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,16 +16,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 class MeasurementError(Exception):
     """A measured process failed."""
-
-
-def ours(scenario: Path, *overrides: str) -> dict[str, Any]:
-    """Measure the simulator of this checkout: see `tests.bench.ours`.
-
-    Raises:
-        MeasurementError: it failed.
-
-    """
-    return measured([sys.executable, "-m", "tests.bench.ours", str(scenario), *overrides])
 
 
 def measured(

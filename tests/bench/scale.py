@@ -15,9 +15,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.bench.builds import COMPILED, PLAIN, Build, add_build_options, asked_builds
 from tests.bench.cases import CASES
 from tests.bench.options import positives
-from tests.bench.process import MeasurementError, ours
+from tests.bench.process import MeasurementError
 from tests.bench.synthetic import REQUESTS_PER_S, write_trace
 from tests.bench.table import number
 
@@ -50,11 +51,13 @@ class Point(NamedTuple):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit status."""
     options = parse(arguments)
+    [build] = options.builds
+    print(f"measured: {build.name} build", flush=True)
     try:
         for name, points in series(options):
             print(f"\n{name}\n{line(COLUMNS)}", flush=True)
             for point in points:
-                print(line(measure(point, options.seed)), flush=True)
+                print(line(measure(point, options.seed, build)), flush=True)
     except MeasurementError as error:
         print(f"Error: {error}", file=sys.stderr)
         return 1
@@ -74,7 +77,10 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         )
     parser.add_argument("--quick", action="store_true", help="few and small points: less than a minute")
     parser.add_argument("--seed", type=int, default=0, help="of the trace; default: 0")
-    return parser.parse_args(arguments)
+    add_build_options(parser, (PLAIN, COMPILED))
+    options = parser.parse_args(arguments)
+    options.builds = asked_builds(options, parser)
+    return options
 
 
 def series(options: argparse.Namespace) -> Iterator[tuple[str, list[Point]]]:
@@ -95,12 +101,12 @@ def series(options: argparse.Namespace) -> Iterator[tuple[str, list[Point]]]:
                 yield "tokens of a block", [Point(fixed, 8, n) for n in numbers]
 
 
-def measure(point: Point, seed: int) -> list[str]:
+def measure(point: Point, seed: int, build: Build) -> list[str]:
     """Run one point; return the cells of its row."""
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "trace.jsonl"
         write_trace(trace, point.requests, REQUESTS_PER_S * point.workers, seed)
-        run = ours(
+        run = build.measured(
             CASES["agg8"].scenario,
             f"workload.path={trace}",
             f"workers.count={point.workers}",

@@ -63,3 +63,27 @@ def number(value: float) -> str:
 
 def _line(name: str, cells: Sequence[str]) -> str:
     return f"{name:{_NAME}}" + "".join(f"{cell:{_CELL}}" for cell in cells).rstrip()
+
+
+def side_by_side(title: str, sides: Mapping[str, Runs]) -> list[str]:
+    """Return a table with a row a side: medians, and CPU time with its range and beside the first side's."""
+    first = next(iter(sides.values()))
+    name_width = max(map(len, sides)) + 2
+    count = f"{first[0]['num_runs']:,} runs, " if "num_runs" in first[0] else ""
+    count += f"{first[0]['num_requests']:,} requests, "
+    count += f"medians of {len(first)} rounds" if first[1:] else "1 round"
+    heads = f"{'':{name_width}}{'wall s':>8}  {'CPU s':<24}{'ms/request':>11}{'peak MiB':>10}{'CPU':>8}"
+    lines = ["", f"{title}  {count}", heads]
+    for name, runs in sides.items():
+        cpu_s = [run["cpu_s"] for run in runs]
+        middle, wall_s, mib = (
+            median(cpu_s),
+            *(median(run[k] for run in runs) for k in ("wall_s", "peak_rss_mib")),
+        )
+        ratio = middle / median(run["cpu_s"] for run in first)
+        each_ms = 1000 * middle / runs[0]["num_requests"]
+        lines.append(
+            f"{name:{name_width}}{number(wall_s):>8}  {spread(cpu_s, middle):<24}{number(each_ms):>11}"
+            f"{number(mib):>10}{ratio:>7.2f}x"
+        )
+    return lines
