@@ -54,7 +54,7 @@ class Measuring:
     def end(self, waits: Mapping[int, Mapping[int, str]]) -> None:
         """The run is over; `waits` says by worker what each request that is left there waits for."""
         replay, recorder = self._replay, self._recorder
-        recorder.close(self._clock.now_s, replay.unsent, waits)
+        recorder.close(self._clock.now_s, () if self.is_over else replay.unsent, waits)
         requests = recorder.rows.tables["requests"]
         if (tags := replay.tags(requests.values("index").values.tolist())) is not None:
             mark_tags(requests, tags)

@@ -204,7 +204,8 @@ class Recorder:
                 self._continued.add(admission.request.request_id)
             else:
                 self._admitted(worker, admission)
-        self.kv(worker, events)
+        if events:
+            self.kv(worker, events)
         # Decodes compute what was generated, but for the last token of a prompt, and what is computed again.
         late = [(request, n) for request, n in plan.decodes if not request.outputs or request.preemptions]
         for request, tokens in plan.prefills + late:
@@ -252,7 +253,8 @@ class Recorder:
 
     def processed(self, worker: int, output: StepOutput, events: list[KvEvent], now_s: float) -> None:
         """See `Observer`."""
-        self.kv(worker, events)
+        if events:
+            self.kv(worker, events)
         for request, tokens in output.tokens:
             record = self.records[request.request_id]
             if request.outputs == tokens:

@@ -22,6 +22,8 @@ class ChunkSizes:
         threshold: PrefillThreshold,
         stops: ChunkStops,
     ) -> None:
+        self.varies = threshold.varies
+        """Whether the bounds of a step have to be asked for: `begin_step`."""
         self._threshold = threshold
         self._long_prefill_tokens = threshold.tokens
         self._stops = stops
@@ -32,8 +34,7 @@ class ChunkSizes:
 
     def begin_step(self, requests: int) -> None:
         """A step is planned while so many requests run or wait."""
-        if self._threshold.varies:
-            self._long_prefill_tokens = self._threshold.of_step(requests)
+        self._long_prefill_tokens = self._threshold.of_step(requests)
 
     def of_running(self, request: ActiveRequest, budget: int) -> int:
         """Tokens of a running request, its drafts among them; 0: it is passed over."""
@@ -43,7 +44,8 @@ class ChunkSizes:
         tokens = request.uncomputed + request.drafts
         if tokens > 1:
             tokens = min(self._capped(tokens), budget)
-        tokens = min(tokens, self._max_model_len - 1 - computed)
+        left = self._max_model_len - 1 - computed
+        tokens = min(tokens, left)
         if self._recurrent:
             tokens = self._cut(request, computed, tokens)
         return self._leave_lookahead(request, computed, tokens) if self._prefill_lookahead > 1 else tokens

@@ -96,7 +96,12 @@ class Engine:
             return True
         if self.offload is not None:
             return self.has_work
-        return any(not request.ends for request in scheduler.running)
+        for request in scheduler.running:  # no `any`, which makes a generator for what the first one says
+            if not request.ends:
+                break
+        else:
+            return False
+        return True
 
     @property
     def livelocked(self) -> bool:
@@ -137,25 +142,27 @@ class Engine:
 
     def schedule(self) -> StepPlan:
         """Plan the next step; it is in flight until `complete`."""
-        plan = self.steady.repeat() or self._schedule_anew()
+        plan = self.scheduler.repeat() if self.steady.across_blocks else None
+        if plan is None:
+            plan = self._schedule_anew()
         self.steps.append(plan)
         return plan
 
     def _schedule_anew(self) -> StepPlan:
         # What is left of requests that ended may be stored in the step after.
-        may_store = self.offload is not None and self._finished_unreported
+        offload = self.offload
+        may_store = offload is not None and self._finished_unreported
         self._finished_unreported = False
-        before, failed_before = self.steady.standing(), self._failed_stores()
+        before = self.steady.standing()
+        failed_before = 0 if offload is None else offload.failed_stores
         plan = self.scheduler.schedule()
-        self.failed_stores = self._failed_stores() - failed_before
+        if offload is not None:
+            self.failed_stores = offload.failed_stores - failed_before
         plan.steady = not may_store and self.speculation is None and self.steady.is_steady(plan, before)
         if plan.preempted:
             self._barren_steps += 1
             self.preempted += plan.preempted
         return plan
-
-    def _failed_stores(self) -> int:
-        return self.offload.failed_stores if self.offload is not None else 0
 
     def complete(
         self,
@@ -180,7 +187,7 @@ class Engine:
             self._job_done(job_id, order)
         if pulled or read:
             self.hear(pulled, read)
-        return StepOutput(given, finished, self.publish())
+        return StepOutput(given, finished, self._events.publish())
 
     def hear(self, pulled: Iterable[int], read: Iterable[int]) -> None:
         """Take note of requests whose pull has ended, and let those go that were read by another engine."""

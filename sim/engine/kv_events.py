@@ -21,14 +21,18 @@ class KvEvents:
 
     def drain_events(self) -> list[KvEvent]:
         """Events since the last call, as they happened, published or not."""
-        self._collect()
+        if self._offload is not None or self._pool.events:
+            self._collect()
         news, self._seen = self._seen, []
         return news
 
     def publish(self) -> list[KvEvent]:
         """Events not published yet: the device's first, then those of the tiers below."""
-        self._collect()
+        if self._offload is not None or self._pool.events:
+            self._collect()
         device, self._device = self._device, []
+        if self._offload is None:
+            return device
         below, self._below = self._below, []
         return device + below
 

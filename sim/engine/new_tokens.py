@@ -36,8 +36,10 @@ class NewTokens:
 
     def _receive_single(self, plan: StepPlan) -> tuple[list[Chunk], list[ActiveRequest]]:
         received = plan.emitting
-        if any(request.stale for request in received):
-            received = [request for request in received if not self._is_stale(request, 1)]
+        for request in received:
+            if request.stale:
+                received = [other for other in received if not self._is_stale(other, 1)]
+                break
         finished = [request for request in received if self._receive_tokens(request, 1)]
         return [(request, 1) for request in received], finished
 
@@ -85,8 +87,9 @@ class NewTokens:
 
     def _receive_tokens(self, request: ActiveRequest, tokens: int) -> bool:
         """Hand a request its tokens, up to its last; return whether that was among them."""
-        left = min(request.output_tokens - request.outputs, self._max_model_len - request.num_tokens)
-        tokens = min(tokens, max(left, 1))
+        if tokens > 1:
+            left = min(request.output_tokens - request.outputs, self._max_model_len - request.num_tokens)
+            tokens = min(tokens, max(left, 1))
         request.outputs += tokens
         request.placeholders -= tokens
         if self._async_scheduling and request.status is Status.RUNNING:

@@ -54,7 +54,3 @@ class SteadyDecode:
         if plan.steady or not self.across_blocks:
             return plan.steady
         return self.all_decode(plan) and not plan.freed_after
-
-    def repeat(self) -> StepPlan | None:
-        """Plan the next step if that is the last one over again; None: ask the scheduler."""
-        return self._scheduler.repeat() if self.across_blocks else None

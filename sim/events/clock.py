@@ -8,7 +8,7 @@ within a phase by entity id.
 
 from collections.abc import Callable
 from enum import IntEnum
-from heapq import heappush
+from heapq import heappop, heappush
 from typing import Any, Protocol
 
 import simpy
@@ -41,14 +41,22 @@ class Onlooker(Protocol):
 
 
 class _Moment:
-    """What SimPy needs of an event that only calls back when its time has come."""
+    """An event that only calls back when its time has come, and what SimPy needs of one."""
 
-    __slots__ = ("callbacks",)
+    __slots__ = ("act",)
     _ok = True
 
     def __init__(self, act: Callable[[], None]) -> None:
-        # SimPy leaves None in place of the list when it calls what is in it.
-        self.callbacks: Any = [lambda _: act()]
+        self.act = act
+
+    @property
+    def callbacks(self) -> Any:
+        """What SimPy's own loop calls; it leaves None in place of the list."""
+        return [lambda _: self.act()]
+
+    @callbacks.setter
+    def callbacks(self, _: Any) -> None:
+        pass
 
 
 class Clock(simpy.Environment):
@@ -103,4 +111,11 @@ class Clock(simpy.Environment):
             if next_s >= due_s:
                 onlooker.look(next_s)
                 due_s = onlooker.due_s
-            self.step()
+            event = queue[0][3]
+            if type(event) is not _Moment:
+                self.step()
+                continue
+            heappop(queue)
+            self._now = next_s
+            act: Callable[[], None] = event.act
+            act()

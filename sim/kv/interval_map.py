@@ -23,7 +23,7 @@ class IntervalMap(Generic[V]):
     def __init__(self, empty: V) -> None:
         self.empty = empty
         self._pages: dict[int, tuple[list[int], list[V]]] = {}
-        """Starts of the segments of a page, ascending from the page's own start, and their values."""
+        """Starts of the segments of a page, ascending, behind them the page's end; and their values."""
 
     def __bool__(self) -> bool:
         """Whether any number has a value other than `empty`."""
@@ -50,13 +50,12 @@ class IntervalMap(Generic[V]):
                 continue
             starts, values = page
             at = bisect_right(starts, start)
-            last = len(starts)
-            while at < last and (upto := starts[at]) < end:
+            if end == stop <= starts[at] and not found:
+                return [(start, stop, values[at - 1])]
+            while (upto := starts[at]) < end:
                 _append(found, start, upto, values[at - 1])
                 start = upto
                 at += 1
-            if end == stop and not found:
-                return [(start, stop, values[at - 1])]
             _append(found, start, end, values[at - 1])
             start = end
         return found
@@ -64,9 +63,8 @@ class IntervalMap(Generic[V]):
     def changed(self) -> list[tuple[int, int, V]]:
         """Return (start, stop, value) of the segments that are not `empty`, in no order, none past a page."""
         found: list[tuple[int, int, V]] = []
-        for number, (starts, values) in self._pages.items():
-            stops = [*starts[1:], (number + 1) << PAGE_BITS]
-            segments = zip(starts, stops, values, strict=True)
+        for starts, values in self._pages.values():
+            segments = zip(starts, starts[1:], values, strict=False)
             found += [segment for segment in segments if segment[2] != self.empty]
         return found
 
@@ -79,30 +77,29 @@ class IntervalMap(Generic[V]):
             end = page_end if page_end < stop else stop
             page = pages.get(number)
             if page is None:
-                page = pages[number] = ([number << PAGE_BITS], [self.empty])
+                page = pages[number] = ([number << PAGE_BITS, page_end], [self.empty])
             starts, values = page
             high = bisect_right(starts, start)
-            piece_end = starts[high] if high < len(starts) else page_end
-            if end <= piece_end:
-                value = change(values[high - 1])
-                if value != values[high - 1]:
-                    _update_piece(page, high, (start, end, piece_end), value)
+            if end <= starts[high]:
+                before = values[high - 1]
+                value = change(before)
+                if value != before:
+                    _update_piece(page, high, start, end, value)
             else:
-                _update_page(page, (start, end, page_end), change)
-            if len(starts) == 1 and values[0] == self.empty:
+                _update_page(page, high, start, end, change)
+            if values[0] == self.empty and len(values) == 1:
                 del pages[number]
             start = end
 
 
-def _update_piece(page: tuple[list[int], list[V]], high: int, bounds: tuple[int, int, int], value: V) -> None:
+def _update_piece(page: tuple[list[int], list[V]], high: int, start: int, end: int, value: V) -> None:
     """Give a range inside the segment before `high` another value: cut the segment, or join others."""
     starts, values = page
-    start, end, piece_end = bounds
     low = high - 1
-    if end < piece_end:
+    if end < starts[high]:
         starts.insert(high, end)
         values.insert(high, values[low])
-    elif high < len(starts) and values[high] == value:
+    elif high < len(values) and values[high] == value:
         del starts[high], values[high]
     if starts[low] < start:
         starts.insert(high, start)
@@ -114,15 +111,15 @@ def _update_piece(page: tuple[list[int], list[V]], high: int, bounds: tuple[int,
 
 
 def _update_page(
-    page: tuple[list[int], list[V]], bounds: tuple[int, int, int], change: Callable[[V], V]
+    page: tuple[list[int], list[V]], high: int, start: int, end: int, change: Callable[[V], V]
 ) -> None:
-    """Put new segments in place of those that a range touches; join what became equal, at both ends too."""
+    """Put new segments in place of those that a range touches, the first of them before `high`.
+
+    What became equal is joined, at both ends too.
+    """
     starts, values = page
-    start, end, page_end = bounds
-    low = bisect_right(starts, start) - 1
-    high = low + 1
-    count = len(starts)
-    while high < count and starts[high] < end:
+    low = high - 1
+    while starts[high] < end:
         high += 1
     new_starts: list[int] = []
     new_values: list[V] = []
@@ -136,14 +133,12 @@ def _update_page(
         if not new_values or new_values[-1] != value:
             new_starts.append(at)
             new_values.append(value)
-        if place + 1 < high:
-            at = starts[place + 1]
-    after = starts[high] if high < count else page_end
-    if end < after:
+        at = starts[place + 1]
+    if end < starts[high]:
         if new_values[-1] != values[high - 1]:
             new_starts.append(end)
             new_values.append(values[high - 1])
-    elif high < count and new_values[-1] == values[high]:
+    elif high < len(values) and new_values[-1] == values[high]:
         high += 1
     low = before if before >= 0 else low
     starts[low:high] = new_starts

@@ -36,6 +36,17 @@ class Decision(NamedTuple):
     """How many candidates share the least cost."""
 
 
+class _Settings(NamedTuple):
+    """What holds for a request with some overrides."""
+
+    overrides: Overrides
+    """Those that count."""
+    weights: Weights
+    """Of the formula."""
+    reuse: bool
+    """Whether blocks are reused."""
+
+
 class Router:
     """One router of a pool of ranks. Pure: it is told the time, and every call first brings it up to then.
 
@@ -85,7 +96,9 @@ class Router:
             self._caches = caches_of(config, ranks, block_size, total_kv_blocks)
         if service and not self._rules.service_guesses:
             self._caches.guessed = None
-        self._resolved: dict[Overrides, tuple[Weights, bool]] = {}
+        self._resolved: dict[Overrides, _Settings] = {}
+        self._latest = NO_OVERRIDES, self._resolve(NO_OVERRIDES)
+        """The overrides of the request before, and what holds with them: mostly those of the next one too."""
         self._expiry = expiry or SecondChance(config.active_request_expiry_secs)
         self._reported = ReportedPrefill(ranks, config.report_delay_s) if config.limits_prefill else None
         self._prefill_s = prefill_s if config.prefill_load_model == "aic" else None
@@ -112,7 +125,7 @@ class Router:
         """
         self._expiry.look(self.loads, now_s)
         self._check_blocks(query)
-        weights, reuse = self._settings(query.overrides)
+        _, weights, reuse = self._settings(query.overrides)
         ranks, among = self._eligible.of(query)
         blocks = BlockRuns.of(query.blocks)
         _, active_blocks, requests = self.loads.columns()
@@ -136,8 +149,9 @@ class Router:
         Raises as `terms` does, and ValueError if the policy returns a rank that is not a candidate.
         """
         terms = self.terms(query, now_s)
-        if query.overrides is not NO_OVERRIDES:
-            query = query._replace(overrides=self._rules.counting(query.overrides))
+        counting = self._settings(query.overrides).overrides
+        if query.overrides is not counting:
+            query = query._replace(overrides=counting)
         rank = self._policy(terms, query, draw)
         if rank not in terms.ranks:
             raise ValueError(
@@ -149,7 +163,7 @@ class Router:
         """Put the request's load on the chosen rank, from the terms of the decision."""
         self._expiry.look(self.loads, now_s)
         self._expiry.booking(self.loads, chosen.rank, now_s)
-        weights, reuse = self._settings(query.overrides)
+        _, weights, reuse = self._settings(query.overrides)
         uncached_tokens = max(query.isl_tokens - chosen.cached_tokens, 0)
         prefill_tokens = uncached_tokens if weights.track_prefill_tokens else 0
         blocks = query.blocks if self._config.track_active_blocks else ()
@@ -261,31 +275,33 @@ class Router:
                 "(router and engine must agree on the block size, and a prompt has at least 1 token)"
             )
 
-    def _settings(self, overrides: Overrides) -> tuple[Weights, bool]:
-        """Return the formula's weights and whether blocks are reused, for a request with these overrides."""
-        settings = self._resolved.get(overrides)
-        if settings is None:
-            given = self._rules.counting(overrides).model_dump(exclude_none=True)
-            config = self._config.model_copy(update=given)
-            decode_form = (
-                self._decodes and not config.track_prefill_tokens and config.overlap_score_credit > 0
-            )
-            weights = Weights(
-                config.overlap_score_credit,
-                config.overlap_score_credit_decay,
-                config.prefill_load_scale,
-                config.host_cache_hit_weight,
-                config.disk_cache_hit_weight,
-                config.decode_active_request_weight,
-                config.track_prefill_tokens,
-                decode_form,
-                config.shared_cache_multiplier if config.shared_cache_type == "hicache" else 0.0,
-                not self._service
-                or config.overlap_score_credit > 0
-                or self._rules.service_credits_lower_tiers,
-                self._caches.told is not None and self._caches.guessed is not None,
-            )
-            settings = self._resolved[overrides] = weights, config.assume_kv_reuse
+    def _settings(self, overrides: Overrides) -> _Settings:
+        """Return what holds for a request with these overrides."""
+        latest, settings = self._latest
+        if latest is not overrides:
+            found = self._resolved.get(overrides)
+            settings = self._resolve(overrides) if found is None else found
+            self._latest = overrides, settings
+        return settings
+
+    def _resolve(self, overrides: Overrides) -> _Settings:
+        counting = self._rules.counting(overrides)
+        config = self._config.model_copy(update=counting.model_dump(exclude_none=True))
+        decode_form = self._decodes and not config.track_prefill_tokens and config.overlap_score_credit > 0
+        weights = Weights(
+            config.overlap_score_credit,
+            config.overlap_score_credit_decay,
+            config.prefill_load_scale,
+            config.host_cache_hit_weight,
+            config.disk_cache_hit_weight,
+            config.decode_active_request_weight,
+            config.track_prefill_tokens,
+            decode_form,
+            config.shared_cache_multiplier if config.shared_cache_type == "hicache" else 0.0,
+            not self._service or config.overlap_score_credit > 0 or self._rules.service_credits_lower_tiers,
+            self._caches.told is not None and self._caches.guessed is not None,
+        )
+        settings = self._resolved[overrides] = _Settings(counting, weights, config.assume_kv_reuse)
         return settings
 
     def _new_blocks(self, blocks: BlockRuns, among: int, reuse: bool) -> Column:

@@ -306,6 +306,8 @@ def _binds_nobody(scenario: Scenario, trace: Trace) -> list[str]:
 
 def _unknown_sessions(scenario: Scenario, trace: Trace) -> list[str]:
     """Say which faults name sessions that are not in the trace."""
+    if not scenario.faults:
+        return []
     known = {request.session for request in trace.requests}
     return [
         f"faults, entry {number}, {fault.kind}: no session is called {', '.join(map(repr, unknown))}"
