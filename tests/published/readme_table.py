@@ -1,4 +1,4 @@
-"""The table and the sentences of the talk in `calibration/README.md`, made of the stored results.
+"""The tables and the sentences of the talk in `calibration/README.md`, made of the stored results.
 
 `python -m tests.published.readme_table` puts them there.
 """
@@ -69,6 +69,38 @@ def sentences() -> list[str]:
         return [f"- `{line['id']}`: {line['sentence']}" for line in csv.DictReader(file)]
 
 
+def assumed(file: TargetFile) -> list[str]:
+    """The lines of the table of assumptions: every dynamic row, a column a set of them."""
+    with (FOLDER / "assumed.csv").open(encoding="utf-8") as stream:
+        lines = [line for line in csv.DictReader(stream) if not line["without"] and line["decides"] == "yes"]
+    found = {(line["id"], line["assumptions"]): line for line in lines}
+    sets = list(dict.fromkeys(line["assumptions"] for line in lines))
+    return [
+        f"| row | printed | {' | '.join(f'`{name}`' for name in sets)} |",
+        "|---" * (2 + len(sets)) + "|",
+        *(
+            "| "
+            + " | ".join(
+                [
+                    f"`{target.id}`" + ("*" if target.fitted else ""),
+                    band(target),
+                    *(_assumed(target, found[target.id, name]) for name in sets),
+                ]
+            )
+            + " |"
+            for target in file.of_kind("dynamic")
+            if (target.id, sets[0]) in found
+        ),
+    ]
+
+
+def _assumed(target: Target, line: dict[str, str]) -> str:
+    inside = round(float(line["share_inside"]) * int(line["values"]))
+    held = f"{inside}/{line['values']}"
+    held = f"**{held}**" if line["row_holds"] == "yes" else held
+    return f"{_number(target, line['simulated'])} at {line['level']}, {held}"
+
+
 def with_blocks(text: str, *blocks: list[str]) -> str:
     """The text with the lines between its pairs of marks replaced."""
     lines: list[str] = []
@@ -86,5 +118,5 @@ def with_blocks(text: str, *blocks: list[str]) -> str:
 
 if __name__ == "__main__":
     README = FOLDER.parents[1] / "README.md"
-    TABLE = markdown(TALK.targets)
-    README.write_text(with_blocks(README.read_text(encoding="utf-8"), TABLE, sentences()), encoding="utf-8")
+    BLOCKS = (markdown(TALK.targets), sentences(), assumed(TALK.targets))
+    README.write_text(with_blocks(README.read_text(encoding="utf-8"), *BLOCKS), encoding="utf-8")
