@@ -12,7 +12,7 @@ from sim.base import words
 from sim.results.quantities import SHARE, label, unit
 from sim.runs.comparison import Comparison
 from sim.runs.paired import LEAST_PAIRS, Estimate
-from sim.runs.rule_effects import VERSION, Move, Pair, pairs
+from sim.runs.rule_effects import TOGETHER, VERSION, Move, Pair, pairs
 from sim.runs.unlike import warnings_of
 from sim.show.text.common_notes import common_notes
 from sim.show.text.comparison import key_headers, runs_line
@@ -35,7 +35,6 @@ SHOWN = (
     "throughput.requests_per_s",
 )
 """The numbers that are explained unless others are asked for."""
-TOGETHER = "together"
 _LEAST_PART = 0.02
 """Of all that moved a number; smaller ones are told as one."""
 _NOTHING = {f"{sign}0.0 {unit}" for sign in "+-" for unit in ("%", "pp")}
