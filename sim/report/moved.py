@@ -22,7 +22,7 @@ def moved_table(comparison: Comparison) -> DataTable:
 def _row(comparison: Comparison, move: Move) -> Sequence[str]:
     shown = unit(move.metric).show
     where = [
-        f"{key} {old} to {new}" if key == VERSION else f"{key}={comparison.written(key, old)}"
+        f"{old} to {new}" if key == VERSION else f"{key}={comparison.written(key, old)}"
         for key, old, new in zip(comparison.keys, move.old, move.new, strict=True)
     ]
     by = ", ".join(f"{rule} {moved_text(move, part)}" for rule, part in parts_of(move))

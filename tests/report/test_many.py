@@ -157,7 +157,7 @@ def test_what_moved_numbers_between_releases_is_a_table_of_the_page(tmp_path: Pa
     row = moved_table(comparison).rows[0]
     assert row == [
         "TTFT p50",
-        "agg8, engine.version 0.28 to 0.33",
+        "agg8, 0.28 to 0.33",
         "10.0 s",
         "16.0 s",
         "+60.0 %",

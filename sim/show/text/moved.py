@@ -75,7 +75,10 @@ def moved_text(move: Move, part: Estimate) -> str:
     """Return how far a number moved: in points of a share, in % of what it was; as it is if that was 0."""
     if part.value is None:
         return words.MISSING
-    return _shown(move, part.value) + (UNEQUAL if part.value and part.excludes(0.0) else "")
+    text = _shown(move, part.value)
+    if text in _NOTHING:
+        return text[1:]
+    return text + (UNEQUAL if part.value and part.excludes(0.0) else "")
 
 
 def _shown(move: Move, value: float) -> str:
@@ -127,8 +130,6 @@ def _rows(move: Move, settings: list[Text]) -> Iterator[list[str | Text]]:
 
 def _marked(move: Move, estimate: Estimate) -> Text:
     text = moved_text(move, estimate)
-    if text in _NOTHING:
-        text = text[1:]
     if text.endswith(UNEQUAL):
         return Text(text, style="bold")
     return Text(text + " ", style="dim" if not estimate.value else "")
