@@ -10,6 +10,7 @@ from sim.base.shown import Shown
 from sim.results.quantities import USUAL, select, select_or
 from sim.runs import comparison, sweep
 from sim.runs.columns import summary_frame, wide_table
+from sim.runs.rule_effects import effects_frame, is_explained
 from sim.runs.saved import write_comparison
 
 if TYPE_CHECKING:
@@ -57,6 +58,29 @@ class Comparison(Shown, comparison.Comparison):
 
         """
         return summary_frame(self, select_or(metrics, USUAL, self.metrics, "metric"))
+
+    def moved_by(self, *metrics: str) -> "pd.DataFrame":
+        """Return which rule of vLLM moved numbers from one release to another, and how far.
+
+        Every rule that can act was switched by itself, from the old release on and from the new one back; its
+        effect is the mean of the two (`alone`, `last`). What rules only do together is a row of its own, so
+        that all rows but "all" add up to that one.
+
+        Args:
+            metrics: dotted names of numbers or tables of them, the main ones if none are given.
+
+        Returns:
+            A row for each number, point, pair of releases and rule: `metric`, `unit`, the swept keys,
+            `scenario`, `from`, `to`, `rule` ("all" and "together" too), then in this unit `moved`, `low` and
+            `high` (of the 95 % interval over seeds, NaN for fewer than three), `alone`, `last`.
+
+        Raises:
+            InputError: no number has such a name, or it was not compared with `explain_versions=True`.
+
+        """
+        if not is_explained(self):
+            raise InputError("moved_by: no rule was switched; compare with explain_versions=True")
+        return effects_frame(self, select_or(metrics, USUAL, self.metrics, "metric"))
 
     def plot(self, metric: str, *, ax: "Axes | None" = None) -> "Axes":
         """Draw one number of all scenarios over the points, with 95 % intervals, and return the axes.

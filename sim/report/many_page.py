@@ -8,10 +8,12 @@ from sim.base.whole_file import write_text
 from sim.base.words import exactly
 from sim.report.many import many
 from sim.report.many_charts import number_charts, series
+from sim.report.moved import moved_table
 from sim.report.templates import sectioned
 from sim.results.quantities import select_or
 from sim.runs.comparison import Comparison
 from sim.runs.paired import LEAST_PAIRS
+from sim.runs.rule_effects import is_explained
 from sim.runs.saved import COMPARISON, SETTINGS, SWEEP, read_comparison
 from sim.runs.sweep import SHOWN, Sweep
 from sim.runs.unlike import warnings_of, with_late, with_lost
@@ -25,6 +27,7 @@ _ALSO = (
 )
 _SECTIONS = (
     ("points", "Settings and numbers", "Table"),
+    ("moved", "What moved them", "Rules"),
     ("charts", "Numbers of all rows", "Charts"),
     ("pages", "Pages of single runs", "Pages"),
     ("notes", "Notes", "Notes"),
@@ -67,14 +70,16 @@ def render_many(comparison: Comparison, folder: Path, page: Path) -> str:
         about.append(
             f"A number is the {comparison.middle} of a row's runs; a line in a chart is {lines}, {few}."
         )
+    explained = is_explained(comparison)
     return sectioned(
         "many",
-        _SECTIONS,
+        [section for section in _SECTIONS if section[0] != "moved" or explained],
         styles=[],
         scripts=["sort.js"],
         title=folder.resolve().name,
         about=about,
         found=found,
+        moved=moved_table(comparison) if explained else None,
         charts=number_charts(found),
         series=series(found),
         commands=[line for point in found.points for run in point.runs for line in run.commands],

@@ -7,13 +7,17 @@ difference; with more, what only several together do is left over, and kept as s
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sim.engine.rule_set import RuleSet
+from sim.results.quantities import si_unit
 from sim.runs.comparison import Comparison
 from sim.runs.comparison_rows import Case, Point
 from sim.runs.paired import Estimate, difference, differences, mean_of
 from sim.runs.run import Run
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 VERSION: Final = "engine.version"
 _ROUNDING = 1e-9
@@ -88,6 +92,36 @@ class Pair(NamedTuple):
     def idle(self) -> list[str]:
         """The rules that were not switched: they cannot act here."""
         return [rule for rule in RuleSet._fields if rule not in self.switched]
+
+
+WHOLE: Final = "all"
+TOGETHER: Final = "together"
+
+
+def effects_frame(comparison: Comparison, metrics: Sequence[str]) -> "pd.DataFrame":
+    """Return a row for each number, pair of releases and rule, and for the whole and what is left of it."""
+    import pandas as pd  # noqa: PLC0415 - slow to import
+
+    rows = []
+    for pair in pairs(comparison):
+        for metric in metrics:
+            move = pair.move(metric)
+            place = comparison.keys.index(VERSION)
+            where = dict(zip(comparison.keys, move.old, strict=True)) | {
+                "metric": metric,
+                "unit": si_unit(metric),
+                "scenario": move.scenario,
+                "from": move.old[place],
+                "to": move.new[place],
+            }
+            del where[VERSION]
+            found = {rule: effect.mean for rule, effect in move.rules.items()}
+            for rule, part in {WHOLE: move.whole, **found, TOGETHER: move.together}.items():
+                ways = move.rules.get(rule)
+                alone, last = (ways.alone.value, ways.last.value) if ways else (None, None)
+                row = {"rule": rule, "moved": part.value, "low": part.low, "high": part.high}
+                rows.append({**where, **row, "alone": alone, "last": last})
+    return pd.DataFrame(rows).astype(dict.fromkeys(("moved", "low", "high", "alone", "last"), float))
 
 
 def is_explained(comparison: Comparison) -> bool:

@@ -286,3 +286,28 @@ def test_a_bound_is_known_where_it_is_asked_for() -> None:
     assert refused.stderr == (
         "Error: --metric bounds.oracle: no number of the summary has this name; --bounds measures it\n"
     )
+
+
+def test_releases_are_explained_and_a_folder_keeps_it(tmp_path: Path) -> None:
+    folder = tmp_path / "upgrade"
+    sets = ("--set", "workers.count=1", "--set", "offload=none", "--set", "engine.rules.queues=0.28")
+    held = [f"--set=engine.rules.{rule}=0.28" for rule in ("chunk_stops", "retirement")]
+    result = call("agg8", "--explain-versions", *SMALL, *sets, *held, "--out", str(folder))
+    lines = result.stdout.splitlines()
+
+    assert result.exit_code == 0
+    assert result.stderr.startswith("4 runs: 2 as they are, 2 with one rule switched; 2 rules can act: ")
+    assert lines[0].startswith("agg8: from vLLM 0.28 to 0.33")
+    assert lines[4].split() == ["0.28", "0.33", "change", "moved", "by"]
+    again = call(str(folder))
+    assert (again.exit_code, again.stdout) == (0, result.stdout)
+    content = json.loads(call(str(folder), "--format", "json", "--metric", "gpu_hours").stdout)
+    (moved,) = content["moved_by"]
+    assert [*moved["rules"]] == ["retention", "inner_checkpoint"]
+    assert len(content["rule_runs"]) == 4
+
+
+def test_rules_are_not_explained_of_draws_or_of_what_ran() -> None:
+    result = call("agg8", "--explain-versions", *SMALL, "--draws", "3")
+    assert result.exit_code == 2
+    assert "medians of draws do not add up" in result.stderr

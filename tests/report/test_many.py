@@ -7,12 +7,14 @@ import pytest
 from sim.report.many import many
 from sim.report.many_charts import MOST_LINES, number_charts, numeric_key, series
 from sim.report.many_page import keep_settings, render_many
+from sim.report.moved import moved_table
 from sim.report.run_pages import address
 from sim.runs.comparison import Comparison
 from sim.runs.run import Run
 from sim.runs.sweep import Sweep
 from tests.report.html import parse
 from tests.report.runs import small_run
+from tests.runs.test_rule_effects import three_rules
 
 METRICS = ["ttft_s.p50", "prefill.recomputation"]
 
@@ -146,3 +148,22 @@ def test_more_lines_than_there_are_styles_are_none(summary: dict, tmp_path: Path
             settings = {"workload": {"sessions": sessions}, "router": {"prefill_load_scale": scale}}
             runs.append(Run("s", {"seed": 0, **settings}, point, 0, summary))
     assert series(many(Sweep("s", runs), METRICS, tmp_path, tmp_path)) == []
+
+
+def test_what_moved_numbers_between_releases_is_a_table_of_the_page(tmp_path: Path) -> None:
+    comparison = Comparison(["agg8"], three_rules())
+    page = render_many(comparison, tmp_path, tmp_path / "p.html")
+
+    row = moved_table(comparison).rows[0]
+    assert row == [
+        "TTFT p50",
+        "agg8, 0.28 to 0.33",
+        "10.0 s",
+        "16.0 s",
+        "+60.0 %",
+        "retention +50.0 %, retirement -30.0 %, queues +5.0 %, together +35.0 %",
+    ]
+    assert row[-1] in page
+    plain = render_many(Comparison(["agg8"], comparison.runs), tmp_path, tmp_path / "p.html")
+    assert "What moved them" in page
+    assert "What moved them" not in plain

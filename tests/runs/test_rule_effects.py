@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from sim.runs.comparison import Comparison
-from sim.runs.rule_effects import Move, is_explained, pairs, to_dict
+from sim.runs.rule_effects import Move, effects_frame, is_explained, pairs, to_dict
 from sim.runs.run import Run
 from tests.runs.comparisons import made
 
@@ -149,3 +149,12 @@ def test_any_other_comparison_has_no_such_keys() -> None:
 
     assert not is_explained(comparison)
     assert to_dict(comparison, ["ttft_s.p50"]) == comparison.to_dict(["ttft_s.p50"])
+
+
+def test_rows_of_a_table_add_up_to_the_whole() -> None:
+    table = effects_frame(Comparison(["agg8"], three_rules()), ["ttft_s.p50"])
+
+    assert list(table["rule"]) == ["all", "queues", "retention", "retirement", "together"]
+    assert list(table["moved"]) == [6.0, 0.5, 5.0, -3.0, 3.5]
+    assert list(table["alone"])[1:4] == [0.0, 4.0, -2.0]
+    assert set(table["from"] + table["to"] + table["unit"]) == {"0.280.33s"}

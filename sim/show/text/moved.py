@@ -12,7 +12,7 @@ from sim.base import words
 from sim.results.quantities import SHARE, label, unit
 from sim.runs.comparison import Comparison
 from sim.runs.paired import LEAST_PAIRS, Estimate
-from sim.runs.rule_effects import VERSION, Move, Pair, pairs
+from sim.runs.rule_effects import TOGETHER, VERSION, Move, Pair, pairs
 from sim.runs.unlike import warnings_of
 from sim.show.text.common_notes import common_notes
 from sim.show.text.comparison import key_headers, runs_line
@@ -35,7 +35,6 @@ SHOWN = (
     "throughput.requests_per_s",
 )
 """The numbers that are explained unless others are asked for."""
-TOGETHER = "together"
 _LEAST_PART = 0.02
 """Of all that moved a number; smaller ones are told as one."""
 _NOTHING = {f"{sign}0.0 {unit}" for sign in "+-" for unit in ("%", "pp")}
@@ -76,7 +75,10 @@ def moved_text(move: Move, part: Estimate) -> str:
     """Return how far a number moved: in points of a share, in % of what it was; as it is if that was 0."""
     if part.value is None:
         return words.MISSING
-    return _shown(move, part.value) + (UNEQUAL if part.value and part.excludes(0.0) else "")
+    text = _shown(move, part.value)
+    if text in _NOTHING:
+        return text[1:]
+    return text + (UNEQUAL if part.value and part.excludes(0.0) else "")
 
 
 def _shown(move: Move, value: float) -> str:
@@ -128,8 +130,6 @@ def _rows(move: Move, settings: list[Text]) -> Iterator[list[str | Text]]:
 
 def _marked(move: Move, estimate: Estimate) -> Text:
     text = moved_text(move, estimate)
-    if text in _NOTHING:
-        text = text[1:]
     if text.endswith(UNEQUAL):
         return Text(text, style="bold")
     return Text(text + " ", style="dim" if not estimate.value else "")
