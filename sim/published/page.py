@@ -19,6 +19,7 @@ from sim.published.study import GENERATED
 from sim.published.verdicts import ABVerdict, error
 from sim.report.templates import style_sheet, templates
 from sim.show.pictures.style import Theme, save, style
+from sim.show.text.versions import rules_text
 
 NAME = "page.html"
 
@@ -64,7 +65,7 @@ def render_page(found: Result) -> str:
             style=style_sheet(),
             counts=counted_lines(found.static, rows),
             signs=f"{right} of {len(verdicts)} A/B signs right" if verdicts else "",
-            facts=_facts(settings),
+            facts=_facts(found),
             lists={name: sentences for name, sentences in lists.items() if sentences},
             sections=[*map(_without_empty, _sections(found, rows, verdicts))],
             notes=found.notes,
@@ -72,13 +73,15 @@ def render_page(found: Result) -> str:
     )
 
 
-def _facts(settings: ClusterSettings) -> dict[str, str]:
+def _facts(found: Result) -> dict[str, str]:
+    settings = found.cluster.settings
     facts = {
         "Source": settings.source,
         "Commit": settings.commit,
         "Licence": settings.licence,
         "Hardware": settings.hardware,
         "Versions": settings.versions,
+        "Rules": rules_text([{"versions": found.study.versions}]),
     }
     return {name: text for name, text in facts.items() if text}
 

@@ -108,6 +108,7 @@ def to_dict(found: Result) -> dict[str, Any]:
         "cluster": found.cluster.folder.resolve().name,
         "targets": str(found.targets.path),
         "code": code(),
+        "versions": found.study.versions,
         "settings": list(plans.overrides),
         "replicates": {
             workload.name: [replicate._asdict() for replicate in workload.replicates]

@@ -16,11 +16,13 @@ from sim.published.static import StaticScore
 from sim.published.study import Workload
 from sim.published.targets import Target
 from sim.show.text.page_parts import footnotes, heading, table
+from sim.show.text.versions import rules_line
 
 
 def render(found: Result) -> RenderableType:
     """Return all tables, ready to print."""
-    parts: list[RenderableType] = [_static(found.static), Text()] if found.static else []
+    parts: list[RenderableType] = [*rules_line([{"versions": found.study.versions}])]
+    parts += [_static(found.static), Text()] if found.static else []
     several = len(found.study.plans.workloads) > 1
     for workload in found.study.plans.workloads:
         rows = found.dynamic[workload.name]

@@ -18,6 +18,7 @@ from sim.published.sets import Replicate, by_set
 from sim.published.targets import Target
 from sim.runs.journal import Journal
 from sim.runs.run import Run
+from sim.runs.versions import versions_in
 from sim.scenario.load import load_scenario
 from sim.scenario.scenario import Scenario
 
@@ -89,6 +90,9 @@ class Study:
         times = made[0].scenario.coefficients() if made else None
         self.times = f"{times.origin}: {times.summary}" if times else "none, no row needs a run"
         """What the step times rest on."""
+        summaries = [one.run.summary for one in made if one.run.summary is not None]
+        self.versions = versions_in(summaries)
+        """Whose rules the runs follow."""
         self._by_place = {(one.workload, one.point, one.replicate): one for one in made}
 
     def values(self, target: Target, cell: Cell, workload: Workload) -> list[float]:

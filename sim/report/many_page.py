@@ -18,6 +18,7 @@ from sim.runs.saved import COMPARISON, SETTINGS, SWEEP, read_comparison
 from sim.runs.sweep import SHOWN, Sweep
 from sim.runs.unlike import warnings_of, with_late, with_lost
 from sim.show.text.common_notes import common_notes
+from sim.show.text.versions import rules_text
 
 _ALSO = (
     "by_turn.first.ttft_s.p95",
@@ -64,6 +65,8 @@ def render_many(comparison: Comparison, folder: Path, page: Path) -> str:
     found = many(comparison, metrics, folder, page)
     counts = f"{exactly(len(found.points), 'row')}, {exactly(len(comparison.runs), 'run')}"
     about = [f"{', '.join(comparison.scenarios)}: {counts}"]
+    if rules := rules_text(comparison.summaries):
+        about.append(f"Rules: {rules}.")
     if comparison.cases > 1:
         few = f"of fewer than {LEAST_PAIRS} runs from the least to the most"
         lines = "the band of 95 % of the draws" if comparison.has_bands else "its interval of 95 %"

@@ -1,7 +1,7 @@
 """A routing decision explained: the terms of each candidate, what settled it, what it cost afterwards."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 Why = Literal["only-candidate", "lowest-cost", "tie", "temperature", "policy", "own-policy"]
@@ -69,6 +69,8 @@ class Explanation:
     """Whether the run's disaggregation was conditional."""
     regret: Regret | None = None
     """None: the run was not asked for it (`output.regret`), or no prompt was placed."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """Whose rules router and engines follow."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return it ready for JSON."""

@@ -1,6 +1,6 @@
 """What a search for cluster sizes found: every cluster that was tried, and the smallest that hold."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from sim.runs.cost import Price
 from sim.runs.floor import Floor, is_bounded
 from sim.runs.sizing_warnings import sized_warnings
 from sim.runs.tried import Tried, by_size
+from sim.runs.versions import versions_in
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,10 +70,17 @@ class Sized:
         ]
         return max(below, key=lambda tried: tried.margin or 0.0, default=None)
 
+    @property
+    def summaries(self) -> list[Mapping[str, Any]]:
+        """The summaries of the runs that did not fail."""
+        runs = (run for tried in self.tried for run in tried.runs)
+        return [run.summary for run in runs if run.summary is not None]
+
     def to_dict(self) -> dict[str, Any]:
         """Return it ready for JSON."""
         return {
             "schema_version": SCHEMA_VERSION,
+            "versions": versions_in(self.summaries),
             "scenario": self.scenario,
             "slo": [limit.text for limit in self.limits],
             "sessions": self.sessions,

@@ -15,6 +15,7 @@ from sim.runs.run import Run
 from sim.runs.spread import CONFIDENCE
 from sim.runs.sweep import SHOWN
 from sim.runs.unlike import warnings_of, with_late, with_lost
+from sim.runs.versions import versions_in
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -149,6 +150,7 @@ class Tuned:
         """Return everything but the runs, ready for JSON."""
         return {
             "schema_version": SCHEMA_VERSION,
+            "versions": versions_in(self.check.summaries),
             "scenario": self.scenario,
             "objective": {"metric": self.goal.metric, "maximise": self.goal.maximise},
             "constraints": [limit.text for limit in self.goal.limits],

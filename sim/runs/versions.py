@@ -1,11 +1,26 @@
-"""Runs that differ in nothing but the rules of a release: whether those made any difference."""
+"""Whose rules runs follow, and whether those of another release made any difference."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sim.runs.comparison import Comparison
 
 KEY = "router.version"
+
+
+def versions_in(summaries: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the releases of all runs by what follows them, "Dynamo 1.5 and 1.6" where runs differ."""
+    found: dict[str, dict[str, None]] = {}
+    for summary in summaries:
+        for what, release in summary.get("versions", {}).items():
+            found.setdefault(what, {})[release] = None
+    return {what: _joined([*releases]) for what, releases in found.items()}
+
+
+def _joined(releases: list[str]) -> str:
+    first, *others = releases
+    name = first.rpartition(" ")[0]
+    return " and ".join([first, *(other.removeprefix(f"{name} ") for other in others)])
 
 
 def same_under_all_rules(comparison: Comparison) -> bool | None:

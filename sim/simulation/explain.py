@@ -1,6 +1,6 @@
 """Why a request went where it went: the terms of each candidate, what settled it, what it cost afterwards."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sim.base.errors import InputError
@@ -67,6 +67,7 @@ def explain(
     router: RouterConfig,
     notes: Sequence[str] = (),
     conditional: bool = False,
+    versions: Mapping[str, str] | None = None,
 ) -> Explanation:
     """Return how a request was routed.
 
@@ -77,6 +78,7 @@ def explain(
         router: what the router was told.
         notes: of the run: whether its choices are the scenario's policy's.
         conditional: whether disaggregation is.
+        versions: whose rules hold.
 
     """
     row = requests[requests["index"] == index]
@@ -96,7 +98,9 @@ def explain(
         fewest = Fewest(best, costs[0]["fewest_tokens"], costs[0]["expected_tokens"], cost)
         if costs[0].get(REGRET) is not None:
             regret = Regret(costs[0]["oracle_worker"], costs[0][REGRET])
-    return Explanation(block_tokens, plain_rows(row)[0], tuple(choices), fewest, conditional, regret)
+    return Explanation(
+        block_tokens, plain_rows(row)[0], tuple(choices), fewest, conditional, regret, versions or {}
+    )
 
 
 def _choice(group: "pd.DataFrame", router: RouterConfig, *, own_policy: bool) -> Choice:

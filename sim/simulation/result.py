@@ -171,6 +171,7 @@ class RunResult(Shown):
             router=scenario.router,
             notes=self.notes,
             conditional=scenario.disaggregation.conditional is not None,
+            versions=self._summary.get("versions"),
         )
 
     # -- pictures -------------------------------------------------------------------------------------------

@@ -52,7 +52,7 @@ def test_json_has_every_number() -> None:
     assert run["free"]["predictions"]["recomputed_tokens"]["measured"] == 32
     assert run["settings"] == (
         'as the run\'s own files tell: workers.count = 2, engine.kv_blocks = 320, router.policy = "kv", '
-        "router.prefill_load_scale = 1.0, router.overlap_score_credit = 1.0"
+        'router.version = "1.5", router.prefill_load_scale = 1.0, router.overlap_score_credit = 1.0'
     )
 
 

@@ -14,6 +14,7 @@ from tests.results.runs import a_pair, two_turns
 
 PAGE = """\
 Request 1: session s, turn 1                                                          sent at 10.0 s
+router Dynamo 1.5, engine vLLM 0.28
 80 prompt tokens, 16 of them in no earlier prompt; blocks of 16 tokens
 
 To a worker that computes prompt and answer, at 10.000 s

@@ -13,6 +13,7 @@ from sim.results.explanation import Choice, Explanation, Values
 from sim.results.labels import CAUSE_LABELS
 from sim.show.text.page_parts import footnotes, heading
 from sim.show.text.page_table import PageTable
+from sim.show.text.versions import rules_line
 
 _STAGES = {
     "aggregated": "To a worker that computes prompt and answer",
@@ -38,6 +39,7 @@ def render_explanation(found: Explanation) -> RenderableType:
         sent += f", {words.seconds(request['late_s'])} after it was due"
     return Group(
         heading(name, sent),
+        *rules_line([{"versions": found.versions}]),
         _asked(request, found.block_tokens),
         *(part for choice in found.choices for part in (Text(), _choice(choice, found.block_tokens))),
         Text(),

@@ -21,6 +21,7 @@ from sim.show.text.page_parts import footnotes, heading, table
 from sim.show.text.page_table import PageTable
 from sim.show.text.prose import Prose
 from sim.show.text.repeats import trace_note
+from sim.show.text.versions import rules_line
 
 _MOST_ROWS = 12
 _MOST_TOLD = 4
@@ -31,10 +32,11 @@ def render_sized(sized: Sized) -> RenderableType:
     """Return the floor, the smallest clusters, what binds them and all that was tried, ready to print."""
     limits = " and ".join(map(written_limit, sized.limits))
     sessions = f" at {exactly(sized.sessions, 'session')}" if sized.sessions else ""
-    head = heading(
+    title = heading(
         f"{sized.scenario}: clusters with {limits}{sessions}",
         f"{len(sized.tried)} tried, {plural(len(sized.seeds), 'seed')} {', '.join(map(str, sized.seeds))}",
     )
+    head = Group(title, *rules_line(sized.summaries))
     floor: list[RenderableType] = []
     if sized.floor is not None:
         searched = bool(sized.tried)

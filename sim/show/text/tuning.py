@@ -19,6 +19,7 @@ from sim.show.text.common_notes import common_notes
 from sim.show.text.page_parts import NOTHING_SERVED, UNEQUAL, align_unequal, footnotes, heading, table
 from sim.show.text.page_table import PageTable
 from sim.show.text.prose import Prose
+from sim.show.text.versions import rules_line
 
 
 def render_tuned(tuned: Tuned) -> RenderableType:
@@ -28,7 +29,8 @@ def render_tuned(tuned: Tuned) -> RenderableType:
     aim = f"{'highest' if goal.maximise else 'lowest'} {label(goal.metric)}{limits and f' with {limits}'}"
     settings = exactly(len(tuned.trials), "setting")
     each = exactly(len(tuned.seeds), "seed")
-    head = heading(f"{tuned.scenario}: {aim}", f"{settings}, {each} each")
+    title = heading(f"{tuned.scenario}: {aim}", f"{settings}, {each} each")
+    head = Group(title, *rules_line(tuned.check.summaries))
     warnings = warnings_of(tuned.check)
     if nothing_served(tuned.check.summaries):
         return Group(head, Text(), NOTHING_SERVED, footnotes(warnings=warnings))

@@ -6,7 +6,7 @@ from typing import Any
 from rich.text import Text
 
 from sim.runs.comparison import Comparison
-from sim.runs.versions import KEY, same_under_all_rules
+from sim.runs.versions import KEY, same_under_all_rules, versions_in
 
 DIFFERENCES = (
     "requests carry overrides of the router's weights (1.6 heeds none of credit, scale and temperature), or "
@@ -17,11 +17,7 @@ DIFFERENCES = (
 
 def rules_text(summaries: Iterable[Mapping[str, Any]]) -> str:
     """Return whose rules runs follow: "router Dynamo 1.5, engine vLLM 0.28"; nothing if they do not say."""
-    found: dict[str, dict[str, None]] = {}
-    for summary in summaries:
-        for what, release in summary.get("versions", {}).items():
-            found.setdefault(what, {})[release] = None
-    return ", ".join(f"{what} {_joined([*releases])}" for what, releases in found.items())
+    return ", ".join(f"{what} {releases}" for what, releases in versions_in(summaries).items())
 
 
 def rules_line(summaries: Iterable[Mapping[str, Any]]) -> Iterator[Text]:
@@ -29,13 +25,6 @@ def rules_line(summaries: Iterable[Mapping[str, Any]]) -> Iterator[Text]:
     text = rules_text(summaries)
     if text:
         yield Text(text, style="dim")
-
-
-def _joined(releases: list[str]) -> str:
-    """Return "Dynamo 1.5 and 1.6" for releases of one software."""
-    first, *others = releases
-    name = first.rpartition(" ")[0]
-    return " and ".join([first, *(other.removeprefix(f"{name} ") for other in others)])
 
 
 def versions_note(comparison: Comparison) -> list[str]:

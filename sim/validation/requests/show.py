@@ -10,6 +10,7 @@ from rich.text import Text
 from sim.base.words import exactly
 from sim.show.text.page_parts import footnotes, heading
 from sim.show.text.page_table import PageTable
+from sim.show.text.versions import rules_line
 from sim.validation.requests.validate import COLUMNS
 
 _KINDS = {
@@ -34,6 +35,7 @@ def render(result: Mapping[str, Any], scenario: str) -> RenderableType:
     ]
     return Group(
         heading(f"{_count(len(result['runs']))} of {result['file']['name']}", f"validated on {scenario}"),
+        *rules_line([result]),
         Text(),
         *_unserved(result["runs"]),
         _runs(result),
