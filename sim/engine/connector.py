@@ -21,7 +21,8 @@ from sim.engine.transfer_job import TransferJob, TransferJobs
 from sim.kv.events import KvEvent
 from sim.kv.groups import blocks_for
 from sim.kv.hybrid import KvCache
-from sim.kv.offload import Key, OffloadTier
+from sim.kv.key_runs import Key
+from sim.kv.offload import OffloadTier
 from sim.kv.peer_tier import PeerTier
 from sim.kv.runs import BlockRuns
 from sim.kv.tier_events import removed_events, stored_events
@@ -302,8 +303,9 @@ class OffloadingConnector:
         full = self._cache.full_group
         if full is None:
             return {}
-        keys, start = tracked.keys[full], tracked.considered[full]
-        return {keys[at]: keys[at - 1][0] if at else None for at in range(start, max(start, ends[full]))}
+        keys, start, end = tracked.keys[full], tracked.considered[full], ends[full]
+        before: list[int | None] = [*keys.blocks[max(start - 1, 0) : end - 1]] if start < end else []
+        return dict(zip(keys[start:end], before if start else [None, *before], strict=True))
 
     def moves(self) -> list[TransferJob]:
         """Return the copies between tiers that begin with this step."""

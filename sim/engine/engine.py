@@ -21,7 +21,7 @@ from sim.engine.speculation import DraftCounts, Speculation
 from sim.engine.steady import SteadyDecode
 from sim.kv.events import KvEvent
 from sim.kv.hybrid import KvCache
-from sim.kv.offload import Key
+from sim.kv.key_runs import Key
 
 LIVELOCK_STEPS = 1000
 """Steps that preempt, without a token between them, after which none is expected any more."""

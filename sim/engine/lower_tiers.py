@@ -14,7 +14,8 @@ from collections.abc import Sequence
 
 from sim.engine.transfer_job import TransferJob, TransferJobs
 from sim.kv.events import KvEvent
-from sim.kv.offload import IDLE, WRITING, Key, OffloadTier
+from sim.kv.key_runs import Key
+from sim.kv.offload import IDLE, WRITING, OffloadTier
 from sim.kv.peer_tier import PeerTier
 from sim.kv.pool import NULL_BLOCK
 from sim.kv.tier_events import removed_events, stored_events
@@ -83,10 +84,13 @@ class LowerTiers:
 
     def _lacking(self, attention: Sequence[Key], start: int) -> Sequence[Key]:
         """Return a prompt's keys from the first behind `start` on that the first tier lacks."""
-        place, count, state = start // self._full_tokens, len(attention), self._first.state
-        while place < count and state(attention[place]) is not None:
-            place += 1
-        return attention[place:]
+        behind, state = attention[start // self._full_tokens :], self._first.state
+        there = 0
+        for key in behind:
+            if state(key) is None:
+                break
+            there += 1
+        return behind[there:]
 
     def _state(self, key: Key) -> int | None:
         found = self._first.state(key)

@@ -1,13 +1,13 @@
 """What the OffloadingConnector remembers of one request: keys, blocks, and how far they are stored."""
 
 from collections.abc import Collection, Iterable, Sequence
-from itertools import repeat
 
 from sim.engine.active import ActiveRequest
 from sim.kv.access import Access
+from sim.kv.extent import NO_BLOCK_IDS
 from sim.kv.group_spec import GroupSpec, hash_tokens
 from sim.kv.groups import Table
-from sim.kv.offload import Key
+from sim.kv.key_runs import Key, KeyRuns
 from sim.kv.pool import NULL_BLOCK
 from sim.kv.runs import BlockRuns
 
@@ -35,7 +35,7 @@ class OffloadState:
         """What it did with the keys of the first tier, where that counts by request."""
         self._sizes = [spec.block_tokens for spec in groups]
         self._scales = [spec.block_tokens // hash_tokens(groups) for spec in groups]
-        self.keys: list[list[Key]] = [[] for _ in groups]
+        self.keys = [KeyRuns(NO_BLOCK_IDS, group) for group in range(len(groups))]
         """Keys of the full blocks of all known tokens, generated ones too."""
         self.blocks: list[list[int]] = [[] for _ in groups]
         """GPU blocks as they were given to the request, NULL_BLOCK where there is none.
@@ -51,16 +51,9 @@ class OffloadState:
 
     def extend_keys(self, block_ids: BlockRuns, tokens: int) -> None:
         """Name the keys of the full blocks of so many tokens."""
-        fresh: list[int] = []
-        named = (0, 0)
-        for group, keys in enumerate(self.keys):
-            scale, known = self._scales[group], len(keys)
-            positions = tokens // self._sizes[group]
-            if known < positions:
-                if named != (scale, known):
-                    fresh = [*block_ids.every(scale)[known:positions]]
-                    named = scale, known
-                keys.extend(zip(fresh, repeat(group)))
+        for group, (keys, scale, size) in enumerate(zip(self.keys, self._scales, self._sizes, strict=True)):
+            if len(keys) < tokens // size:
+                self.keys[group] = KeyRuns(block_ids.every(scale)[: tokens // size], group)
 
     def follow(self, tables: Iterable[Table]) -> None:
         """Take down the positions that the request's tables have gained."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sim.kv.offload import Key
+from sim.kv.key_runs import Key
 
 
 @dataclass(slots=True)

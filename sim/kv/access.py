@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping
 from operator import itemgetter
 
-Key = tuple[int, int]
-"""Hash and group, as `sim.kv.offload` has it."""
+from sim.kv.key_runs import Key
 
 
 class Access:

@@ -10,8 +10,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from sim.kv.access import Access
-
-Key = tuple[int, int]
+from sim.kv.key_runs import Key, runs_of_keys
+from sim.kv.lru_order import LruOrder
 
 WRITING = -1
 IDLE = 0
@@ -73,17 +73,15 @@ class OffloadTier(ABC):
             evicted = victims
             for key in evicted:
                 del self._states[key]
-        for key in fresh:
-            self._states[key] = WRITING
-            self._inserted(key)
+        self._states.update(dict.fromkeys(fresh, WRITING))
+        self._inserted(fresh)
         self.changes += 1
         return fresh, evicted
 
-    def stored(self, keys: Iterable[Key]) -> None:
+    def stored(self, keys: Sequence[Key]) -> None:
         """The copy to the tier is done: the keys are ready, in this order."""
-        for key in keys:
-            self._states[key] = IDLE
-            self._idle(key)
+        self._states.update(dict.fromkeys(keys, IDLE))
+        self._idle(keys)
         self.changes += 1
 
     def load(self, keys: Collection[Key]) -> None:
@@ -99,21 +97,25 @@ class OffloadTier(ABC):
     def pin(self, keys: Iterable[Key]) -> None:
         """Begin to read these ready keys: none of them can be evicted."""
         states = self._states
+        busy: list[Key] = []
         for key in keys:
             readers = states[key]
             states[key] = readers + READING
             if readers == IDLE:
-                self._busy(key)
+                busy.append(key)
+        self._busy(busy)
         self.changes += 1
 
     def unpin(self, keys: Iterable[Key]) -> None:
         """One that read them has ended, in this order."""
         states = self._states
+        idle: list[Key] = []
         for key in keys:
             readers = states[key] - READING
             states[key] = readers
             if readers == IDLE:
-                self._idle(key)
+                idle.append(key)
+        self._idle(idle)
         self.changes += 1
 
     @abstractmethod
@@ -125,16 +127,16 @@ class OffloadTier(ABC):
         """Choose and forget `count` idle keys outside `spared`; None, and nothing changed, if too few."""
 
     @abstractmethod
-    def _inserted(self, key: Key) -> None:
-        """A key begins to be written."""
+    def _inserted(self, keys: Sequence[Key]) -> None:
+        """Keys begin to be written."""
 
     @abstractmethod
-    def _idle(self, key: Key) -> None:
-        """A key was written or read."""
+    def _idle(self, keys: Sequence[Key]) -> None:
+        """Keys were written or read, in this order."""
 
     @abstractmethod
-    def _busy(self, key: Key) -> None:
-        """A key begins to be read."""
+    def _busy(self, keys: Sequence[Key]) -> None:
+        """Idle keys begin to be read."""
 
 
 class LruTier(OffloadTier):
@@ -142,36 +144,26 @@ class LruTier(OffloadTier):
 
     def __init__(self, capacity_blocks: int, name: str = "host") -> None:
         super().__init__(capacity_blocks, name)
-        self._order: OrderedDict[Key, None] = OrderedDict()
+        self._order = LruOrder()
 
     def touch(self, keys: Sequence[Key]) -> None:
-        """Only idle keys move."""
-        order = self._order
-        for key in reversed(keys):
-            if key in order:
-                order.move_to_end(key)
+        """Idle keys move; where busy ones stand does not matter."""
+        touch = self._order.touch
+        for run, group in reversed(runs_of_keys(keys)):
+            touch(group, run.start, run.stop)
 
     def _victims(self, count: int, spared: Collection[Key]) -> list[Key] | None:
-        victims: list[Key] = []
-        for key in self._order:
-            if key not in spared:
-                victims.append(key)
-                if len(victims) == count:
-                    break
-        if len(victims) < count:
-            return None
-        for key in victims:
-            del self._order[key]
-        return victims
+        return self._order.take(count, self._states, IDLE, spared)
 
-    def _inserted(self, key: Key) -> None:
+    def _inserted(self, keys: Sequence[Key]) -> None:
         """A key enters the order when it is idle."""
 
-    def _idle(self, key: Key) -> None:
-        self._order[key] = None
+    def _idle(self, keys: Sequence[Key]) -> None:
+        for run, group in runs_of_keys(keys):
+            self._order.append(group, run.start, run.stop)
 
-    def _busy(self, key: Key) -> None:
-        del self._order[key]
+    def _busy(self, keys: Sequence[Key]) -> None:
+        """Busy keys count for nothing in the order."""
 
 
 class ArcTier(OffloadTier):
@@ -256,15 +248,16 @@ class ArcTier(OffloadTier):
             if key not in spared and self._states[key] == IDLE:
                 yield key
 
-    def _inserted(self, key: Key) -> None:
-        self._recent[key] = None
-        self._recent_ghosts.pop(key, None)
-        self._frequent_ghosts.pop(key, None)
+    def _inserted(self, keys: Sequence[Key]) -> None:
+        for key in keys:
+            self._recent[key] = None
+            self._recent_ghosts.pop(key, None)
+            self._frequent_ghosts.pop(key, None)
 
-    def _idle(self, key: Key) -> None:
+    def _idle(self, keys: Sequence[Key]) -> None:
         """Keys keep their place, busy or not."""
 
-    def _busy(self, key: Key) -> None:
+    def _busy(self, keys: Sequence[Key]) -> None:
         """Keys keep their place, busy or not."""
 
 

@@ -6,7 +6,8 @@ has ended. One request is given by one peer, the one that has most of what it la
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from sim.kv.offload import IDLE, Key, OffloadTier
+from sim.kv.key_runs import Key
+from sim.kv.offload import IDLE, OffloadTier
 
 
 class PeerTier(OffloadTier):
@@ -74,13 +75,13 @@ class PeerTier(OffloadTier):
     def _victims(self, count: int, spared: Collection[Key]) -> list[Key] | None:
         return None
 
-    def _inserted(self, key: Key) -> None:
+    def _inserted(self, keys: Sequence[Key]) -> None:
         """Nothing is written here."""
 
-    def _idle(self, key: Key) -> None:
+    def _idle(self, keys: Sequence[Key]) -> None:
         """Nothing is kept here."""
 
-    def _busy(self, key: Key) -> None:
+    def _busy(self, keys: Sequence[Key]) -> None:
         """Nothing is kept here."""
 
 

@@ -8,7 +8,8 @@ from collections.abc import Collection, Sequence
 from heapq import heapify, heappop, heappush
 
 from sim.kv.access import Access
-from sim.kv.offload import IDLE, POLICIES, ArcTier, Key, OffloadTier
+from sim.kv.key_runs import Key
+from sim.kv.offload import IDLE, POLICIES, ArcTier, OffloadTier
 
 Rank = tuple[int, int]
 """The number of a request, and the place of a block in it, 0 or negative: the lowest goes first."""
@@ -98,19 +99,21 @@ class RankedTier(OffloadTier):
         self._idle_keys -= count
         return victims
 
-    def _inserted(self, key: Key) -> None:
+    def _inserted(self, keys: Sequence[Key]) -> None:
         access = self.stores_for
-        if access is None:
-            self._ranks[key] = self._fresh()
-        else:
-            self._ranks[key] = self._number(access), -access.position(key)
+        for key in keys:
+            if access is None:
+                self._ranks[key] = self._fresh()
+            else:
+                self._ranks[key] = self._number(access), -access.position(key)
 
-    def _idle(self, key: Key) -> None:
-        self._idle_keys += 1
-        self._queue(key)
+    def _idle(self, keys: Sequence[Key]) -> None:
+        self._idle_keys += len(keys)
+        for key in keys:
+            self._queue(key)
 
-    def _busy(self, key: Key) -> None:
-        self._idle_keys -= 1
+    def _busy(self, keys: Sequence[Key]) -> None:
+        self._idle_keys -= len(keys)
 
 
 class RequestArcTier(ArcTier):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from sim.kv.events import KvEvent
-from sim.kv.offload import Key
+from sim.kv.key_runs import Key
 
 
 def stored_events(tier: str, keys: Iterable[Key], parents: Mapping[Key, int | None]) -> list[KvEvent]:

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 
 from sim.kv.group_spec import GroupSpec
 from sim.kv.groups import blocks_for
-from sim.kv.offload import IDLE, WRITING, Key, OffloadTier
+from sim.kv.key_runs import Key
+from sim.kv.offload import IDLE, WRITING, OffloadTier
 
 State = Callable[[Key], int | None]
 """See `OffloadTier.state`."""
@@ -139,8 +140,10 @@ def _window(state: State, keys: Sequence[Key], start: int, stop: int, wanted: in
     Without so many, that of those that begin at `start`. None if a key being written was met.
     """
     count, writing = 0, False
-    for position in range(stop - 1, start - 1, -1):
-        found = state(keys[position])
+    position = stop
+    for key in reversed(keys[start:stop]):
+        position -= 1
+        found = state(key)
         if found is None:
             count = 0
         else:

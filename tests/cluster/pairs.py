@@ -10,7 +10,8 @@ from sim.engine.plan import StepOutput, StepPlan
 from sim.engine.settings import EngineSettings
 from sim.kv.group_spec import even_groups
 from sim.kv.hybrid import KvCache
-from sim.kv.offload import Key, LruTier
+from sim.kv.key_runs import Key
+from sim.kv.offload import LruTier
 from tests.engine.helpers import Driver
 
 ROLES = {"kv_both": (True, True), "kv_producer": (True, False), "kv_consumer": (False, True)}

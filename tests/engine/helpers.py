@@ -13,7 +13,8 @@ from sim.engine.speculation import Speculation, draft_rules
 from sim.engine.transfer_job import TransferJob
 from sim.kv.group_spec import GroupSpec, even_groups
 from sim.kv.hybrid import KvCache
-from sim.kv.offload import POLICIES, Key
+from sim.kv.key_runs import Key
+from sim.kv.offload import POLICIES
 
 
 class CopyEngine:

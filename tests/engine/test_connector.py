@@ -7,7 +7,8 @@ from sim.engine.connector import OffloadingConnector
 from sim.engine.plan import StepPlan
 from sim.engine.transfer_job import TransferJob
 from sim.kv.extent import Extent
-from sim.kv.offload import IDLE, WRITING, Key
+from sim.kv.key_runs import Key
+from sim.kv.offload import IDLE, WRITING
 from tests.engine.helpers import Driver, Prompts, build
 
 

@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 
 from sim.engine.decode_run import DecodeRun, allocate, allocations, commit, decode_run, output_times
 from sim.engine.rule_set import RuleSet
-from sim.kv.offload import ArcTier
+from sim.kv.offload import ArcTier, LruTier
 from sim.results.metrics import to_json
 from sim.simulation.run import summary_of
 from tests.clusters import RandomCluster, rows, run_cluster, scenario, trace, turn
 from tests.engine.helpers import Driver, Prompts, build
 from tests.kv.helpers import contents
+from tests.kv.offload_keys import order_of
 
 
 def pool_of(engine):
@@ -24,7 +25,8 @@ def pool_of(engine):
 
 def state_of(tier):
     values = {name: getattr(tier, name) for name in dir(tier) if not name.startswith("__")}
-    return {name: value for name, value in values.items() if not callable(value)}
+    state = {name: value for name, value in values.items() if not callable(value)}
+    return state | {"_order": order_of(tier)} if isinstance(tier, LruTier) else state
 
 
 def everything(cluster):

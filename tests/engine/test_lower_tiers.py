@@ -7,7 +7,8 @@ from sim.engine.lower_tiers import LowerTiers
 from sim.engine.transfer_job import TransferJob, TransferJobs
 from sim.kv.events import KvEvent
 from sim.kv.group_spec import even_groups
-from sim.kv.offload import IDLE, READING, WRITING, Key, LruTier
+from sim.kv.key_runs import Key
+from sim.kv.offload import IDLE, READING, WRITING, LruTier
 from sim.kv.tier_hit import TierSearch
 
 A, B = range(6), range(10, 16)

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.kv.offload import IDLE, POLICIES, READING, WRITING, ArcTier, Key, OffloadTier
+from sim.kv.key_runs import Key
+from sim.kv.offload import IDLE, POLICIES, READING, WRITING, ArcTier, OffloadTier
 from tests.kv.offload_keys import filled, keys
 
 

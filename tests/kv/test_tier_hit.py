@@ -3,7 +3,8 @@
 import pytest
 
 from sim.kv.group_spec import even_groups
-from sim.kv.offload import Key, LruTier
+from sim.kv.key_runs import Key
+from sim.kv.offload import LruTier
 from sim.kv.tier_hit import TierSearch
 
 

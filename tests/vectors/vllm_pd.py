@@ -12,7 +12,7 @@ from sim.engine.active import ActiveRequest
 from sim.engine.engine import Engine
 from sim.engine.nixl import NixlConnector
 from sim.engine.plan import StepPlan
-from sim.kv.offload import Key
+from sim.kv.key_runs import Key
 from tests.engine.helpers import CopyEngine
 from tests.vectors.vllm_engine import Row, cache_of, limits, offload_of, speculation_of
 from tests.vectors.vllm_replay import draft_counts, drafts_of, expand, recorded_events

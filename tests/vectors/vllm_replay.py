@@ -12,7 +12,7 @@ from sim.engine.engine import Engine
 from sim.engine.plan import StepPlan
 from sim.engine.transfer_job import TransferJob
 from sim.kv.events import KvEvent
-from sim.kv.offload import Key
+from sim.kv.key_runs import Key
 from tests.engine.helpers import Driver
 from tests.vectors.vllm_engine import Row, cache_of, limits, offload_of, speculation_of
 

@@ -11,7 +11,8 @@ from sim.engine.offload_state import OffloadState
 from sim.engine.rule_set import Version
 from sim.kv.access import Access
 from sim.kv.group_spec import GroupSpec
-from sim.kv.offload import IDLE, Key, OffloadTier
+from sim.kv.key_runs import Key
+from sim.kv.offload import IDLE, OffloadTier
 from sim.kv.tier_hit import read_blocks
 
 Room = tuple[list[Key], list[Key]] | None
