@@ -77,6 +77,7 @@ def compare(
     from sim.commands.console import console
     from sim.commands.kept import out_folder
     from sim.experiments.compare import plan
+    from sim.experiments.rule_runs import said
     from sim.results.metrics import to_json
     from sim.results.quantities import USUAL, select_or
     from sim.results.refusals import nothing_served
@@ -89,6 +90,8 @@ def compare(
         made = plan(
             sources, overrides, repeat, draws, policies, bounds=bounds, explain_versions=explain_versions
         )
+        if explain_versions:
+            typer.echo(said(made.jobs, made.rules), err=True)
         comparison = _run(made, metrics, jobs)
         if len(comparison.failed) == len(comparison.runs):
             raise InputError("\n".join(comparison.failures()))
@@ -116,7 +119,6 @@ def compare(
 def _run(plan: "Plan", metrics: Sequence[str], jobs: int | None) -> "Comparison":
     from sim.base.progress import count_bar
     from sim.experiments.compare import execute
-    from sim.experiments.rule_runs import said
     from sim.results.bounds import NAMES
     from sim.results.quantities import names_before_runs, names_in, select
 
@@ -124,8 +126,6 @@ def _run(plan: "Plan", metrics: Sequence[str], jobs: int | None) -> "Comparison"
     asked = NAMES if plan.bounds else ()
     # A misspelt name is worth a message now; in a table that only some runs have it takes the first runs.
     select(metrics, [*names_before_runs(), *names_in(numbers.values()), *asked])
-    if plan.rules:
-        typer.echo(said(plan.jobs, plan.rules), err=True)
     with count_bar("comparing", plan.n_runs) as on_one_more:
 
         def on_run(run: "Run") -> None:

@@ -134,6 +134,9 @@ def with_rules(runs: Sequence[Run], asked: Sequence[RuleJob], made: Sequence[Run
 
 def said(jobs: Sequence[Job], asked: Sequence[RuleJob]) -> str:
     """Return how many runs there will be, and of which rules."""
+    if not asked:
+        runs = exactly(len(jobs), "run")
+        return f"{runs}; no rule that differs between these releases can act on these settings"
     made = sum(wanted.job is not None for wanted in asked)
     rules = dict.fromkeys(wanted.switched.partition("=")[0] for wanted in asked)
     return (

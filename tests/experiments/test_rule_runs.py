@@ -57,6 +57,13 @@ def test_how_many_runs_there_are_is_said() -> None:
     )
 
 
+def test_that_no_rule_can_act_is_said() -> None:
+    made = plan(["llama8b-agg2"], explain_versions=True)
+
+    assert made.rules == []
+    assert said(made.jobs, made.rules).startswith("2 runs; no rule that differs")
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

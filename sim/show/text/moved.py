@@ -158,9 +158,11 @@ def _notes(comparison: Comparison, found: Sequence[Pair]) -> list[str]:
         )
     else:
         notes.append(f"bold and {UNEQUAL}: 0 is outside of the 95 % interval over the seeds")
-    for name, group in groupby(found, key=lambda pair: pair.scenario):
-        idle = next(group).idle
-        which = f" of {name}" if len(comparison.scenarios) > 1 else ""
-        if idle:
-            notes.append(f"not switched, cannot act on the settings{which}: {', '.join(idle)}")
+    idle: dict[str, dict[str, None]] = {}
+    for pair in found:
+        idle.setdefault(", ".join(pair.idle), {})[pair.scenario] = None
+    for rules, names in idle.items():
+        which = f" of {', '.join(names)}" if len(idle) > 1 else ""
+        if rules:
+            notes.append(f"not switched, cannot act on the settings{which}: {rules}")
     return notes

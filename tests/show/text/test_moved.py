@@ -86,7 +86,9 @@ def test_other_settings_are_columns_and_scenarios_tables():
     assert [line.split(":")[0] for line in text if "from vLLM" in line] == ["a", "b"]
     assert text[3].split() == ["sessions", "0.28", "0.33", "change", "moved", "by"]
     assert [line.split()[2] for line in text[4:6]] == ["1", "2"]
-    assert any("settings of b:" in " ".join(text) for _ in text)
+    notes = [line for line in text if "not switched" in line]
+    assert len(notes) == 1
+    assert "cannot act on the settings: queues" in notes[0]
 
 
 def test_an_explained_comparison_shows_numbers_of_its_own_unless_others_are_asked_for():
