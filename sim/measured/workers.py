@@ -15,12 +15,14 @@ SOURCES = ("local_compute", "local_cache_hit", "external_kv_transfer")
 """Where prompt tokens came from, in vLLM's words."""
 
 _BY_SOURCE = "vllm:prompt_tokens_by_source_total"
+_CACHED_BY_SOURCE = "vllm:prompt_tokens_cached_by_source_total"
 _COUNTERS = {
     "prefix_queries": "vllm:prefix_cache_queries_total",
     "prefix_hits": "vllm:prefix_cache_hits_total",
     "external_queries": "vllm:external_prefix_cache_queries_total",
     "external_hits": "vllm:external_prefix_cache_hits_total",
     "preemptions": "vllm:num_preemptions_total",
+    "admission_rejections": "vllm:admission_rejections_total",
     "output_tokens": "vllm:generation_tokens_total",
     "finished_requests": "vllm:request_success_total",
     "pulled_bytes": "vllm:nixl_bytes_transferred_sum",
@@ -38,6 +40,7 @@ _UPTIME = "dynamo_component_uptime_seconds"
 
 FAMILIES = (
     _BY_SOURCE,
+    _CACHED_BY_SOURCE,
     *_COUNTERS.values(),
     *DURATIONS.values(),
     _CONFIG,
@@ -59,8 +62,13 @@ class Counters:
     external_queries: int | None = None
     """Those not found there, looked up by a connector: CPU tier, or a prefill worker."""
     external_hits: int | None = None
+    cached_by_source: Mapping[str, int] | None = None
+    """Those found, by the tier that had them ("device", "host", "p2p", "disk", "external_unspecified"), at
+    each admission; vLLM 0.33 counts them."""
     preemptions: int | None = None
     """Events."""
+    admission_rejections: int | None = None
+    """Requests that a queue limit of vLLM 0.33 refused."""
     output_tokens: int | None = None
     finished_requests: int | None = None
     """Requests."""
@@ -144,6 +152,7 @@ def _with_metrics(name: str, window: Window, pool: Pool) -> MeasuredWorker:
             None
             if by_source[SOURCES[0]] is None
             else {source: round(tokens or 0) for source, tokens in by_source.items()},
+            cached_by_source=_cached_by_source(window),
             **{key: _whole(window.increase(name)) for key, name in _COUNTERS.items()},
             queue_s=window.histogram(DURATIONS["queue_s"]),
             itl_s=window.histogram(DURATIONS["itl_s"]),
@@ -153,6 +162,12 @@ def _with_metrics(name: str, window: Window, pool: Pool) -> MeasuredWorker:
         _whole_number(config.get("num_gpu_blocks")),
         config,
     )
+
+
+def _cached_by_source(window: Window) -> dict[str, int] | None:
+    sources = window.last.label(_CACHED_BY_SOURCE, "source")
+    found = {source: window.increase(_CACHED_BY_SOURCE, source=source) for source in sources}
+    return {source: round(tokens or 0) for source, tokens in found.items()} or None
 
 
 def _components(window: Window) -> list[str]:

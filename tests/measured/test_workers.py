@@ -124,3 +124,21 @@ def test_what_was_scraped_before_the_run_only_is_left_out(tmp_path: Path) -> Non
     run = load_run(copy(tmp_path / "run", metrics_after_worker0_prom=None))
     assert run.windows.keys() == {"worker1"}
     assert run.notes[0].startswith("worker0: scraped before the run only")
+
+
+def test_what_0_33_counts_besides_is_read() -> None:
+    text = (
+        "vllm:prompt_tokens_total 100\n"
+        'vllm:prompt_tokens_cached_by_source_total{engine="0",source="device"} 32\n'
+        'vllm:prompt_tokens_cached_by_source_total{engine="1",source="device"} 16\n'
+        'vllm:prompt_tokens_cached_by_source_total{engine="0",source="host"} 64\n'
+        'vllm:admission_rejections_total{model_name="m",reason="max_num_queued_reqs"} 2\n'
+        'vllm:admission_rejections_total{model_name="m",reason="max_num_queued_tokens"} 1\n'
+    )
+    [worker] = find_workers({"worker0": Window([parse(text, "x")])}, ())
+    assert worker.counters is not None
+    assert worker.counters.cached_by_source == {"device": 48, "host": 64}
+    assert worker.counters.admission_rejections == 3
+    [older] = find_workers({"worker0": Window([parse("vllm:prompt_tokens_total 100\n", "x")])}, ())
+    assert older.counters is not None
+    assert (older.counters.cached_by_source, older.counters.admission_rejections) == (None, None)
