@@ -133,7 +133,7 @@ def commit(engine: Engine, run: DecodeRun, steps: int) -> None:
         request.computed += steps
         engine.cache.register(request.tables, request.block_ids, request.num_tokens)
     if engine.offload is not None:
-        engine.offload.failed_stores += steps * engine.failed_stores
+        engine.offload.stores.failed += steps * engine.failed_stores
 
 
 def output_times(in_flight_s: Sequence[float], steps_s: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 
 from sim.engine.active import ActiveRequest
+from sim.engine.transfer_job import TransferJob, TransferJobs
 from sim.kv.access import Access
 from sim.kv.extent import NO_BLOCK_IDS
 from sim.kv.group_spec import GroupSpec, hash_tokens
@@ -135,3 +136,37 @@ class OffloadState:
                 if in_reach and blocks[position] != NULL_BLOCK:
                     found[keys[position]] = blocks[position]
         return found
+
+
+class OffloadBook:
+    """The states of one engine's requests, and the jobs between GPU memory and its first tier."""
+
+    __slots__ = ("_groups", "_jobs", "_tier", "tracked")
+
+    def __init__(self, groups: Sequence[GroupSpec], jobs: TransferJobs, tier: str) -> None:
+        self.tracked: dict[int, OffloadState] = {}
+        """By id of the request, until it has ended and no job of its is under way."""
+        self._groups = groups
+        self._jobs = jobs
+        self._tier = tier
+
+    def track(self, request: ActiveRequest) -> OffloadState:
+        """Return the state of a request, from now on kept."""
+        tracked = self.tracked.get(request.request_id)
+        if tracked is None:
+            tracked = self.tracked[request.request_id] = OffloadState(self._groups, request)
+        return tracked
+
+    def forget_if_over(self, request_id: int) -> None:
+        """Drop the state of a request of which nothing more will come."""
+        tracked = self.tracked[request_id]
+        if tracked.ended and not tracked.jobs:
+            del self.tracked[request_id]
+
+    def new_job(
+        self, request: ActiveRequest, load: bool, blocks: dict[Key, int], parents: dict[Key, int | None]
+    ) -> TransferJob:
+        """Plan a copy for a request."""
+        job = self._jobs.add(request.request_id, load, blocks, parents, tier=self._tier, of_gpu=True)
+        self.track(request).jobs.add(job.job_id)
+        return job

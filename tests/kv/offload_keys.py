@@ -1,4 +1,4 @@
-"""Keys of a tier, by number, how they get there and in which order they go; an LRU that takes them one by one."""
+"""Keys of a tier, by number, how they get there and in which order they go; an LRU key by key."""
 
 from collections import OrderedDict
 from collections.abc import Collection, Sequence

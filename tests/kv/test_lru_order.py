@@ -1,4 +1,4 @@
-"""The order of an LRU by runs of keys: its cuts by hand, its decisions key by key against a tier without runs."""
+"""The order of an LRU by runs: its cuts by hand, its decisions key by key against a tier without runs."""
 
 from random import Random
 
@@ -49,7 +49,8 @@ class TestOrder:
     def test_a_touch_takes_parts_of_several_runs(self) -> None:
         order = appended(range(3), range(4, 7))
         order.touch(0, 2, 5)
-        assert taken(order, 6) == [0, 1, 5, 6, 4, 2]
+        there = dict.fromkeys(keys(0, 1, 2, 4, 5, 6), IDLE)
+        assert order.take(6, there, IDLE, ()) == keys(0, 1, 5, 6, 4, 2)
 
     def test_a_touch_of_what_is_not_here_brings_nothing(self) -> None:
         order = appended(range(3))
