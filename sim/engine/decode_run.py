@@ -42,8 +42,10 @@ def decode_run(engine: Engine) -> DecodeRun | None:
     running = engine.scheduler.running
     if not running or len(engine.steps) < engine.max_steps or not engine.steps[-1].steady:
         return None
-    if not all(engine.steady.only_decodes(plan) for plan in engine.steps):
-        return None
+    steady = engine.steady
+    for plan in engine.steps:
+        if not steady.only_decodes(plan):
+            return None
     longest = engine.max_model_len - 1
     steps, context = longest, 0
     for request in running:

@@ -21,7 +21,7 @@ class Copies:
     def stored(self, blocks: Sequence[int]) -> None:
         """Count a copy of each block more."""
         for run in runs_of(blocks):
-            self._copies.update(run.start, run.stop, lambda copies: copies + 1)
+            self._copies.update(run.start, run.stop, _one_more)
 
     def removed(self, blocks: Sequence[int]) -> BlockRuns:
         """Count a copy of each block less; return the blocks of which none is left."""
@@ -29,5 +29,13 @@ class Copies:
         for run in runs_of(blocks):
             segments = self._copies.segments(run.start, run.stop)
             gone += [range(start, stop) for start, stop, copies in segments if copies <= 1]
-            self._copies.update(run.start, run.stop, lambda copies: max(0, copies - 1))
+            self._copies.update(run.start, run.stop, _one_less)
         return BlockRuns(gone)
+
+
+def _one_more(copies: int) -> int:
+    return copies + 1
+
+
+def _one_less(copies: int) -> int:
+    return copies - 1 if copies else 0

@@ -11,15 +11,15 @@ from sim.router.caches import Caches, caches_of
 from sim.router.candidates import Candidates
 from sim.router.columns import Column, at
 from sim.router.config import RouterConfig
-from sim.router.cost import CostTerms, Weights, WorkerState, cost_columns
+from sim.router.cost import CostTerms, WorkerState, cost_columns
 from sim.router.eligible import Eligible
 from sim.router.expiry import Expiry, SecondChance
 from sim.router.load import Booking, Loads
 from sim.router.lru_guesses import LruGuesses
-from sim.router.overrides import NO_OVERRIDES, Overrides
 from sim.router.policies import Policy, Surroundings, make_policy, reads_cache
 from sim.router.query import Query
 from sim.router.ranks import members
+from sim.router.resolved import Resolved
 from sim.router.rules import RULES, WorkerType
 
 PrefillEstimate = Callable[[int, int], float]
@@ -34,17 +34,6 @@ class Decision(NamedTuple):
     chosen: CostTerms
     ties: int
     """How many candidates share the least cost."""
-
-
-class _Settings(NamedTuple):
-    """What holds for a request with some overrides."""
-
-    overrides: Overrides
-    """Those that count."""
-    weights: Weights
-    """Of the formula."""
-    reuse: bool
-    """Whether blocks are reused."""
 
 
 class Router:
@@ -90,15 +79,19 @@ class Router:
         self._policy = policy or make_policy(config, around or Surroundings(ranks, block_size))
         self._rules = RULES[config.version]
         self._service = service
-        self._decodes = (self._rules.service_worker_type if service else worker_type) == "decode"
+        decodes = (self._rules.service_worker_type if service else worker_type) == "decode"
         self._caches = Caches()
         if reads_cache(self._policy) and (config.overlap_score_credit > 0 or service):
             self._caches = caches_of(config, ranks, block_size, total_kv_blocks)
         if service and not self._rules.service_guesses:
             self._caches.guessed = None
-        self._resolved: dict[Overrides, _Settings] = {}
-        self._latest = NO_OVERRIDES, self._resolve(NO_OVERRIDES)
-        """The overrides of the request before, and what holds with them: mostly those of the next one too."""
+        self._resolved = Resolved(
+            config,
+            self._rules,
+            decodes=decodes,
+            service=service,
+            counts_twice=self._caches.told is not None and self._caches.guessed is not None,
+        )
         self._expiry = expiry or SecondChance(config.active_request_expiry_secs)
         self._reported = ReportedPrefill(ranks, config.report_delay_s) if config.limits_prefill else None
         self._prefill_s = prefill_s if config.prefill_load_model == "aic" else None
@@ -125,11 +118,12 @@ class Router:
         """
         self._expiry.look(self.loads, now_s)
         self._check_blocks(query)
-        _, weights, reuse = self._settings(query.overrides)
+        _, weights, reuse = self._resolved.of(query.overrides)
         ranks, among = self._eligible.of(query)
         blocks = BlockRuns.of(query.blocks)
-        _, active_blocks, requests = self.loads.columns()
-        prefill_tokens = self.loads.prefill_left(now_s)
+        prefill_tokens, active_blocks, requests = self.loads.columns()
+        if self.loads.prefill_fades:
+            prefill_tokens = self.loads.prefill_left(now_s)
         new_blocks = self._new_blocks(blocks, among, reuse)
         overlap = query.overlap
         if overlap is None:
@@ -149,7 +143,7 @@ class Router:
         Raises as `terms` does, and ValueError if the policy returns a rank that is not a candidate.
         """
         terms = self.terms(query, now_s)
-        counting = self._settings(query.overrides).overrides
+        counting = self._resolved.of(query.overrides).overrides
         if query.overrides is not counting:
             query = query._replace(overrides=counting)
         rank = self._policy(terms, query, draw)
@@ -163,7 +157,7 @@ class Router:
         """Put the request's load on the chosen rank, from the terms of the decision."""
         self._expiry.look(self.loads, now_s)
         self._expiry.booking(self.loads, chosen.rank, now_s)
-        _, weights, reuse = self._settings(query.overrides)
+        _, weights, reuse = self._resolved.of(query.overrides)
         uncached_tokens = max(query.isl_tokens - chosen.cached_tokens, 0)
         prefill_tokens = uncached_tokens if weights.track_prefill_tokens else 0
         blocks = query.blocks if self._config.track_active_blocks else ()
@@ -274,35 +268,6 @@ class Router:
                 f"tokens; the router's block size of {self._block_size} tokens makes {full_blocks} "
                 "(router and engine must agree on the block size, and a prompt has at least 1 token)"
             )
-
-    def _settings(self, overrides: Overrides) -> _Settings:
-        """Return what holds for a request with these overrides."""
-        latest, settings = self._latest
-        if latest is not overrides:
-            found = self._resolved.get(overrides)
-            settings = self._resolve(overrides) if found is None else found
-            self._latest = overrides, settings
-        return settings
-
-    def _resolve(self, overrides: Overrides) -> _Settings:
-        counting = self._rules.counting(overrides)
-        config = self._config.model_copy(update=counting.model_dump(exclude_none=True))
-        decode_form = self._decodes and not config.track_prefill_tokens and config.overlap_score_credit > 0
-        weights = Weights(
-            config.overlap_score_credit,
-            config.overlap_score_credit_decay,
-            config.prefill_load_scale,
-            config.host_cache_hit_weight,
-            config.disk_cache_hit_weight,
-            config.decode_active_request_weight,
-            config.track_prefill_tokens,
-            decode_form,
-            config.shared_cache_multiplier if config.shared_cache_type == "hicache" else 0.0,
-            not self._service or config.overlap_score_credit > 0 or self._rules.service_credits_lower_tiers,
-            self._caches.told is not None and self._caches.guessed is not None,
-        )
-        settings = self._resolved[overrides] = _Settings(counting, weights, config.assume_kv_reuse)
-        return settings
 
     def _new_blocks(self, blocks: BlockRuns, among: int, reuse: bool) -> Column:
         """Return, a rank, the prompt's full blocks that no running request has there already."""
