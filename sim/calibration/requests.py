@@ -53,7 +53,7 @@ class Settings:
     """Most steps of each start."""
     draws: int = 50
     cross_validate: bool = False
-    jobs: int = -1
+    jobs: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

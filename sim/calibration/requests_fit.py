@@ -10,11 +10,11 @@ from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from sim.base.uniform import uniform
 from sim.calibration.requests_windows import Window
+from sim.experiments.jobs.processes import in_processes
 from sim.hardware.coefficient_toml import rounded
 from sim.scenario.scenario import Scenario
 
@@ -69,12 +69,12 @@ class Problem:
         scenario: Scenario,
         windows: Sequence[Window],
         *,
-        jobs: int = -1,
+        jobs: int | None = None,
         on_simulated: Callable[[], None] = lambda: None,
     ) -> None:
         self.windows = tuple(windows)
         self._scenario = scenario
-        self._parallel = Parallel(n_jobs=jobs, return_as="generator")
+        self._jobs = jobs
         self._on_simulated = on_simulated
         self._known: dict[_Key, NDArray[np.float64]] = {}
 
@@ -88,12 +88,10 @@ class Problem:
         """Return residuals, shape (points, runs, percentiles), of coefficients by name."""
         keyed = {_key(window, point): (window, point) for point in points for window in self.windows}
         new = {key: task for key, task in keyed.items() if key not in self._known}
-        calls = (
-            delayed(window.residuals)(with_coefficients(self._scenario, point))
-            for window, point in new.values()
-        )
-        for key, residuals in zip(new, self._parallel(calls), strict=True):
-            self._known[key] = residuals
+        keys, tasks = [*new], [*new.values()]
+        calls = [(window, with_coefficients(self._scenario, point)) for window, point in tasks]
+        for place, residuals in in_processes(_residuals, calls, self._jobs):
+            self._known[keys[place]] = residuals
             self._on_simulated()
         return np.array([[self._known[_key(window, point)] for window in self.windows] for point in points])
 
@@ -114,6 +112,12 @@ class Problem:
             )
         ]
         return here, np.stack(slopes, axis=1)
+
+
+def _residuals(task: tuple[Window, Scenario]) -> NDArray[np.float64]:
+    """Simulate a window. Called in a process of its own."""
+    window, scenario = task
+    return window.residuals(scenario)
 
 
 def _key(window: Window, point: Mapping[str, float]) -> _Key:

@@ -64,7 +64,7 @@ def requests(
         starts=starts,
         draws=draws,
         cross_validate=cross_validate,
-        jobs=jobs or -1,
+        jobs=jobs,
     )
     with (
         out_file(out, force=force) as file,

@@ -5,6 +5,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Annotated, Self
 
 from pydantic import ValidationError
@@ -200,13 +201,14 @@ def _from_tables(model: ModelSettings, gpu: GpuSettings, parallel: Parallel) -> 
     return _of_file(aic_coefficients(model, gpu, parallel))
 
 
-def _changed_settings(model: ModelSettings, gpu: GpuSettings) -> list[str]:
+@lru_cache(maxsize=64)  # the points of a sweep ask for the same
+def _changed_settings(model: ModelSettings, gpu: GpuSettings) -> tuple[str, ...]:
     """Return the settings, as "key = value", in which model or GPU differ in speed from their presets.
 
     Step times rest on what the roofline rests on: a setting that does not move it, such as the GPU's memory,
     leaves them as they were measured.
     """
-    return _changed_model(model, gpu) + _changed_gpu(model, gpu)
+    return (*_changed_model(model, gpu), *_changed_gpu(model, gpu))
 
 
 def _changed_model(model: ModelSettings, gpu: GpuSettings) -> list[str]:

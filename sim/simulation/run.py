@@ -1,7 +1,7 @@
 """Runs a scenario: from settings to rows and numbers."""
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,7 @@ def run(
     *,
     policy: Policy | None = None,
     step_time: StepTime | None = None,
-    trace: Trace | None = None,
+    trace: Trace | Callable[[Scenario], Trace] | None = None,
     on_progress: Progress | None = None,
     check: bool | None = None,
 ) -> RunResult:
@@ -51,7 +51,7 @@ def run(
         policy: a routing policy of your own, in place of the one that the scenario names: a callable
             `(terms, query, draw) -> rank`, see `sim.router.policies`. It chooses for the first stage.
         step_time: a step-time law of your own, in place of the scenario's: see `sim.hardware.step_time`.
-        trace: what is sent, in place of the scenario's workload.
+        trace: what is sent, in place of the scenario's workload, or what makes it of the scenario.
         on_progress: called whenever a request has ended, with simulated seconds, requests that ended, and
             requests in all.
         check: whether to check, while it runs, what must hold in every simulation: see `sim.cluster.checks`.
@@ -73,6 +73,8 @@ def run(
     with rare_collections():
         if trace is None:
             trace = load_workload(scenario.workload, scenario.seed, Path())
+        elif callable(trace):
+            trace = trace(scenario)
         cluster = Cluster(
             scenario,
             trace,

@@ -144,7 +144,7 @@ def test_an_unknown_number_ends_it_as_soon_as_it_is_known_to_be_none(
 ) -> None:
     count = 0
 
-    def counting(scenario: Scenario) -> object:
+    def counting(scenario: Scenario, **_: object) -> object:
         nonlocal count
         count += 1
         return run(scenario)
@@ -158,7 +158,7 @@ def test_an_unknown_number_ends_it_as_soon_as_it_is_known_to_be_none(
 def test_a_run_that_fails_is_told_and_the_others_are_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def failing(scenario: Scenario) -> object:
+    def failing(scenario: Scenario, **_: object) -> object:
         if scenario.workers.count == 4 and scenario.seed < 2:
             raise InputError("no room")
         return run(scenario)

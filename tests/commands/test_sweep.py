@@ -87,7 +87,7 @@ def test_a_folder_has_table_plots_and_runs_and_a_second_call_uses_them(
         "ttft_s.p50.png",
     }
 
-    def never(_: Scenario) -> object:
+    def never(*_: object, **__: object) -> object:
         raise AssertionError("nothing is left to run")
 
     monkeypatch.setattr(sim.experiments.jobs.job, "run", never)
@@ -141,7 +141,7 @@ def test_wrong_input_is_a_message_and_status_2(arguments: list[str], message: st
 def test_a_run_that_fails_is_told_and_the_others_are_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def failing(scenario: Scenario) -> object:
+    def failing(scenario: Scenario, **_: object) -> object:
         if scenario.router.overlap_score_credit == 0.5:
             raise InputError("no room")
         return run(scenario)
@@ -196,7 +196,7 @@ def test_what_is_stopped_goes_on_where_it_was(
 
     ran = 0
 
-    def counting(scenario: Scenario) -> object:
+    def counting(scenario: Scenario, **_: object) -> object:
         nonlocal ran
         ran += 1
         return run(scenario)

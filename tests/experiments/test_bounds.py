@@ -1,5 +1,7 @@
 """Further runs for what other routing would hit."""
 
+from typing import Any
+
 import pytest
 
 import sim.experiments.jobs.job
@@ -59,10 +61,10 @@ def test_a_comparison_has_the_bounds_of_every_run() -> None:
 
 
 def test_a_bound_that_failed_is_null_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(scenario: Scenario) -> RunResult:
+    def fails(scenario: Scenario, **given: Any) -> RunResult:
         if scenario.router.policy == "oracle":
             raise InputError("no luck")
-        return run(scenario)
+        return run(scenario, **given)
 
     monkeypatch.setattr(sim.experiments.jobs.job, "run", fails)
     found = bounded(run("agg8", SMALL), processes=1)

@@ -179,7 +179,7 @@ def test_processes_change_nothing_but_the_time() -> None:
 def test_one_run_that_fails_does_not_lose_the_others(
     monkeypatch: pytest.MonkeyPatch, raised: Exception, message: str
 ) -> None:
-    def failing(scenario: object) -> object:
+    def failing(scenario: object, **_: object) -> object:
         if scenario == made.jobs[1].scenario:
             raise raised
         return run(scenario)  # type: ignore[arg-type]

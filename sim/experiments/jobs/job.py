@@ -7,6 +7,7 @@ from typing import Any
 
 from sim.base.errors import InputError
 from sim.experiments.jobs.counts import check_counts, check_runs
+from sim.experiments.jobs.workloads import Workloads
 from sim.runs.run import Run
 from sim.scenario.load import load_scenario
 from sim.scenario.scenario import Scenario
@@ -14,6 +15,8 @@ from sim.simulation.run import run
 
 Written = Mapping[str, str]
 """A point: swept keys and their values, as the user wrote them."""
+_WORKLOADS = Workloads()
+"""Of all runs that this process makes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ class Job:
 def attempt(job: Job) -> Run:
     """Make a run. One that fails becomes a run with an error: it must not lose the others."""
     try:
-        result = run(job.scenario)
+        result = run(job.scenario, trace=_WORKLOADS.of)
     except InputError as error:
         return job.done(None, error=str(error))
     except Exception as error:

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from sim.base.sums import added
+from sim.experiments.jobs.processes import in_processes
 from sim.hardware.coefficient_file import FittedRun
 from sim.measured.formats.requests_csv import RequestsFile, RequestsRun
 from sim.scenario.scenario import Scenario
@@ -36,7 +36,7 @@ def validate_requests(
     *,
     baselines: bool = True,
     fitted: Sequence[FittedRun] | None = None,
-    jobs: int = -1,
+    jobs: int | None = None,
     on_run: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
     """Return what the simulator predicts of every run of a file, beside what was measured.
@@ -46,7 +46,7 @@ def validate_requests(
         scenario: of the engine that was measured; its workload is not used.
         baselines: whether other laws are tried beside the scenario's (`sim.validation.requests.laws`).
         fitted: the runs that the scenario's coefficients were fitted to; None: those that their file names.
-        jobs: processes; -1: as many as there are cores.
+        jobs: processes; None: as many as there are cores.
         on_run: called whenever a run has been predicted with a law.
 
     Raises:
@@ -58,10 +58,9 @@ def validate_requests(
     tasks = sorted(
         ((run, law) for run in file.runs for law in tried), key=lambda task: len(task[0]), reverse=True
     )
-    calls = (delayed(_errors)(run, law) for run, law in tasks)
     found: dict[tuple[str, str], dict[str, float | None]] = {}
     unserved: dict[str, int] = {}
-    for run, law, numbers, n_unserved in Parallel(n_jobs=jobs, return_as="generator_unordered")(calls):
+    for _, (run, law, numbers, n_unserved) in in_processes(_errors, tasks, jobs):
         found[run, law] = numbers
         unserved[run] = max(n_unserved, unserved.get(run, 0))
         on_run()
@@ -91,11 +90,12 @@ def n_predictions(file: RequestsFile, scenario: Scenario, *, baselines: bool = T
     return len(file.runs) * (len(laws(scenario)) if baselines else 1)
 
 
-def _errors(run: RequestsRun, law: Law) -> tuple[str, str, dict[str, float | None], int]:
+def _errors(task: tuple[RequestsRun, Law]) -> tuple[str, str, dict[str, float | None], int]:
     """Predict one run with one law, and count the answered requests that are refused here.
 
     Called in a process of its own.
     """
+    run, law = task
     real, simulated = measured(run), predicted(run, law.scenario)
     numbers = dict(zip(COLUMNS, errors(real, simulated), strict=True))
     n_unserved = int((np.isnan(simulated.e2e_s) & ~np.isnan(real.e2e_s)).sum())

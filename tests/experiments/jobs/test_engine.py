@@ -5,7 +5,7 @@ import sys
 
 SCRIPT = """
 import signal
-from sim.experiments.jobs.engine import _deaf_to_ctrl_c
+from sim.experiments.jobs.processes import _deaf_to_ctrl_c
 
 said = []
 try:
