@@ -258,9 +258,10 @@ def _leaves(node: Any, name: str) -> Iterator[tuple[str, float | None]]:
         yield name, node
 
 
-def _tables_of(name: str) -> list[str]:
+@cache
+def _tables_of(name: str) -> tuple[str, ...]:
     """Return the tables that a number stands in, from its name: "a" and "a.b" for "a.b.c"."""
-    return [name[: dot.start()] for dot in _BETWEEN_KEYS.finditer(name)]
+    return tuple(name[: dot.start()] for dot in _BETWEEN_KEYS.finditer(name))
 
 
 def _nearest(name: str, known: Collection[str]) -> str:
