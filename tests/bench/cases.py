@@ -74,6 +74,21 @@ OWN_CASES = {
         OwnCase("8 workers of the talk, 28 sessions, host RAM", "agg8", ("workload.sessions=28",), _TALK),
         OwnCase("2P6D of the talk, 28 sessions, host RAM", "2p6d", ("workload.sessions=28",), _TALK),
     ),
+    "features": (
+        OwnCase(
+            "8 workers, 12 sessions: each on, beside all off",
+            "agg8",
+            ("offload=none",),
+            {
+                "": (),
+                "two GPUs an engine": ("workers.tensor_parallel=2",),
+                "table step law": ("timing.coefficients=qwen3.8-27b-fp8_h100-80gb-tables",),
+                "answers returned": ("replay.answers=returned",),
+                "router queue": ("router.queue_threshold=1",),
+                "host RAM": ("offload.cpu_bytes=64GiB",),
+            },
+        ),
+    ),
     "sweep": (OwnCase("135 runs: 9 credits x 3 session counts x 5 seeds", "agg8", _SWEPT, repeat=5),),
     "sweep-ninth": (
         OwnCase(

@@ -1,6 +1,6 @@
 """Processes of this machine that call a function: as many as there are cores, each with one thread.
 
-A process that makes runs takes 110 MiB with the shipped scenarios.
+The largest process of a sweep of `agg8` with 12 to 28 sessions peaked at 105 MiB compiled, 175 MiB plain.
 """
 
 import os
