@@ -43,6 +43,7 @@ def capacity(  # noqa: PLR0917 - options, which typer passes by name
     from sim.scenario.load import load_scenario
     from sim.show.text.capacity import beside, by_other_releases, render
     from sim.simulation.startup import check_startup
+    from sim.simulation.versions import versions_of
 
     sizes = zip(("tensor", "pipeline", "data", "expert"), (tp, pp, dp, ep), strict=True)
     given = {"model": model, "gpu": gpu} | {f"workers.{key}_parallel": size for key, size in sizes}
@@ -55,11 +56,12 @@ def capacity(  # noqa: PLR0917 - options, which typer passes by name
     loaded = load_scenario(scenario, [*chosen, *overrides])
     result = loaded.capacity(vllm or RELEASE)
     limits = loaded.engine.max_num_batched_tokens, loaded.engine.max_num_seqs
+    versions = {"engine": versions_of(loaded)["engine"]}
     also, screen = beside(result, *limits, estimate(result, *limits)), console(WIDTH)
     also += by_other_releases({name: loaded.capacity(name) for name in ACCOUNTS}, result, vllm or RELEASE)
     try:
         notes = check_startup(loaded, result)
     except InputError:
-        render(result, screen, also)
+        render(result, screen, also, versions)
         raise
-    render(result, screen, [*notes, *also])
+    render(result, screen, [*notes, *also], versions)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.text import Text
 
 from sim.base.words import exactly, format_bytes
@@ -12,6 +12,7 @@ from sim.hardware.parallel import Parallel
 from sim.hardware.runtime_memory import Runtime
 from sim.hardware.sharding import GpuShare
 from sim.show.text.page_parts import footnotes, heading, reckoned
+from sim.show.text.versions import rules_line
 
 _STATES = (
     "grown: computed turn by turn, with one checkpoint of the state; cold: computed at once, with one at the "
@@ -47,15 +48,19 @@ def lines(result: Capacity) -> list[Line]:
     ]
 
 
-def render(result: Capacity, console: Console, notes: Sequence[str] = ()) -> None:
-    """Print the lines as a table, titled with model and GPU, and notes below."""
+def render(
+    result: Capacity, console: Console, notes: Sequence[str] = (), versions: Mapping[str, str] | None = None
+) -> None:
+    """Print the lines as a table, titled with model, GPU and whose rules hold, and notes below."""
     table = reckoned(lines(result))
     windowed, several = result.model.windows is not None, len(result.engine.layout.groups) > 1
     states = [_WINDOWS] if windowed else [_STATES] if several else []
     gpus = result.engine.parallel.gpus
     title = f"{result.model.name} on {result.gpu.name if gpus == 1 else f'{gpus} x {result.gpu.name}'}"
     of = "one worker" if gpus == 1 else "one GPU of a worker"
-    console.print(heading(title, f"memory of {of}"), Text(), table, footnotes([*states, *notes]))
+    rules = [*rules_line([{"versions": versions or {}}])]
+    head = Group(heading(title, f"memory of {of}"), *rules)
+    console.print(head, Text(), table, footnotes([*states, *notes]))
 
 
 def beside(
