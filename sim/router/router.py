@@ -78,7 +78,6 @@ class Router:
         self._eligible = Eligible(ranks, taints)
         self._policy = policy or make_policy(config, around or Surroundings(ranks, block_size))
         self._rules = RULES[config.version]
-        self._service = service
         decodes = (self._rules.service_worker_type if service else worker_type) == "decode"
         self._caches = Caches()
         if reads_cache(self._policy) and (config.overlap_score_credit > 0 or service):
