@@ -62,6 +62,8 @@ class Slots:
         need = cache.need(tables, end, hit, computed=computed, ahead_tokens=ahead, prefill_end=prefill_end)
         if need is None or need + watermark > free:
             return False
+        if external and reserved is None and need + cache.states_brought(computed, end) > free:
+            return False
         if not tables:
             cache.admit(
                 tables,

@@ -10,7 +10,7 @@ from sys import maxsize
 
 from sim.kv.extent import Part, block_numbers
 from sim.kv.found import Found
-from sim.kv.groups import Table
+from sim.kv.groups import Table, blocks_for
 from sim.kv.hit import NO_HIT, Hit
 from sim.kv.runs import BlockRuns
 
@@ -124,6 +124,17 @@ class KvCache(Found):
                 group.take_external(table, covered_tokens)
             if self.recurrent and self.drafts.tokens:
                 self.extend(tables, covered_tokens)
+
+    def states_brought(self, computed: int, tokens: int) -> int:
+        """Return how many blocks `need` leaves out when one step loads the first `computed` tokens and goes on
+        to compute up to `tokens`: a recurrent group has a state at both ends.
+
+        vLLM 0.33.0 leaves them out too, and dies where they are the last ones.
+        """
+        return sum(
+            blocks_for(tokens, group.block_tokens) > blocks_for(computed, group.block_tokens)
+            for group in self.recurrent
+        )
 
     def extend(
         self,

@@ -4,7 +4,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sim.engine.decode_run import DecodeRun, allocate, allocations, commit, decode_run, output_times
@@ -66,6 +66,7 @@ def of_0_33(random: Random) -> dict[str, object]:
 
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 2**32))
+@example(688)  # a state is loaded and another computed in one step, where one block is free
 @pytest.mark.slow
 def test_fast_forward_changes_nothing_in_0_33_and_with_single_rules_of_0_28(seed):
     random = Random(seed)

@@ -160,6 +160,17 @@ class TestHybrid:
         cache.extend(tables, 800 + tokens)
         assert need == free - cache.pool.free_blocks
 
+    @pytest.mark.parametrize("tokens", [1500, 1600, 1601, 4000])
+    def test_a_state_that_is_loaded_in_the_step_that_goes_on_comes_on_top(self, tokens: int) -> None:
+        cache = self.cache()
+        need, brought = cache.need([], tokens, computed=1500), cache.states_brought(1500, tokens)
+        assert brought == (3 if tokens > 1600 else 0)
+        tables: list[Table] = []
+        cache.admit(tables, NO_HIT, 1500)
+        cache.extend(tables, tokens, computed=1500)
+        assert need is not None
+        assert need + brought == 40 - cache.pool.free_blocks
+
 
 class TestAttentionAlone:
     """A hit whose recurrent state is brought from elsewhere."""
