@@ -126,8 +126,8 @@ class KvCache(Found):
                 self.extend(tables, covered_tokens)
 
     def states_brought(self, computed: int, tokens: int) -> int:
-        """Return how many blocks `need` leaves out when one step loads the first `computed` tokens and goes on
-        to compute up to `tokens`: a recurrent group has a state at both ends.
+        """Return how many blocks `need` leaves out when a step loads the first `computed` tokens and computes
+        the rest up to `tokens`: a recurrent group has a state at both ends.
 
         vLLM 0.33.0 leaves them out too, and dies where they are the last ones.
         """
