@@ -194,14 +194,14 @@ def test_one_run_that_fails_does_not_lose_the_others(
 
 def test_a_process_that_dies_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     made = plan(["agg8", "agg4"], SMALL)
-    monkeypatch.setattr(sim.experiments.jobs.engine, "_attempt", _die)
+    monkeypatch.setattr(sim.experiments.jobs.engine, "attempt", _die)
     comparison = execute(made, 2, nothing)
 
     assert len(comparison.failed) == 2
     assert "a process ended abruptly; was it out of memory?" in comparison.failed[0].error
 
 
-def _die(place: int, job: object, caller: int) -> None:
+def _die(job: object) -> None:
     os._exit(1)
 
 
